@@ -1,0 +1,2 @@
+//! `coder`: the terminal program on `toolfence`.
+fn main() {}

@@ -1,0 +1,127 @@
+//! A call as the model wrote it, and what had to be mended to read it.
+
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+use serde_json::{Map, Value};
+
+/// The arguments of a call, by name.
+pub type Args = Map<String, Value>;
+
+/// One tool call, read from a reply. Nothing is decided yet: see `policy` for what makes it runnable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// Unique within the reply; the parser gives one where the model gave none, or one twice.
+    pub id: String,
+    /// As written; [`Catalog::resolve`](crate::Catalog::resolve) knows the aliases.
+    pub name: String,
+    /// As written.
+    #[serde(default)]
+    pub args: Args,
+    /// Why the model wants it, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What was needed to read it, in the order it was met; empty when the call was written exactly right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", skip_deserializing)]
+    pub repairs: Vec<Repair>,
+}
+
+impl ToolCall {
+    /// A call nobody had to mend, as a backend with native calling or a test makes it.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, args: Args) -> ToolCall {
+        ToolCall { id: id.into(), name: name.into(), args, reason: None, repairs: Vec::new() }
+    }
+
+    /// Whether any repair was a guess. Such a call runs only where its effect is Read.
+    pub fn is_lossy(&self) -> bool {
+        self.repairs.iter().any(|repair| !repair.lossless())
+    }
+}
+
+/// Makes [`Repair`] with its names and which of them are lossless, so that neither can be forgotten.
+macro_rules! repairs {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $lossless:literal;)*) => {
+        /// One thing that had to be mended, or one accepted shape other than the taught one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Repair { $($(#[$doc])* $variant,)* }
+
+        impl Repair {
+            /// Every repair there is.
+            pub const ALL: &'static [Repair] = &[$(Repair::$variant,)*];
+
+            /// The name in events and case files.
+            pub fn name(self) -> &'static str {
+                match self { $(Repair::$variant => $name,)* }
+            }
+
+            /// Whether there was only one sane reading.
+            pub fn lossless(self) -> bool {
+                match self { $(Repair::$variant => $lossless,)* }
+            }
+        }
+    };
+}
+
+repairs! {
+    /// A comma before a closing bracket.
+    TrailingComma = "trailing_comma", true;
+    /// `//`, `/* */` or `#` between tokens.
+    Comment = "comment", true;
+    /// A raw control character, such as a newline, inside a string.
+    RawControl = "raw_control", true;
+    /// `True`, `False` or `None`.
+    PythonLiteral = "python_literal", true;
+    /// A key without quotes.
+    UnquotedKey = "unquoted_key", true;
+    /// A string in single or typographic quotes with no same mark inside.
+    Quotes = "quotes", true;
+    /// No comma between two members of an object.
+    MissingComma = "missing_comma", true;
+    /// An escape JSON does not have, in a string that holds no other letter escape.
+    InvalidEscape = "invalid_escape", true;
+    /// Prose, a label or a semicolon around the object.
+    SurroundingText = "surrounding_text", true;
+    /// Only closing brackets were missing, outside a string, at a real closing fence.
+    FinalClosers = "final_closers", true;
+    /// The object was complete but the closing fence was missing.
+    MissingFence = "missing_fence", true;
+    /// `arguments`, `parameters` or `input` for `args`.
+    ArgsAlias = "args_alias", true;
+    /// `tool`, `tool_name` or `function` for `name`.
+    NameAlias = "name_alias", true;
+    /// One object around the call: `{"tool_call": {..}}`.
+    Wrapper = "wrapper", true;
+    /// `args` written as a JSON string.
+    ArgsString = "args_string", true;
+    /// The arguments stand beside `name`.
+    ArgsBesideName = "args_beside_name", true;
+    /// Several calls in one block: an array, or one object after another.
+    SeveralCalls = "several_calls", true;
+    /// `functions.` before the name, `:0` or `<|...|>` behind it.
+    NameDecoration = "name_decoration", true;
+    /// An info word other than `tool`: `tool_call`, `tool_code`.
+    InfoWord = "info_word", true;
+    /// A quote inside a string was not escaped.
+    InnerQuotes = "inner_quotes", false;
+    /// No comma between two elements of an array.
+    MissingArrayComma = "missing_array_comma", false;
+    /// Closing brackets were missing before the end.
+    MiddleClosers = "middle_closers", false;
+    /// A closing bracket too many, or of the wrong kind.
+    SurplusClosers = "surplus_closers", false;
+    /// An escape JSON does not have, beside escapes it has.
+    AmbiguousEscape = "ambiguous_escape", false;
+    /// A value without quotes.
+    UnquotedValue = "unquoted_value", false;
+    /// The call stands after a block that broke off: it may have been content of that block.
+    AfterBrokenBlock = "after_broken_block", false;
+}
+
+impl Serialize for Repair {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Repair", 2)?;
+        out.serialize_field("kind", self.name())?;
+        out.serialize_field("lossless", &self.lossless())?;
+        out.end()
+    }
+}

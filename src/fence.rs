@@ -1,0 +1,96 @@
+//! The grammar of one fence line: what opens a fenced code block, what closes it, which fence is safe around a text.
+//!
+//! Pure functions on one line without its ending and with its indentation already taken off: slice in, value out
+//! (CommonMark 0.31.2, section 4.5). Containers and indentation are the business of [`parse`](crate::parse).
+
+/// What an opening fence says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening<'a> {
+    /// `` ` `` or `~`.
+    pub mark: u8,
+    /// How many marks: at least three.
+    pub length: usize,
+    /// The info string without surrounding blanks, raw: entities and escapes are not decoded.
+    pub info: &'a str,
+}
+
+impl<'a> Opening<'a> {
+    /// The first word of the info string, raw.
+    pub fn word(&self) -> &'a str {
+        self.info.split([' ', '\t']).next().unwrap_or_default()
+    }
+}
+
+/// Reads a line as an opening fence.
+pub fn opening(line: &str) -> Option<Opening<'_>> {
+    let mark = *line.as_bytes().first()?;
+    if mark != b'`' && mark != b'~' {
+        return None;
+    }
+    let length = run(line.as_bytes(), mark);
+    let info = line[length..].trim_matches([' ', '\t']);
+    let spoiled = mark == b'`' && memchr::memchr(b'`', info.as_bytes()).is_some();
+    (length >= 3 && !spoiled).then_some(Opening { mark, length, info })
+}
+
+/// Whether a line closes the block that `length` times `mark` opened: as many marks or more, then only blanks.
+pub fn closes(line: &str, mark: u8, length: usize) -> bool {
+    let marks = run(line.as_bytes(), mark);
+    marks >= length && is_blank(&line[marks..])
+}
+
+/// Whether a line of which only the beginning is known could still turn out to close the block.
+pub fn may_close(beginning: &str, mark: u8, length: usize) -> bool {
+    let marks = run(beginning.as_bytes(), mark);
+    marks == beginning.len() || (marks >= length && is_blank(&beginning[marks..]))
+}
+
+/// Whether there are only spaces and tabs.
+pub fn is_blank(line: &str) -> bool {
+    line.bytes().all(|byte| byte == b' ' || byte == b'\t')
+}
+
+/// How many backticks a fence needs so that nothing in `text` can close it: one more than the longest run, at least three.
+pub fn safe_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut longest, mut at) = (0, 0);
+    while let Some(found) = memchr::memchr(b'`', &bytes[at..]) {
+        let length = run(&bytes[at + found..], b'`');
+        longest = longest.max(length);
+        at += found + length;
+    }
+    (longest + 1).max(3)
+}
+
+fn run(bytes: &[u8], mark: u8) -> usize {
+    bytes.iter().take_while(|byte| **byte == mark).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openings() {
+        assert_eq!(opening("```tool"), Some(Opening { mark: b'`', length: 3, info: "tool" }));
+        assert_eq!(opening("~~~~ tool x ").map(|open| (open.length, open.word())), Some((4, "tool")));
+        assert_eq!(opening("~~~ a`b").map(|open| open.info), Some("a`b"));
+        assert_eq!(opening("``` a`b"), None);
+        assert_eq!(opening("``"), None);
+        assert_eq!(opening(""), None);
+    }
+
+    #[test]
+    fn closings() {
+        assert!(closes("```", b'`', 3) && closes("`````\t ", b'`', 3));
+        assert!(!closes("``", b'`', 3) && !closes("``` x", b'`', 3) && !closes("~~~", b'`', 3));
+        assert!(may_close("", b'`', 3) && may_close("``", b'`', 3) && may_close("``` ", b'`', 3));
+        assert!(!may_close("`` ", b'`', 3) && !may_close("{", b'`', 3));
+    }
+
+    #[test]
+    fn a_safe_fence_is_longer_than_any_run() {
+        assert_eq!(safe_length("plain"), 3);
+        assert_eq!(safe_length("``` and ````` end ``"), 6);
+    }
+}

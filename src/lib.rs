@@ -1,0 +1,53 @@
+//! Tool calls for chat models that can only talk.
+//!
+//! A model writes a fenced block in its plain text. This crate finds it while the text streams, decides whether it may
+//! run, runs it, and writes the result back as plain chat text.
+//!
+//! # The floors
+//! | floor | feature | what is there |
+//! |---|---|---|
+//! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`tool`] and the words everybody uses |
+//! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
+//! | the hands | `tools` | `workspace`, `process`, `tools` |
+//! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session |
+//!
+//! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network.
+
+pub mod call;
+pub mod clip;
+pub mod error;
+pub mod fence;
+pub mod format;
+pub mod json;
+pub mod message;
+pub mod outcome;
+pub mod parse;
+pub mod prompt;
+pub mod tool;
+
+#[cfg(feature = "policy")]
+pub mod persona;
+#[cfg(feature = "policy")]
+pub mod policy;
+#[cfg(feature = "policy")]
+pub mod session;
+#[cfg(feature = "policy")]
+pub mod toolbox;
+
+#[cfg(feature = "tools")]
+pub mod process;
+#[cfg(feature = "tools")]
+pub mod tools;
+#[cfg(feature = "tools")]
+pub mod workspace;
+
+#[cfg(feature = "backend")]
+pub mod agent;
+#[cfg(feature = "backend")]
+pub mod backend;
+
+pub use call::{Args, Repair, ToolCall};
+pub use error::{Error, Result};
+pub use message::{FinishReason, Message, Role};
+pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
+pub use tool::{Catalog, Effect, Param, ParamKind, ToolSpec};

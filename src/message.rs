@@ -1,0 +1,43 @@
+//! A line of the conversation, as every backend understands it.
+
+use serde::{Deserialize, Serialize};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The instructions.
+    System,
+    /// The person, or the results of the model's calls.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message of plain text. Results are user messages: a backend needs no notion of tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: String,
+}
+
+impl Message {
+    /// A message of the given role.
+    pub fn new(role: Role, content: impl Into<String>) -> Message {
+        Message { role, content: content.into() }
+    }
+}
+
+/// How a model's reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FinishReason {
+    /// The model stopped by itself.
+    Stop,
+    /// The backend's length limit was reached.
+    Length,
+    /// The stream broke off: the connection, a time-out, a cancel.
+    Cut,
+}

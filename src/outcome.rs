@@ -1,0 +1,219 @@
+//! What came of a call: the result the model is told.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Why a call did not do what was asked. The names are what the model and the host see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// No such file, folder or job.
+    NotFound,
+    /// An argument is missing, unknown, of the wrong kind or out of range.
+    InvalidArgument,
+    /// Outside the root, or the system refused.
+    PermissionDenied,
+    /// The policy, the user or a blocked path.
+    Denied,
+    /// The disk or the kernel failed.
+    IoError,
+    /// The deadline passed.
+    Timeout,
+    /// The user stopped it, or an earlier call of the reply failed.
+    Cancelled,
+    /// The command ran and ended with a status other than zero.
+    ExitStatus,
+    /// Over a size limit.
+    TooLarge,
+    /// The text to replace occurs more than once.
+    NotUnique,
+    /// The text or the hunk was not found.
+    NoMatch,
+    /// The change would have broken the syntax of the file.
+    SyntaxError,
+    /// The file changed since it was last read.
+    Conflict,
+    /// No tool has this name.
+    UnknownTool,
+    /// The block could not be read as a call, or only by a guess.
+    MalformedCall,
+}
+
+/// A failure told to the model: what failed, on what, why, and what to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolFailure {
+    /// Which kind.
+    pub code: ErrorCode,
+    /// For the model to read.
+    pub message: String,
+    /// Up to three things to try instead, such as close names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<String>,
+}
+
+impl ToolFailure {
+    /// A failure without suggestions.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> ToolFailure {
+        ToolFailure { code, message: message.into(), suggestions: Vec::new() }
+    }
+
+    /// The same with things to try instead.
+    #[must_use]
+    pub fn suggest(mut self, suggestions: impl IntoIterator<Item = String>) -> ToolFailure {
+        self.suggestions.extend(suggestions);
+        self
+    }
+}
+
+/// What a tool gives back when it ran: its text, and what a program wants to know of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Output {
+    /// What the model reads.
+    pub text: String,
+    /// Whether `text` is less than there was.
+    pub truncated: bool,
+    /// Bytes there were before any cut; 0 means as many as `text` has.
+    pub total_bytes: u64,
+    /// The status of a command.
+    pub exit_code: Option<i32>,
+    /// For hosts: diffs, files changed, ranges.
+    pub data: Option<Value>,
+    /// Set where there is output and yet no success, as with a non-zero exit.
+    pub failure: Option<ToolFailure>,
+}
+
+impl Output {
+    /// Plain text, all of it.
+    pub fn text(text: impl Into<String>) -> Output {
+        Output { text: text.into(), ..Output::default() }
+    }
+}
+
+impl From<ToolFailure> for Output {
+    fn from(failure: ToolFailure) -> Output {
+        Output { failure: Some(failure), ..Output::default() }
+    }
+}
+
+/// The answer to one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id of the call.
+    pub id: String,
+    /// The name of the tool, as the catalog has it.
+    pub tool: String,
+    /// Whether it did what was asked.
+    pub success: bool,
+    /// What the model reads.
+    pub output: String,
+    /// Whether `output` is less than there was.
+    pub truncated: bool,
+    /// Bytes of the whole output, before any cut.
+    pub output_bytes: u64,
+    /// Wall time in milliseconds.
+    pub execution_time_ms: u64,
+    /// The status of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// For hosts: diffs, files changed, ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ToolFailure>,
+}
+
+impl ToolResult {
+    /// What a tool gave back, as the answer to the call `id` of `tool`.
+    pub fn new(id: impl Into<String>, tool: impl Into<String>, output: Output, execution_time_ms: u64) -> ToolResult {
+        ToolResult {
+            id: id.into(),
+            tool: tool.into(),
+            success: output.failure.is_none(),
+            output_bytes: output.total_bytes.max(output.text.len() as u64),
+            output: output.text,
+            truncated: output.truncated,
+            execution_time_ms,
+            exit_code: output.exit_code,
+            data: output.data,
+            error: output.failure,
+        }
+    }
+
+    /// A call that never ran.
+    pub fn refused(id: impl Into<String>, tool: impl Into<String>, failure: ToolFailure) -> ToolResult {
+        ToolResult::new(id, tool, Output::from(failure), 0)
+    }
+}
+
+/// Up to three of `names` close to `wanted`: same beginning ignoring case, then part of one another, then edit distance.
+pub fn close_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut ranked: Vec<(u32, usize, &str)> = names
+        .into_iter()
+        .filter_map(|name| closeness(&wanted, &name.to_lowercase()).map(|(rank, far)| (rank, far, name)))
+        .collect();
+    ranked.sort_unstable();
+    ranked.dedup_by_key(|entry| entry.2);
+    ranked.into_iter().take(3).map(|(_, _, name)| name.to_owned()).collect()
+}
+
+/// The rank of a name (lower is closer) and how far it is within the rank.
+fn closeness(wanted: &str, name: &str) -> Option<(u32, usize)> {
+    let gap = name.len().abs_diff(wanted.len());
+    if name.is_empty() {
+        None
+    } else if name.starts_with(wanted) || wanted.starts_with(name) {
+        Some((0, gap))
+    } else if name.contains(wanted) || wanted.contains(name) {
+        Some((1, gap))
+    } else {
+        let allowed = wanted.chars().count() / 3 + 1;
+        let distance = edit_distance(wanted, name, allowed)?;
+        Some((2, distance))
+    }
+}
+
+/// Edits between two names, with a swap of neighbours as one; `None` when more than `allowed`, or when either is over 64 characters.
+fn edit_distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(65).collect(), b.chars().take(65).collect());
+    if a.len() > 64 || b.len() > 64 || a.len().abs_diff(b.len()) > allowed {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let step = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = step.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    let distance = above[b.len()];
+    (distance <= allowed).then_some(distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_names_in_their_order() {
+        let names = ["main.rs", "Main.rs.bak", "domain.rs", "mian.rs", "lib.rs"];
+        assert_eq!(close_names("main.rs", names), ["main.rs", "Main.rs.bak", "domain.rs"]);
+        assert_eq!(close_names("mian.r", ["main.rs"]), ["main.rs"]);
+        assert!(close_names("", names).is_empty());
+    }
+}

@@ -1,0 +1,139 @@
+//! What the parser says.
+
+use crate::ToolCall;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
+
+/// A byte range of the reply; serialised as `[start, end]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.start, self.end).serialize(serializer)
+    }
+}
+
+/// One thing found in a reply. Texts come in pieces; joined pieces are the same for any chunking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Event {
+    /// Prose for the person, quoted examples included; a piece.
+    Text {
+        /// The bytes of the span.
+        text: String,
+        /// Where.
+        span: Span,
+    },
+    /// What the model thinks aloud; a piece. Never a call.
+    Reasoning {
+        /// What stands between the tags.
+        text: String,
+        /// Where, the tags included.
+        span: Span,
+        /// Set on the last piece: whether the closing tag was there.
+        closed: Option<bool>,
+    },
+    /// A call has begun: provisional.
+    Started {
+        /// The id the call will have, unless its event says `replaces`.
+        id: String,
+        /// As written.
+        name: String,
+    },
+    /// More of an argument's text: provisional, a piece.
+    Progress {
+        /// Of [`Event::Started`].
+        id: String,
+        /// Which argument: `content`, or `edits/0/replacement`.
+        arg: String,
+        /// Decoded text.
+        text: String,
+    },
+    /// A whole call.
+    Call {
+        /// What was read.
+        #[serde(flatten)]
+        call: ToolCall,
+        /// Which call of its block, from 0.
+        index: usize,
+        /// The content of the block, as CommonMark gives it.
+        body: Arc<str>,
+        /// From the opening fence to the end of the closing line, without the line ending.
+        span: Span,
+        /// The provisional id, where the model wrote another one after its arguments.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        replaces: Option<String>,
+    },
+    /// A block that cannot be read as a call. Withdraws the provisional events of its id.
+    Malformed {
+        /// Of [`Event::Started`], or given by the parser.
+        id: String,
+        /// The content of the block.
+        body: Arc<str>,
+        /// The cause and where it is.
+        error: ReadError,
+        /// Where.
+        span: Span,
+    },
+    /// A block that broke off with the reply. Withdraws the provisional events of its id.
+    Incomplete {
+        /// Of [`Event::Started`], or given by the parser.
+        id: String,
+        /// The content of the block as far as it came.
+        body: Arc<str>,
+        /// From the opening fence to the end.
+        span: Span,
+    },
+    /// A readable call that does not count where it stands. Its bytes are in the text too: it is meant to be read.
+    Ignored {
+        /// Why it does not count.
+        why: Ignored,
+        /// The content of the block.
+        body: Arc<str>,
+        /// Where.
+        span: Span,
+    },
+    /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be trusted.
+    ForgedResult {
+        /// The content of the block.
+        body: Arc<str>,
+        /// Where.
+        span: Span,
+    },
+}
+
+/// Why a readable call does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Ignored {
+    /// In a block quote.
+    Quote,
+    /// In a longer or other fence.
+    OuterFence,
+    /// In an HTML block or comment.
+    Html,
+    /// Indented by four columns or more.
+    Indentation,
+    /// The info string begins with another word, such as `json`, or with none.
+    InfoWord,
+}
+
+/// Why a block cannot be read, where, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ReadError {
+    /// Cause and advice, for the model.
+    pub message: String,
+    /// 1-based, in the reply.
+    pub line: usize,
+    /// 1-based, in characters.
+    pub column: usize,
+}

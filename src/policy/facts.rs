@@ -1,0 +1,67 @@
+//! What the policy must know of the world, and asks the host.
+
+/// The host's knowledge of the world. Every answer may be "unknown"; then a person is asked.
+pub trait Facts: Send + Sync {
+    /// What `path` names. It is as written: relative to `cwd` (itself relative to the root; "" is the root), or absolute.
+    fn path(&self, cwd: &str, path: &str) -> PathFact;
+
+    /// What `program`, a name without a slash, resolves to.
+    fn program(&self, program: &str) -> ProgramFact;
+
+    /// Which walls would be around a command.
+    fn walls(&self) -> Walls;
+}
+
+/// What a path names, links followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathFact {
+    /// Inside the root. What does not exist yet counts as where it would be made.
+    Inside {
+        /// The real path relative to the root ("" is the root itself) first, then every other spelling the block rules
+        /// must be tried on: its case-folded NFKC form, the blocked file it is a hard link of.
+        names: Vec<String>,
+    },
+    /// Outside the root.
+    Outside,
+    /// The host cannot tell.
+    Unknown,
+}
+
+/// What a program's name resolves to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramFact {
+    /// A program of the system, through a fixed PATH.
+    System,
+    /// A program inside the project: its author may be the model.
+    Project,
+    /// No such program.
+    Missing,
+    /// The host cannot tell.
+    Unknown,
+}
+
+/// Which walls would be around a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Walls {
+    /// Whether they fully hold: files, processes and network.
+    pub hold: bool,
+}
+
+/// A host that knows nothing: every fact is unknown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFacts;
+
+impl Facts for NoFacts {
+    fn path(&self, _: &str, _: &str) -> PathFact {
+        PathFact::Unknown
+    }
+
+    fn program(&self, _: &str) -> ProgramFact {
+        ProgramFact::Unknown
+    }
+
+    fn walls(&self) -> Walls {
+        Walls::default()
+    }
+}
