@@ -215,9 +215,10 @@ fn same_word(a: &str, b: &str) -> bool {
 }
 
 fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
-    params.iter().find(|param| same_word(&param.name, name)).or_else(|| {
-        params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name)))
-    })
+    params
+        .iter()
+        .find(|param| same_word(&param.name, name))
+        .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
 }
 
 /// The tools a session offers, in the order they are taught.
@@ -247,9 +248,10 @@ impl Catalog {
 
     /// The tool that `name` means: its taught name or an alias, whatever the case.
     pub fn find(&self, name: &str) -> Option<&ToolSpec> {
-        self.specs.iter().find(|spec| same_word(&spec.name, name)).or_else(|| {
-            self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name)))
-        })
+        self.specs
+            .iter()
+            .find(|spec| same_word(&spec.name, name))
+            .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
     }
 
     /// Puts the taught names of tool and arguments into `call` and checks the arguments.

@@ -91,7 +91,11 @@ fn list_files() -> ToolSpec {
         .param(folder("where to start"))
         .param(text("pattern", "a glob such as src/**/*.rs").aliases(&["glob"]))
         .param(count("max_depth", 1, 1000, "how deep to go").aliases(&["depth"]))
-        .param(flag("include_hidden", "names that begin with a dot too").default(false).aliases(&["hidden", "show_hidden"]))
+        .param(
+            flag("include_hidden", "names that begin with a dot too")
+                .default(false)
+                .aliases(&["hidden", "show_hidden"]),
+        )
         .param(flag("respect_gitignore", "leave out what git ignores").default(true).aliases(&["gitignore"]))
         .effect(reads)
 }
@@ -101,7 +105,9 @@ fn search() -> ToolSpec {
         .aliases(&["search_text", "grep", "search_files", "rg", "find_text"])
         .param(text("pattern", "what to find").required().aliases(&["query", "text", "regex"]))
         .param(folder("the file or folder to search"))
-        .param(Param::new("type", ParamKind::Choice(&["regex", "literal"]), "how to read the pattern").aliases(&["mode"]))
+        .param(
+            Param::new("type", ParamKind::Choice(&["regex", "literal"]), "how to read the pattern").aliases(&["mode"]),
+        )
         .param(text("glob", "only files matching this glob").aliases(&["include", "file_pattern"]))
         .param(flag("ignore_case", "upper and lower case alike").aliases(&["case_insensitive"]))
         .param(count("context", 0, 20, "lines around each match").aliases(&["context_lines"]))
@@ -112,7 +118,12 @@ fn write_file() -> ToolSpec {
     ToolSpec::new("write_file", "Write a whole file; folders are made. Put long content in a verbatim body.")
         .aliases(&["create_file", "save_file", "write"])
         .param(file("the file to write"))
-        .param(content("content", "all of its text").required().aliases(&["contents", "text", "file_text", "file_content"]))
+        .param(content("content", "all of its text").required().aliases(&[
+            "contents",
+            "text",
+            "file_text",
+            "file_content",
+        ]))
         .effect(writes)
 }
 
