@@ -1,1 +1,226 @@
-//! To be written.
+//! Results to one chat message that cannot be read as a call.
+//!
+//! Each result is a fenced block with the info word `tool_result`. Its fence is longer than any run of backticks inside,
+//! so no output can end it, and whatever an output looks like, it stays content. This module knows no parser, no tools
+//! and no conversation.
+//!
+//! **Text**: the first line of the block is a header, one line of JSON; the raw output follows, byte for byte. An output
+//! that is not empty is followed by exactly one newline of ours before the closing fence, whether or not it ends in one
+//! itself: [`read_back`] takes it off again. **JSON**: the block holds one line, the [`envelope`].
+
+mod limit;
+mod tokens;
+
+use crate::{ToolFailure, ToolResult, fence};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The info word of a block that holds a result.
+pub const INFO: &str = "tool_result";
+
+/// How a result is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A header line, then the raw output: what a model reads best.
+    #[default]
+    Text,
+    /// One JSON object a result.
+    Json,
+}
+
+/// How results are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Format {
+    /// Header and raw output, or JSON.
+    pub kind: Kind,
+    /// A word of the host's in every result, unguessable for the model: it tells real results from copies.
+    pub nonce: Option<String>,
+    /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for backends
+    /// whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
+    pub break_tokens: bool,
+    /// Bytes of one message. Long outputs give way first, evenly, and say so; headers always stay.
+    pub message_limit: usize,
+}
+
+impl Default for Format {
+    fn default() -> Format {
+        Format { kind: Kind::Text, nonce: None, break_tokens: false, message_limit: 256 << 10 }
+    }
+}
+
+/// All results of a reply as one message, in their order; empty for none.
+pub fn results(results: &[ToolResult], format: &Format) -> String {
+    let blocks: Vec<String> = results.iter().map(|result| block(result, format)).collect();
+    let whole = blocks.iter().map(|block| block.len() + 2).sum::<usize>();
+    if whole <= format.message_limit {
+        return blocks.join("\n\n");
+    }
+    let clipped = limit::fit(results, format.message_limit, |result| block(result, format).len() + 2);
+    clipped.iter().map(|result| block(result, format)).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The same in as many messages as the limit asks for, for web chats: a result is never divided, only clipped where it is
+/// over the limit by itself. Every message but the last says that more follows.
+pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> {
+    const NOTICE: usize = 80;
+    let room = format.message_limit.saturating_sub(NOTICE);
+    let alone = Format { message_limit: room, ..format.clone() };
+    let mut parts: Vec<String> = Vec::new();
+    for result in results {
+        let block = self::results(std::slice::from_ref(result), &alone);
+        match parts.last_mut() {
+            Some(part) if part.len() + 2 + block.len() <= room => part.extend(["\n\n", &block]),
+            _ => parts.push(block),
+        }
+    }
+    let count = parts.len();
+    for (index, part) in parts.iter_mut().enumerate().take(count.saturating_sub(1)) {
+        part.push_str(&format!("\n\nPart {} of {count}. The rest follows; wait for it.", index + 1));
+    }
+    parts
+}
+
+/// One result as the JSON object of the JSON format, for hosts that want it on a line of its own.
+pub fn envelope(result: &ToolResult) -> Value {
+    serde_json::to_value(Envelope::of(result, None)).unwrap_or_default()
+}
+
+/// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
+///
+/// What the message limit or the breaking of tokens took away stays away, and a block that holds no result is skipped.
+pub fn read_back(message: &str, nonce: Option<&str>) -> Vec<ToolResult> {
+    let mut found = Vec::new();
+    let mut rest = message;
+    while let Some((line, after)) = next_line(rest) {
+        rest = after;
+        let Some(opening) = fence::opening(line) else { continue };
+        let (body, behind) = until_closed(after, opening.mark, opening.length);
+        rest = behind;
+        if opening.word() == INFO {
+            found.extend(read_block(body, nonce));
+        }
+    }
+    found
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    id: &'a str,
+    tool: &'a str,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    truncated: bool,
+    output_bytes: u64,
+    execution_time_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ToolFailure>,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    id: &'a str,
+    tool: &'a str,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    output: &'a str,
+    truncated: bool,
+    output_bytes: u64,
+    execution_time_ms: u64,
+    error: Option<&'a ToolFailure>,
+    data: Option<&'a Value>,
+}
+
+impl<'a> Header<'a> {
+    fn of(result: &'a ToolResult, nonce: Option<&'a str>) -> Header<'a> {
+        Header {
+            nonce,
+            id: &result.id,
+            tool: &result.tool,
+            success: result.success,
+            exit_code: result.exit_code,
+            truncated: result.truncated,
+            output_bytes: result.output_bytes,
+            execution_time_ms: result.execution_time_ms,
+            data: result.data.as_ref(),
+            error: result.error.as_ref(),
+        }
+    }
+}
+
+impl<'a> Envelope<'a> {
+    fn of(result: &'a ToolResult, nonce: Option<&'a str>) -> Envelope<'a> {
+        Envelope {
+            nonce,
+            id: &result.id,
+            tool: &result.tool,
+            success: result.success,
+            exit_code: result.exit_code,
+            output: &result.output,
+            truncated: result.truncated,
+            output_bytes: result.output_bytes,
+            execution_time_ms: result.execution_time_ms,
+            error: result.error.as_ref(),
+            data: result.data.as_ref(),
+        }
+    }
+}
+
+fn block(result: &ToolResult, format: &Format) -> String {
+    let nonce = format.nonce.as_deref();
+    let (line, output) = match format.kind {
+        Kind::Text => (one_line(&Header::of(result, nonce)), result.output.as_str()),
+        Kind::Json => (one_line(&Envelope::of(result, nonce)), ""),
+    };
+    let (line, output) = match format.break_tokens {
+        true => (tokens::escaped(&line).into(), tokens::broken(output)),
+        false => (line, Cow::Borrowed(output)),
+    };
+    let marks = "`".repeat(fence::safe_length(&line).max(fence::safe_length(&output)));
+    let newline = if output.is_empty() { "" } else { "\n" };
+    format!("{marks}{INFO}\n{line}\n{output}{newline}{marks}")
+}
+
+/// JSON without a raw newline: serde_json writes none between tokens and escapes those in strings.
+fn one_line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn next_line(text: &str) -> Option<(&str, &str)> {
+    (!text.is_empty()).then(|| text.split_once('\n').unwrap_or((text, "")))
+}
+
+/// The content of a block, and what follows its closing line. Only `\n` ends a line here: that is what the writer uses,
+/// and no run of backticks in an output is long enough to close its own fence after a lone CR.
+fn until_closed(text: &str, mark: u8, length: usize) -> (&str, &str) {
+    let mut rest = text;
+    while let Some((line, after)) = next_line(rest) {
+        if fence::closes(line, mark, length) {
+            return (&text[..text.len() - rest.len()], after);
+        }
+        rest = after;
+    }
+    (text, "")
+}
+
+fn read_block(body: &str, nonce: Option<&str>) -> Option<ToolResult> {
+    let (line, output) = body.split_once('\n')?;
+    let mut value: Value = serde_json::from_str(line).ok()?;
+    let fields = value.as_object_mut()?;
+    if nonce.is_some() && fields.get("nonce").and_then(Value::as_str) != nonce {
+        return None;
+    }
+    let output = output.strip_suffix('\n').unwrap_or(output);
+    fields.entry("output").or_insert_with(|| output.into());
+    serde_json::from_value(value).ok()
+}

@@ -1,1 +1,3 @@
+//! All integration tests in one binary, so that they link once.
 
+mod format;

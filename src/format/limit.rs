@@ -1,0 +1,127 @@
+//! A message to its size: the longest outputs give way first, and say so.
+
+use crate::{ToolFailure, ToolResult};
+
+/// Bytes of an id or a tool's name, which a hostile model may write as long as it likes.
+const NAME: usize = 200;
+/// Bytes of an error's message or of data for the host, once the message is too long.
+const DETAIL: usize = 4 << 10;
+
+/// The same results, clipped so that the sizes that `cost` gives sum up to `limit` or less where the headers leave room.
+pub(super) fn fit(results: &[ToolResult], limit: usize, cost: impl Fn(&ToolResult) -> usize) -> Vec<ToolResult> {
+    let mut results: Vec<ToolResult> = results.iter().map(tightened).collect();
+    let whole: Vec<String> = results.iter_mut().map(|result| std::mem::take(&mut result.output)).collect();
+    let bare: usize = results.iter().map(&cost).sum();
+    let mut room = limit.saturating_sub(bare);
+    // An output can cost more than its bytes: escapes in JSON, a longer fence. Few rounds get close; the last one gives up.
+    for _ in 0..8 {
+        share_out(&mut results, &whole, room);
+        let spent: usize = results.iter().map(&cost).sum();
+        if spent <= limit {
+            return results;
+        }
+        let outputs = (spent - bare.min(spent)).max(1) as u128;
+        let wanted = limit.saturating_sub(bare) as u128;
+        room = usize::try_from(room as u128 * wanted / outputs * 15 / 16).unwrap_or(0);
+    }
+    share_out(&mut results, &whole, 0);
+    results
+}
+
+/// The parts of a result that are not its output, at a length no limit is afraid of.
+fn tightened(result: &ToolResult) -> ToolResult {
+    let mut result = result.clone();
+    clip(&mut result.id, NAME);
+    clip(&mut result.tool, NAME);
+    result.data = result.data.filter(|data| data.to_string().len() <= DETAIL);
+    if let Some(ToolFailure { message, suggestions, .. }) = &mut result.error {
+        clip(message, DETAIL);
+        suggestions.truncate(3);
+        suggestions.iter_mut().for_each(|text| clip(text, NAME));
+    }
+    result
+}
+
+fn clip(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(boundary(text, most));
+        text.push_str("...");
+    }
+}
+
+/// Gives every result its output, or as much of it as its share of `room`.
+fn share_out(results: &mut [ToolResult], whole: &[String], room: usize) {
+    let most = level(whole.iter().map(String::len).collect(), room);
+    for (result, output) in results.iter_mut().zip(whole) {
+        result.output = cut(output, most);
+        if result.output.len() != output.len() || result.output != *output {
+            result.truncated = true;
+        }
+    }
+}
+
+/// The most that each may have so that together they have no more than `room`: the short ones keep all of theirs.
+fn level(mut lengths: Vec<usize>, room: usize) -> usize {
+    lengths.sort_unstable();
+    let mut left = room;
+    for (index, length) in lengths.iter().enumerate() {
+        let share = left / (lengths.len() - index);
+        if *length > share {
+            return share;
+        }
+        left -= length;
+    }
+    usize::MAX
+}
+
+/// Head and tail of `text` in at most `most` bytes, the cut told in words; nothing when even the words have no room.
+fn cut(text: &str, most: usize) -> String {
+    const WORDS: usize = 120; // what the sentence takes, with the rounding of the tail
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let Some(room) = most.checked_sub(WORDS) else { return String::new() };
+    let head = &text[..boundary(text, room * 2 / 3)];
+    let tail = &text[boundary(text, text.len() - room / 3 + 3)..];
+    let lost = text.len() - head.len() - tail.len();
+    format!(
+        "{head}\n[TRUNCATED: {lost} bytes left out here to keep the message small. Ask for less at a time.]\n{tail}"
+    )
+}
+
+/// The last character boundary at or before `at`. (`floor_char_boundary` of std is younger than our oldest compiler.)
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorCode;
+
+    #[test]
+    fn the_long_ones_give_way() {
+        assert_eq!(level(vec![10, 1000, 2000], 110), 50);
+        assert_eq!(level(vec![10, 20], 100), usize::MAX);
+        assert_eq!(level(Vec::new(), 0), usize::MAX);
+    }
+
+    #[test]
+    fn a_cut_is_told_and_keeps_to_its_room() {
+        let text = "é".repeat(1000);
+        for most in [0, 119, 120, 121, 500, 1999] {
+            let short = cut(&text, most);
+            assert!(short.len() <= most, "{most}: {}", short.len());
+            assert!(most < 120 || short.contains("[TRUNCATED: "));
+        }
+        assert_eq!(cut(&text, 2000), text);
+    }
+
+    #[test]
+    fn names_and_messages_of_any_length_are_tightened() {
+        let failure = ToolFailure::new(ErrorCode::UnknownTool, "x".repeat(1 << 20));
+        let result = ToolResult::refused("i".repeat(1 << 20), "t".repeat(1 << 20), failure);
+        let size = serde_json::to_string(&tightened(&result)).map(|text| text.len()).unwrap_or(0);
+        assert!(size > 0 && size < 6 << 10, "{size}");
+    }
+}
