@@ -121,7 +121,7 @@ mod tests {
     fn names_and_messages_of_any_length_are_tightened() {
         let failure = ToolFailure::new(ErrorCode::UnknownTool, "x".repeat(1 << 20));
         let result = ToolResult::refused("i".repeat(1 << 20), "t".repeat(1 << 20), failure);
-        let size = serde_json::to_string(&tightened(&result)).map(|text| text.len()).unwrap_or(0);
+        let size = serde_json::to_string(&tightened(&result)).map_or(0, |text| text.len());
         assert!(size > 0 && size < 6 << 10, "{size}");
     }
 }

@@ -115,7 +115,7 @@ fn search() -> ToolSpec {
 }
 
 fn write_file() -> ToolSpec {
-    ToolSpec::new("write_file", "Write a whole file; folders are made. Put long content in a verbatim body.")
+    ToolSpec::new("write_file", "Write a whole file; folders are made. Long content goes below the object.")
         .aliases(&["create_file", "save_file", "write"])
         .param(file("the file to write"))
         .param(content("content", "all of its text").required().aliases(&[
