@@ -1,1 +1,2 @@
+//! The parser beside its peers and its floor.
 fn main() {}
