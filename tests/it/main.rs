@@ -2,3 +2,5 @@
 
 mod format;
 mod house;
+#[cfg(feature = "backend")]
+mod http;
