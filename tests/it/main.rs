@@ -4,3 +4,5 @@ mod format;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
+#[cfg(feature = "backend")]
+mod live;
