@@ -280,6 +280,15 @@ fn a_malformed_block_is_answered_with_its_place() {
 }
 
 #[test]
+fn a_reply_of_noise_is_answered_within_bounds() {
+    let mut talk = Talk::begun();
+    talk.reply(&BROKEN.repeat(200));
+    let answers = talk.log.iter().filter(|line| line.starts_with("answered")).count();
+    assert_eq!(answers, 64);
+    talk.told(&["136 more blocks"]);
+}
+
+#[test]
 fn bad_replies_in_a_row_end_the_turn() {
     let mut talk = Talk::begun();
     talk.reply(BROKEN).reply(BROKEN);
