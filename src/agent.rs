@@ -1,1 +1,280 @@
-//! To be written.
+//! Drives a [`Session`] on tokio: calls the model, runs the tools, asks the host, and feeds back what came.
+//!
+//! This module decides nothing: what may run was judged, and what comes next the session says. It shows nothing
+//! itself: a [`Host`] does.
+
+use crate::backend::{Backend, Chunk, Sink};
+use crate::parse::Event;
+use crate::policy::{Cleared, Pending};
+use crate::session::{Action, Answer, Input, Session, StopReason};
+use crate::toolbox::{BoxFuture, Progress, Toolbox};
+use crate::{Error, ErrorCode, Message, ToolCall, ToolFailure, ToolResult};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+
+/// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
+pub trait Host: Send {
+    /// The model is being called with this conversation.
+    fn calling(&mut self, _history: &[Message]) {}
+
+    /// Something of the reply.
+    fn show(&mut self, _event: &Event) {}
+
+    /// A call begins to run. Several may run at a time.
+    fn running(&mut self, _call: &ToolCall) {}
+
+    /// A running call says how far it is. Lines may be lost where they come too fast.
+    fn progress(&mut self, _id: &str, _note: &str) {}
+
+    /// A call has its answer, whether it ran or not: each once, in call order.
+    fn answered(&mut self, _result: &ToolResult) {}
+
+    /// Whether this may run.
+    fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        Box::pin(async { Answer::No("Nobody is here who could allow it.".into()) })
+    }
+}
+
+/// A host that shows nothing and allows nothing that has to be asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Host for Nobody {}
+
+/// Stops what an agent is doing, from anywhere. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Canceller {
+    wish: Arc<watch::Sender<Wish>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    GoOn,
+    StopTools,
+    StopAll,
+}
+
+impl Canceller {
+    /// Ends the turn: the model's stream and the running tools are stopped. Without a turn under way nothing happens.
+    pub fn cancel(&self) {
+        self.wish.send_replace(Wish::StopAll);
+    }
+
+    /// Stops the running tools; the model is told and the turn goes on. While no tool runs nothing happens.
+    pub fn stop_tools(&self) {
+        self.wish.send_if_modified(|wish| {
+            let change = *wish == Wish::GoOn;
+            if change {
+                *wish = Wish::StopTools;
+            }
+            change
+        });
+    }
+
+    /// A wish to stop tools is for those that ran when it was made.
+    fn forget_tools(&self) {
+        self.wish
+            .send_if_modified(|wish| *wish == Wish::StopTools && std::mem::replace(wish, Wish::GoOn) != Wish::GoOn);
+    }
+
+    async fn wish(&self, wanted: impl Fn(Wish) -> bool) -> Wish {
+        let mut wish = self.wish.subscribe();
+        let seen = wish.wait_for(|wish| wanted(*wish)).await.map(|wish| *wish);
+        // The sender lives in this handle, so the channel cannot be closed while somebody waits.
+        seen.unwrap_or(Wish::StopAll)
+    }
+}
+
+/// A session with hands: the tools it runs, and the model it talks to.
+pub struct Agent {
+    session: Session,
+    toolbox: Toolbox,
+    backend: Arc<dyn Backend>,
+    canceller: Canceller,
+}
+
+impl Agent {
+    /// An agent that waits for the user.
+    pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
+        let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)) };
+        Agent { session, toolbox, backend, canceller }
+    }
+
+    /// The conversation, and what else the session tells of itself.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// A handle that stops this agent.
+    pub fn canceller(&self) -> Canceller {
+        self.canceller.clone()
+    }
+
+    /// One user turn: until the model answers, a limit is reached or somebody cancels.
+    ///
+    /// Dropping the future stops the model and the tools; the next turn begins with a history that a backend accepts.
+    ///
+    /// # Errors
+    /// The backend failed before its reply began, or a tool failed in a way the model can do nothing about. The session
+    /// can be used further.
+    pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
+        // Where the future of the last turn was dropped, that turn is not over yet.
+        self.session.handle(Input::Cancel);
+        while self.session.poll().is_some() {}
+        self.canceller.wish.send_replace(Wish::GoOn);
+        self.session.handle(Input::User(user));
+        let ended = self.drive(host).await;
+        if let Err(error) = &ended {
+            self.session.handle(Input::Failed(&error.to_string()));
+            while let Some(action) = self.session.poll() {
+                shown(action, host);
+            }
+        }
+        ended
+    }
+
+    async fn drive(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
+        let toolbox = self.toolbox.clone();
+        let mut hands = Hands::new(&toolbox);
+        loop {
+            match self.session.poll() {
+                Some(Action::CallModel) => self.call_model(host).await?,
+                Some(Action::Ask(pending)) => self.ask(pending, host).await,
+                Some(Action::Run(cleared)) => {
+                    self.canceller.forget_tools();
+                    host.running(cleared.call());
+                    hands.start(cleared);
+                }
+                Some(Action::Stop(reason)) => return Ok(reason),
+                Some(action) => shown(action, host),
+                None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
+                None => self.wait(&mut hands, host).await?,
+            }
+        }
+    }
+
+    async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        let messages = self.session.history().to_vec();
+        host.calling(&messages);
+        let mut feed = Feed { session: &mut self.session, host };
+        let end = tokio::select! {
+            biased;
+            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            end = self.backend.stream(&messages, &mut feed) => Some(end?),
+        };
+        self.session.handle(end.map_or(Input::Cancel, Input::End));
+        Ok(())
+    }
+
+    async fn ask(&mut self, pending: Pending, host: &mut dyn Host) {
+        let answer = tokio::select! {
+            biased;
+            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            answer = host.ask(&pending) => Some(answer),
+        };
+        self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
+    }
+
+    /// Until a running call has its result, or somebody stops it.
+    async fn wait(&mut self, hands: &mut Hands<'_>, host: &mut dyn Host) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            wish = self.canceller.wish(|wish| wish != Wish::GoOn) => {
+                let stopped = hands.stop();
+                match wish {
+                    Wish::StopAll => self.session.handle(Input::Cancel),
+                    _ => stopped.into_iter().for_each(|result| self.session.handle(Input::Result(result))),
+                }
+            }
+            Some((id, note)) = hands.noted.recv() => host.progress(&id, &note),
+            Some(result) = hands.running.next() => {
+                let result: ToolResult = result?;
+                hands.open.retain(|call| call.id != result.id);
+                self.session.handle(Input::Result(result));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Feeds a reply to the session while it comes, and shows what the session finds in it.
+struct Feed<'a> {
+    session: &'a mut Session,
+    host: &'a mut dyn Host,
+}
+
+impl Sink for Feed<'_> {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        self.session.handle(match chunk {
+            Chunk::Text(text) => Input::Chunk(text),
+            Chunk::Reasoning(text) => Input::Reasoning(text),
+            Chunk::Call(call) => Input::NativeCall(call),
+        });
+        let mut flow = ControlFlow::Continue(());
+        while let Some(action) = self.session.poll() {
+            match action {
+                Action::StopModel => flow = ControlFlow::Break(()),
+                action => shown(action, self.host),
+            }
+        }
+        flow
+    }
+}
+
+/// What is left to do with an action once everything that acts was done.
+fn shown(action: Action, host: &mut dyn Host) {
+    match action {
+        Action::Show(event) => host.show(&event),
+        Action::Answered(result) => host.answered(&result),
+        _ => {}
+    }
+}
+
+/// The calls that run now, side by side. Dropping it stops them.
+struct Hands<'a> {
+    toolbox: &'a Toolbox,
+    running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
+    open: Vec<ToolCall>,
+    notes: mpsc::Sender<(String, String)>,
+    noted: mpsc::Receiver<(String, String)>,
+}
+
+impl<'a> Hands<'a> {
+    fn new(toolbox: &'a Toolbox) -> Hands<'a> {
+        let (notes, noted) = mpsc::channel(64);
+        Hands { toolbox, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
+    }
+
+    fn start(&mut self, cleared: Cleared) {
+        let note = Note { id: cleared.call().id.clone(), notes: self.notes.clone() };
+        let toolbox = self.toolbox;
+        self.open.push(cleared.call().clone());
+        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }));
+    }
+
+    /// Ends what runs; gives the answers for it.
+    fn stop(&mut self) -> Vec<ToolResult> {
+        self.running.clear();
+        let message =
+            "The user stopped it while it ran; what it had done by then may have stayed. Check before you go on.";
+        let answer =
+            |call: ToolCall| ToolResult::refused(call.id, call.name, ToolFailure::new(ErrorCode::Cancelled, message));
+        self.open.drain(..).map(answer).collect()
+    }
+}
+
+/// Carries a tool's progress to the host, who may only be called from the driver.
+struct Note {
+    id: String,
+    notes: mpsc::Sender<(String, String)>,
+}
+
+impl Progress for Note {
+    fn note(&self, text: &str) {
+        // Full means that the host is slower than the tool: then this line is not worth waiting for.
+        let _ = self.notes.try_send((self.id.clone(), text.to_owned()));
+    }
+}

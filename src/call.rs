@@ -101,18 +101,12 @@ repairs! {
     NameDecoration = "name_decoration", true;
     /// An info word other than `tool`: `tool_call`, `tool_code`.
     InfoWord = "info_word", true;
-    /// A quote inside a string was not escaped.
-    InnerQuotes = "inner_quotes", false;
+    /// A key beside `args` that means nothing; it was left out.
+    ExtraKey = "extra_key", true;
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
-    /// Closing brackets were missing before the end.
-    MiddleClosers = "middle_closers", false;
-    /// A closing bracket too many, or of the wrong kind.
-    SurplusClosers = "surplus_closers", false;
-    /// An escape JSON does not have, beside escapes it has.
+    /// An escape JSON does not have, beside letter escapes it has.
     AmbiguousEscape = "ambiguous_escape", false;
-    /// A value without quotes.
-    UnquotedValue = "unquoted_value", false;
     /// The call stands after a block that broke off: it may have been content of that block.
     AfterBrokenBlock = "after_broken_block", false;
 }

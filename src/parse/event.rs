@@ -43,16 +43,16 @@ pub enum Event {
     /// A call has begun: provisional.
     Started {
         /// The id the call will have, unless its event says `replaces`.
-        id: String,
+        id: Arc<str>,
         /// As written.
         name: String,
     },
     /// More of an argument's text: provisional, a piece.
     Progress {
         /// Of [`Event::Started`].
-        id: String,
+        id: Arc<str>,
         /// Which argument: `content`, or `edits/0/replacement`.
-        arg: String,
+        arg: Arc<str>,
         /// Decoded text.
         text: String,
     },
@@ -69,12 +69,12 @@ pub enum Event {
         span: Span,
         /// The provisional id, where the model wrote another one after its arguments.
         #[serde(skip_serializing_if = "Option::is_none")]
-        replaces: Option<String>,
+        replaces: Option<Arc<str>>,
     },
     /// A block that cannot be read as a call. Withdraws the provisional events of its id.
     Malformed {
         /// Of [`Event::Started`], or given by the parser.
-        id: String,
+        id: Arc<str>,
         /// The content of the block.
         body: Arc<str>,
         /// The cause and where it is.
@@ -85,7 +85,7 @@ pub enum Event {
     /// A block that broke off with the reply. Withdraws the provisional events of its id.
     Incomplete {
         /// Of [`Event::Started`], or given by the parser.
-        id: String,
+        id: Arc<str>,
         /// The content of the block as far as it came.
         body: Arc<str>,
         /// From the opening fence to the end.

@@ -1,6 +1,10 @@
 //! Chunks in, events out.
 
+mod blocks;
+mod cursor;
 mod event;
+mod html;
+mod linkdef;
 
 pub use event::{Event, Ignored, ReadError, Span};
 

@@ -1,0 +1,43 @@
+//! How a stream said it ended, read from the wire: `genai` tells the reason only with the closing `[DONE]`, which some
+//! servers do not send.
+
+use super::finish_of;
+use crate::FinishReason;
+use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef, StopReason};
+use std::sync::Mutex;
+
+/// What the frames of one stream said of its end.
+#[derive(Default)]
+pub(super) struct Frames(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    finish: Option<FinishReason>,
+    done: bool,
+}
+
+impl Frames {
+    /// How the stream said it ended, if it did.
+    pub(super) fn finish(&self) -> Option<FinishReason> {
+        let seen = self.0.lock().ok()?;
+        seen.finish.or(seen.done.then_some(FinishReason::Stop))
+    }
+}
+
+impl ChatFrameSink for Frames {
+    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        let Ok(mut seen) = self.0.lock() else { return };
+        seen.done |= frame.data == "[DONE]";
+        seen.finish = reason(frame.data).or(seen.finish);
+    }
+}
+
+fn reason(frame: &str) -> Option<FinishReason> {
+    // Nearly every frame has `"finish_reason":null`: a search is cheaper than a second reading of all of them.
+    if !frame.contains("finish_reason") || frame.contains("\"finish_reason\":null") {
+        return None;
+    }
+    let frame: serde_json::Value = serde_json::from_str(frame).ok()?;
+    let word = frame.pointer("/choices/0/finish_reason")?.as_str()?;
+    Some(finish_of(&StopReason::from(word.to_owned())))
+}

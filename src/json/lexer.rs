@@ -1,0 +1,404 @@
+//! Strict JSON, read piece by piece as it streams, with one liberty: raw control characters may stand in strings.
+//!
+//! The lexer checks the whole syntax but builds nothing; whoever wants more than "where are we" gives it a [`Watch`].
+//! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
+//! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
+
+/// The deepest nesting the lexer can follow.
+pub const MOST_NESTING: usize = 128;
+
+/// Is told what the lexer meets. Offsets count bytes from the beginning of all that was fed.
+pub trait Watch {
+    /// An object or array opens; `at` is its bracket.
+    fn open(&mut self, _object: bool, _at: usize) {}
+    /// It closes; `end` is one past its bracket.
+    fn close(&mut self, _end: usize) {}
+    /// Decoded text of a string; a piece. `key` says whether the string is a key.
+    fn text(&mut self, _piece: &str, _key: bool) {}
+    /// The string ends; `start` is its opening quote, `end` one past its closing quote, `escaped` whether it held a backslash.
+    fn text_end(&mut self, _key: bool, _start: usize, _end: usize, _escaped: bool) {}
+    /// A number or literal is over.
+    fn scalar(&mut self) {}
+}
+
+impl Watch for () {}
+
+/// Where the lexer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Outside of any value; so many are complete.
+    Between {
+        /// Complete objects and arrays.
+        values: usize,
+    },
+    /// Inside a value, outside a string.
+    Inside,
+    /// Inside a string of a value.
+    InString,
+    /// A syntax error: nothing more is read.
+    Broken {
+        /// The byte that does not fit.
+        at: usize,
+        /// Whether it stands inside a value that has begun.
+        inside: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Between,
+    Value,
+    /// A value or `]`.
+    FirstElement,
+    /// A key or `}`.
+    FirstKey,
+    Key,
+    Colon,
+    /// A comma or a closing bracket.
+    After,
+    String,
+    Escape,
+    /// So many hexadecimal digits are still to come.
+    Hex(u8),
+    /// A high surrogate wants a backslash, then a `u`.
+    LowBackslash,
+    LowU,
+    Number(Number),
+    Literal(&'static [u8]),
+    Broken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    Minus,
+    Zero,
+    Digits,
+    Dot,
+    Fraction,
+    E,
+    Sign,
+    Exponent,
+}
+
+/// Reads JSON piece by piece.
+#[derive(Debug, Clone)]
+pub struct Lexer {
+    state: State,
+    /// One bit a level: whether it is an object. The lowest bit is the innermost.
+    objects: u128,
+    depth: usize,
+    most_depth: usize,
+    values: usize,
+    at: usize,
+    string_start: usize,
+    key: bool,
+    escaped: bool,
+    control: bool,
+    unit: u16,
+    high: u16,
+}
+
+impl Lexer {
+    /// A lexer before the first byte, that takes nesting as deep as `nesting`, at most [`MOST_NESTING`].
+    pub fn new(nesting: usize) -> Lexer {
+        Lexer {
+            state: State::Between,
+            objects: 0,
+            depth: 0,
+            most_depth: nesting.min(MOST_NESTING),
+            values: 0,
+            at: 0,
+            string_start: 0,
+            key: false,
+            escaped: false,
+            control: false,
+            unit: 0,
+            high: 0,
+        }
+    }
+
+    /// Where the lexer is.
+    pub fn status(&self) -> Status {
+        match self.state {
+            State::Between => Status::Between { values: self.values },
+            State::Broken => Status::Broken { at: self.at, inside: self.depth > 0 },
+            State::String | State::Escape | State::Hex(_) | State::LowBackslash | State::LowU => Status::InString,
+            _ => Status::Inside,
+        }
+    }
+
+    /// Whether a string held a raw control character, which JSON forbids.
+    pub fn saw_control(&self) -> bool {
+        self.control
+    }
+
+    /// Whether the error is nesting that is too deep.
+    pub fn is_too_deep(&self) -> bool {
+        self.state == State::Broken && self.depth > self.most_depth
+    }
+
+    /// Reads the next piece. After an error nothing more is read.
+    pub fn feed(&mut self, piece: &str, watch: &mut impl Watch) {
+        let bytes = piece.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.state == State::String {
+                at = self.run_of_text(piece, at, watch);
+            } else if self.state == State::Broken {
+                return;
+            } else if self.step(bytes[at], watch) {
+                at += 1;
+                self.at += 1;
+            }
+        }
+    }
+
+    /// Reads text of a string up to its end, an escape or the end of the piece; returns where it stopped.
+    fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
+        let bytes = &piece.as_bytes()[from..];
+        let run = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+        if run > 0 {
+            self.control = self.control || bytes[..run].iter().any(|byte| *byte < 0x20);
+            watch.text(&piece[from..from + run], self.key);
+        }
+        self.at += run;
+        match bytes.get(run) {
+            None => from + run,
+            Some(b'"') => {
+                self.at += 1;
+                watch.text_end(self.key, self.string_start, self.at, self.escaped);
+                self.state = if self.key { State::Colon } else { State::After };
+                from + run + 1
+            }
+            Some(_) => {
+                self.at += 1;
+                self.escaped = true;
+                self.state = State::Escape;
+                from + run + 1
+            }
+        }
+    }
+
+    /// One byte outside the text of a string; whether it is used up.
+    fn step(&mut self, byte: u8, watch: &mut impl Watch) -> bool {
+        match self.state {
+            State::Number(number) => return self.number(number, byte, watch),
+            State::Escape => self.escape(byte, watch),
+            State::Hex(left) => self.hex(left, byte, watch),
+            State::LowBackslash if byte == b'\\' => self.state = State::LowU,
+            State::LowU if byte == b'u' => self.state = State::Hex(4),
+            State::Literal(rest) if rest.first() == Some(&byte) => self.literal(&rest[1..], watch),
+            State::LowBackslash | State::LowU | State::Literal(_) => return self.fail(),
+            _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => {}
+            _ => return self.token(byte, watch),
+        }
+        self.state != State::Broken
+    }
+
+    fn fail(&mut self) -> bool {
+        self.state = State::Broken;
+        false
+    }
+
+    fn token(&mut self, byte: u8, watch: &mut impl Watch) -> bool {
+        match (self.state, byte) {
+            (State::Between | State::Value | State::FirstElement, b'{' | b'[') => self.open(byte == b'{', watch),
+            (State::FirstElement, b']') | (State::FirstKey, b'}') => self.close(watch),
+            (State::Value | State::FirstElement, _) => return self.value(byte),
+            (State::FirstKey | State::Key, b'"') => self.string(true),
+            (State::Colon, b':') => self.state = State::Value,
+            (State::After, b',') => self.state = if self.objects & 1 == 1 { State::Key } else { State::Value },
+            (State::After, b'}') if self.objects & 1 == 1 => self.close(watch),
+            (State::After, b']') if self.objects & 1 == 0 => self.close(watch),
+            _ => return self.fail(),
+        }
+        self.state != State::Broken
+    }
+
+    fn value(&mut self, byte: u8) -> bool {
+        self.state = match byte {
+            b'"' => {
+                self.string(false);
+                return true;
+            }
+            b'-' => State::Number(Number::Minus),
+            b'0' => State::Number(Number::Zero),
+            b'1'..=b'9' => State::Number(Number::Digits),
+            b't' => State::Literal(b"rue"),
+            b'f' => State::Literal(b"alse"),
+            b'n' => State::Literal(b"ull"),
+            _ => return self.fail(),
+        };
+        true
+    }
+
+    fn open(&mut self, object: bool, watch: &mut impl Watch) {
+        self.depth += 1;
+        if self.depth > self.most_depth {
+            self.state = State::Broken;
+            return;
+        }
+        self.objects = self.objects << 1 | u128::from(object);
+        self.state = if object { State::FirstKey } else { State::FirstElement };
+        watch.open(object, self.at);
+    }
+
+    fn close(&mut self, watch: &mut impl Watch) {
+        self.depth -= 1;
+        self.objects >>= 1;
+        watch.close(self.at + 1);
+        if self.depth == 0 {
+            self.values += 1;
+            self.state = State::Between;
+        } else {
+            self.state = State::After;
+        }
+    }
+
+    fn string(&mut self, key: bool) {
+        self.key = key;
+        self.escaped = false;
+        self.string_start = self.at;
+        self.state = State::String;
+    }
+
+    fn literal(&mut self, rest: &'static [u8], watch: &mut impl Watch) {
+        self.state = State::Literal(rest);
+        if rest.is_empty() {
+            self.state = State::After;
+            watch.scalar();
+        }
+    }
+
+    fn escape(&mut self, byte: u8, watch: &mut impl Watch) {
+        let text = match byte {
+            b'"' => "\"",
+            b'\\' => "\\",
+            b'/' => "/",
+            b'b' => "\u{8}",
+            b'f' => "\u{c}",
+            b'n' => "\n",
+            b'r' => "\r",
+            b't' => "\t",
+            b'u' => {
+                self.unit = 0;
+                self.high = 0;
+                self.state = State::Hex(4);
+                return;
+            }
+            _ => {
+                self.state = State::Broken;
+                return;
+            }
+        };
+        self.state = State::String;
+        watch.text(text, self.key);
+    }
+
+    fn hex(&mut self, left: u8, byte: u8, watch: &mut impl Watch) {
+        let Some(digit) = (byte as char).to_digit(16).and_then(|digit| u16::try_from(digit).ok()) else {
+            self.state = State::Broken;
+            return;
+        };
+        self.unit = self.unit << 4 | digit;
+        self.state = State::Hex(left - 1);
+        if left == 1 {
+            self.code_unit(watch);
+        }
+    }
+
+    /// Four digits are there: a character, or half of one.
+    fn code_unit(&mut self, watch: &mut impl Watch) {
+        let unit = std::mem::take(&mut self.unit);
+        let high = std::mem::take(&mut self.high);
+        if high == 0 && (0xd800..0xdc00).contains(&unit) {
+            self.high = unit;
+            self.state = State::LowBackslash;
+            return;
+        }
+        let units = [high, unit];
+        let units = if high == 0 { &units[1..] } else { &units[..] };
+        match char::decode_utf16(units.iter().copied()).next() {
+            Some(Ok(c)) => {
+                self.state = State::String;
+                watch.text(c.encode_utf8(&mut [0; 4]), self.key);
+            }
+            _ => self.state = State::Broken,
+        }
+    }
+
+    /// One byte of a number, or the first byte behind it, which is not used up.
+    fn number(&mut self, number: Number, byte: u8, watch: &mut impl Watch) -> bool {
+        use Number::{Digits, Dot, E, Exponent, Fraction, Minus, Sign, Zero};
+        let next = match (number, byte) {
+            (Minus, b'0') => Zero,
+            (Minus, b'1'..=b'9') | (Digits, b'0'..=b'9') => Digits,
+            (Zero | Digits, b'.') => Dot,
+            (Dot | Fraction, b'0'..=b'9') => Fraction,
+            (Zero | Digits | Fraction, b'e' | b'E') => E,
+            (E, b'+' | b'-') => Sign,
+            (E | Sign | Exponent, b'0'..=b'9') => Exponent,
+            (Minus | Dot | E | Sign, _) => return self.fail(),
+            _ => {
+                self.state = State::After;
+                watch.scalar();
+                return false;
+            }
+        };
+        self.state = State::Number(next);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(text: &str) -> Status {
+        let mut whole = Lexer::new(4);
+        whole.feed(text, &mut ());
+        let mut bytewise = Lexer::new(4);
+        for (at, c) in text.char_indices() {
+            bytewise.feed(&text[at..at + c.len_utf8()], &mut ());
+        }
+        assert_eq!(whole.status(), bytewise.status(), "{text}");
+        whole.status()
+    }
+
+    #[test]
+    fn agrees_with_serde_json_on_whole_objects() {
+        let texts = [
+            r#"{"a": [1, -0.5e+3, true, false, null, "x\n\u00e9\ud83d\ude00"], "b": {}}"#,
+            r#"{"a": 01}"#,
+            r#"{"a": 1,}"#,
+            r#"[1 2]"#,
+            r#"{"a" 1}"#,
+            r#"{a: 1}"#,
+            r#"[1.]"#,
+            r#"[-]"#,
+            r#"["\ud800"]"#,
+            r#"["\udc00"]"#,
+            r#"["\ud800\u0041"]"#,
+            r#"["\x"]"#,
+            r#"[tru]"#,
+            r#"[,]"#,
+            r#"{"a":[}"#,
+        ];
+        for text in texts {
+            let valid = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(status(text) == Status::Between { values: 1 }, valid, "{text}");
+        }
+    }
+
+    #[test]
+    fn says_where_it_is() {
+        assert_eq!(status(""), Status::Between { values: 0 });
+        assert_eq!(status("{} \n[]"), Status::Between { values: 2 });
+        assert_eq!(status(r#"{"a": "b"#), Status::InString);
+        assert_eq!(status(r#"{"a": 1"#), Status::Inside);
+        assert_eq!(status("{} x"), Status::Broken { at: 3, inside: false });
+        assert_eq!(status("{'a'"), Status::Broken { at: 1, inside: true });
+        assert_eq!(status("[[[[[1]]]]]"), Status::Broken { at: 4, inside: true });
+        assert_eq!(status("[\"a\nb\"]"), Status::Between { values: 1 });
+    }
+}

@@ -1,0 +1,114 @@
+//! Valid JSON to a value, by `serde_json`, with duplicate keys as errors.
+
+use super::Problem;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use std::fmt;
+
+pub(super) fn read(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str::<Unique>(text).map(|unique| unique.0).map_err(|error| {
+        let message = error.to_string();
+        let cause = message.split(" at line ").next().unwrap_or(&message).to_owned();
+        Problem::new(offset(text, error.line(), error.column()), cause)
+    })
+}
+
+/// The byte of a 1-based line and 1-based byte column, as `serde_json` counts them.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let mut at = (before + column.saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// A value without duplicate keys.
+struct Unique(Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {
+        deserializer.deserialize_any(Build).map(Unique)
+    }
+}
+
+struct Build;
+
+impl<'de> Visitor<'de> for Build {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(Unique(item)) = items.next_element()? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if object.contains_key(&key) {
+                return Err(de::Error::custom(duplicate(&key)));
+            }
+            let Unique(value) = members.next_value()?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+/// The message for a key that stands twice.
+pub(super) fn duplicate(key: &str) -> String {
+    let shown: String = key.chars().take(40).collect();
+    format!("the key {shown:?} stands twice; write it once")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_to_serde_json_but_for_duplicates() {
+        for text in ["{}", r#"{"a":[1,-2,18446744073709551615,1.5,"\u00e9",null,true,{"b":{}}]}"#, "[1e400]", "{"] {
+            let theirs = serde_json::from_str::<Value>(text).ok();
+            assert_eq!(read(text).ok(), theirs, "{text}");
+        }
+        let problem = read("{\"a\": 1,\n \"a\": 2}").unwrap_err();
+        assert!(problem.message.contains("stands twice"), "{problem:?}");
+        assert!(problem.at > 9);
+        assert!(read(&"[".repeat(1000)).is_err());
+    }
+}

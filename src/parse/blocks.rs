@@ -1,0 +1,400 @@
+//! The block structure of CommonMark 0.31.2, line by line: which containers a line continues, what it opens.
+//!
+//! Only as much as decides whether a line opens, continues or closes a fenced code block. This module knows no calls and
+//! keeps no text, but for a paragraph that may be nothing but link reference definitions. The time for a line is linear
+//! in its bytes, whatever is open.
+
+use super::cursor::{Content, Cursor};
+use super::{html, linkdef};
+use crate::fence::{self, Opening};
+
+/// Bytes of a paragraph that are kept to see whether it is only link reference definitions; one that is longer counts
+/// as having text.
+const MOST_DEFINITIONS: usize = 64 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Container {
+    Quote,
+    /// A list item: the columns its content is indented by, and whether there is nothing in it yet.
+    Item {
+        indent: usize,
+        empty: bool,
+    },
+}
+
+#[derive(Debug, Clone)]
+enum Leaf {
+    None,
+    /// The text so far, where it begins with `[`.
+    Paragraph(Option<String>),
+    Fence {
+        mark: u8,
+        length: usize,
+        indent: usize,
+    },
+    Html(html::End),
+    Indented,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind<'a> {
+    /// A paragraph, a heading, a thematic break, a blank line.
+    Prose,
+    /// Opens a fenced code block; the fence run begins at this byte of the line.
+    Opens(Opening<'a>, usize),
+    /// Content of a fenced code block.
+    Inside(Content<'a>),
+    /// The closing fence. As content it would have been this.
+    Closes(Content<'a>),
+    /// Part of an HTML block.
+    Html(&'a str),
+    /// Indented by four columns or more: code, or the continuation of a paragraph.
+    Indented(&'a str),
+}
+
+/// Where a line that begins with a tag stands, for the rule on reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It would begin a paragraph of the document.
+    Start,
+    /// It would continue a paragraph of the document.
+    Continuation,
+    /// In a container, a code block, an HTML block.
+    Elsewhere,
+}
+
+/// What is open between two lines.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    containers: Vec<Container>,
+    /// Indices of the quotes among the containers: what a blank line continues up to.
+    quotes: Vec<usize>,
+    leaf: Leaf,
+}
+
+impl Blocks {
+    pub(super) fn new() -> Blocks {
+        Blocks { containers: Vec::new(), quotes: Vec::new(), leaf: Leaf::None }
+    }
+
+    /// Whether the open leaf is in a block quote.
+    pub(super) fn in_quote(&self) -> bool {
+        !self.quotes.is_empty()
+    }
+
+    /// Whether nothing but a paragraph of the document can be open: then a line of plain words changes nothing else.
+    pub(super) fn takes_plain_words(&self) -> bool {
+        self.containers.is_empty() && matches!(self.leaf, Leaf::Paragraph(None))
+    }
+
+    /// Takes a line that begins with a letter at document level, where no block but a paragraph can be open.
+    pub(super) fn plain_words(&mut self) -> bool {
+        let plain = self.containers.is_empty() && matches!(self.leaf, Leaf::None | Leaf::Paragraph(None));
+        if plain {
+            self.leaf = Leaf::Paragraph(None);
+        }
+        plain
+    }
+
+    /// A closing fence that the caller decided to believe.
+    pub(super) fn close_fence(&mut self) {
+        self.leaf = Leaf::None;
+    }
+
+    /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
+    /// Changes nothing: closing is the caller's decision.
+    pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
+        let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
+        let mut cursor = Cursor::new(line);
+        let matched = self.match_containers(&mut cursor);
+        if matched < self.containers.len() {
+            return None;
+        }
+        let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
+        cursor.skip(indent);
+        let content = cursor.content();
+        Some(if closes { Kind::Closes(content) } else { Kind::Inside(content) })
+    }
+
+    /// The content of a line of which only the beginning is known, once it is certain that it is content of the open
+    /// fenced code block and neither its end nor the end of its container.
+    pub(super) fn certain_content<'a>(&self, beginning: &'a str) -> Option<Content<'a>> {
+        let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
+        let mut cursor = Cursor::new(beginning);
+        let matched = self.match_containers(&mut cursor);
+        let decided = !cursor.is_blank() && matched == self.containers.len();
+        if !decided || (cursor.indent() < 4 && fence::may_close(cursor.rest(), mark, length)) {
+            return None;
+        }
+        cursor.skip(indent);
+        Some(cursor.content())
+    }
+
+    /// Where a line beginning with a tag, indented by at most three spaces, would stand.
+    pub(super) fn place(&self, line: &str) -> Place {
+        let mut cursor = Cursor::new(line);
+        if cursor.indent() > 3 || self.match_containers(&mut cursor) > 0 {
+            return Place::Elsewhere;
+        }
+        match (&self.leaf, self.containers.is_empty()) {
+            (Leaf::Paragraph(_), true) => Place::Continuation,
+            (Leaf::Paragraph(_), false) | (Leaf::Fence { .. } | Leaf::Html(_), true) => Place::Elsewhere,
+            _ => Place::Start,
+        }
+    }
+
+    /// Takes a line and says what it is.
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> Kind<'a> {
+        let mut cursor = Cursor::new(line);
+        let matched = self.match_containers(&mut cursor);
+        if matched == self.containers.len()
+            && let Some(kind) = self.continue_leaf(cursor, line)
+        {
+            return kind;
+        }
+        Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
+    }
+
+    /// How many containers the line continues; moves over their marks.
+    fn match_containers(&self, cursor: &mut Cursor<'_>) -> usize {
+        for (index, container) in self.containers.iter().enumerate() {
+            match container {
+                Container::Quote if cursor.indent() < 4 && cursor.peek() == Some(b'>') => consume_quote(cursor),
+                Container::Quote => return index,
+                Container::Item { empty: true, .. } if cursor.is_blank() => return index,
+                Container::Item { indent, .. } if cursor.indent() >= *indent => cursor.skip(*indent),
+                Container::Item { .. } if cursor.is_blank() => return self.blank_reaches(index, cursor),
+                Container::Item { .. } => return index,
+            }
+        }
+        self.containers.len()
+    }
+
+    /// How many containers a blank line continues when it has come to the item `index`: all up to the next quote, but
+    /// for an item that is still empty (found without walking, for a blank line is one byte and the depth is not).
+    fn blank_reaches(&self, index: usize, cursor: &mut Cursor<'_>) -> usize {
+        cursor.skip(usize::MAX / 2);
+        let next_quote = self.quotes.partition_point(|quote| *quote < index);
+        let reached = self.quotes.get(next_quote).copied().unwrap_or(self.containers.len());
+        let empty = matches!(self.containers.last(), Some(Container::Item { empty: true, .. }));
+        reached - usize::from(empty && reached == self.containers.len())
+    }
+
+    /// The line as a continuation of the open code or HTML block, if it is one.
+    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>, line: &'a str) -> Option<Kind<'a>> {
+        match self.leaf {
+            Leaf::Fence { .. } => {
+                let kind = self.in_fence(line)?;
+                if matches!(kind, Kind::Closes(_)) {
+                    self.leaf = Leaf::None;
+                }
+                Some(kind)
+            }
+            Leaf::Html(end) if end != html::End::Blank || !cursor.is_blank() => {
+                if end.in_line(cursor.rest()) {
+                    self.leaf = Leaf::None;
+                }
+                Some(Kind::Html(cursor.rest()))
+            }
+            Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(Kind::Indented(cursor.rest())),
+            _ => None,
+        }
+    }
+
+    /// Closes the containers from `depth` on and what is in them.
+    fn truncate(&mut self, depth: usize) {
+        self.containers.truncate(depth);
+        while self.quotes.last().is_some_and(|quote| *quote >= depth) {
+            self.quotes.pop();
+        }
+        self.leaf = Leaf::None;
+    }
+
+    /// Opens a leaf in the deepest container.
+    fn set_leaf(&mut self, leaf: Leaf) {
+        if let Some(Container::Item { empty, .. }) = self.containers.last_mut() {
+            *empty = false;
+        }
+        self.leaf = leaf;
+    }
+
+    fn push(&mut self, container: Container) {
+        self.set_leaf(Leaf::None);
+        if container == Container::Quote {
+            self.quotes.push(self.containers.len());
+        }
+        self.containers.push(container);
+    }
+
+    /// One more line of the open paragraph.
+    fn continue_paragraph(&mut self, text: &str) {
+        if let Leaf::Paragraph(kept @ Some(_)) = &mut self.leaf {
+            let lines = kept.get_or_insert_default();
+            lines.push_str(text);
+            lines.push('\n');
+            if lines.len() > MOST_DEFINITIONS {
+                *kept = None;
+            }
+        }
+    }
+
+    /// Whether the open paragraph has text beside definitions; the definitions are taken off.
+    fn paragraph_has_text(&mut self) -> bool {
+        let Leaf::Paragraph(Some(lines)) = &self.leaf else { return true };
+        !linkdef::strip(lines).is_empty()
+    }
+}
+
+/// Moves over `>` and the blank that belongs to it.
+fn consume_quote(cursor: &mut Cursor<'_>) {
+    cursor.consume(1);
+    cursor.skip(1);
+}
+
+/// What one line opens, from the outside in.
+struct Opener<'b, 'a> {
+    blocks: &'b mut Blocks,
+    cursor: Cursor<'a>,
+    /// Containers that the line is in so far.
+    depth: usize,
+    /// A thematic break of this mark cannot begin before this byte: known from an earlier try on this line.
+    thematic_fails: Option<(u8, usize)>,
+}
+
+impl<'a> Opener<'_, 'a> {
+    fn open(mut self) -> Kind<'a> {
+        let continued = self.depth == self.blocks.containers.len();
+        let paragraph = matches!(self.blocks.leaf, Leaf::Paragraph(_));
+        // Only the first thing on a line can meet the paragraph that was open before it.
+        let mut meets = paragraph && !self.cursor.is_blank();
+        let first_depth = self.depth;
+        loop {
+            let Some(byte) = self.cursor.peek() else { break };
+            if self.cursor.indent() > 3 {
+                if meets {
+                    break;
+                }
+                self.leaf(Leaf::Indented);
+                return Kind::Indented(self.cursor.rest());
+            }
+            if let Some(kind) = self.leaf_block(byte, meets, meets && continued) {
+                return kind;
+            }
+            if !self.container(byte, meets && continued) {
+                break;
+            }
+            meets = false;
+        }
+        let joins = paragraph && self.depth == first_depth;
+        self.text(joins)
+    }
+
+    /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in it.
+    fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<Kind<'a>> {
+        let rest = self.cursor.rest();
+        match byte {
+            b'#' if is_heading(rest) => self.leaf(Leaf::None),
+            b'`' | b'~' => {
+                let opening = fence::opening(rest)?;
+                let indent = self.cursor.indent();
+                self.leaf(Leaf::Fence { mark: opening.mark, length: opening.length, indent });
+                return Some(Kind::Opens(opening, self.cursor.offset()));
+            }
+            b'<' => {
+                let end = html::start(rest, !meets)?;
+                self.leaf(if end.in_line(rest) { Leaf::None } else { Leaf::Html(end) });
+                return Some(Kind::Html(rest));
+            }
+            b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
+                self.leaf(Leaf::None);
+            }
+            b'*' | b'-' | b'_' if self.is_thematic_break(byte) => self.leaf(Leaf::None),
+            _ => return None,
+        }
+        Some(Kind::Prose)
+    }
+
+    /// The line opens a block quote or a list item.
+    fn container(&mut self, byte: u8, interrupts: bool) -> bool {
+        if byte == b'>' {
+            consume_quote(&mut self.cursor);
+            self.nest(Container::Quote);
+            return true;
+        }
+        let Some(width) = list_marker(self.cursor.rest(), interrupts) else { return false };
+        let offset = self.cursor.indent();
+        self.cursor.consume(width);
+        let blanks = self.cursor.indent();
+        let padding = if self.cursor.is_blank() || blanks > 4 { 1 } else { blanks };
+        self.cursor.skip(padding);
+        self.nest(Container::Item { indent: offset + width + padding, empty: true });
+        true
+    }
+
+    fn nest(&mut self, container: Container) {
+        if self.depth < self.blocks.containers.len() {
+            self.blocks.truncate(self.depth);
+        }
+        self.blocks.push(container);
+        self.depth += 1;
+    }
+
+    /// Closes what the line does not continue and opens a leaf.
+    fn leaf(&mut self, leaf: Leaf) {
+        self.blocks.truncate(self.depth);
+        self.blocks.set_leaf(leaf);
+    }
+
+    /// What is left is text or nothing. `joins`: it continues the paragraph that was open, lazily or not.
+    fn text(mut self, joins: bool) -> Kind<'a> {
+        let rest = self.cursor.rest();
+        if self.cursor.is_blank() {
+            self.blocks.truncate(self.depth);
+        } else if joins {
+            self.blocks.continue_paragraph(rest);
+        } else {
+            self.leaf(Leaf::Paragraph(rest.starts_with('[').then(String::new)));
+            self.blocks.continue_paragraph(rest);
+        }
+        if self.cursor.indent() > 3 && !rest.is_empty() { Kind::Indented(rest) } else { Kind::Prose }
+    }
+
+    fn is_thematic_break(&mut self, mark: u8) -> bool {
+        let start = self.cursor.offset();
+        if self.thematic_fails.is_some_and(|(failed, before)| failed == mark && start < before) {
+            return false;
+        }
+        let bytes = self.cursor.rest().as_bytes();
+        let other = bytes.iter().position(|byte| *byte != mark && *byte != b' ' && *byte != b'\t');
+        self.thematic_fails = other.map(|at| (mark, start + at));
+        other.is_none() && bytes.iter().filter(|byte| **byte == mark).take(3).count() == 3
+    }
+}
+
+fn is_heading(rest: &str) -> bool {
+    let marks = rest.bytes().take_while(|byte| *byte == b'#').count();
+    marks <= 6 && matches!(rest.as_bytes().get(marks), None | Some(b' ' | b'\t'))
+}
+
+fn is_underline(rest: &str) -> bool {
+    let mark = rest.as_bytes()[0];
+    fence::is_blank(rest.trim_start_matches(mark as char))
+}
+
+/// The width of a list marker. One that interrupts a paragraph must be `1` when it is a number, and must have content.
+fn list_marker(rest: &str, interrupts: bool) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    let width = match bytes[0] {
+        b'*' | b'-' | b'+' => 1,
+        b'0'..=b'9' => {
+            let digits = bytes.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+            let one = bytes[..digits].iter().rev().skip(1).all(|byte| *byte == b'0') && bytes[digits - 1] == b'1';
+            let closed = digits < 10 && matches!(bytes.get(digits), Some(b'.' | b')'));
+            (closed && (one || !interrupts)).then_some(digits + 1)?
+        }
+        _ => return None,
+    };
+    let spaced = matches!(bytes.get(width), None | Some(b' ' | b'\t'));
+    (spaced && !(interrupts && fence::is_blank(&rest[width..]))).then_some(width)
+}

@@ -1,0 +1,309 @@
+//! The agent loop as a machine: what the model says goes in, what is to be done comes out.
+//!
+//! This module does **not** call a model, run a tool, ask a person, read a clock, sleep or spawn. It knows no runtime
+//! and no disk. A driver gives it [`Input`]s with [`handle`](Session::handle) and does the [`Action`]s that
+//! [`poll`](Session::poll) gives; [`agent`](../agent/index.html) is such a driver on tokio, and any other will do.
+//!
+//! ```text
+//!            User                    End                      all answered
+//!   Idle ----------> Streaming ----------------> Working ----------------------+
+//!    ^   CallModel   | Show*      calls or       | Run, Ask, Answered          |
+//!    |               | StopModel  broken blocks  |                             |
+//!    |  Stop         |                           | Stop (loop, format errors)  |
+//!    +---------------+---------------------------+                             |
+//!                    ^             CallModel                                   |
+//!                    +---------------------------------------------------------+
+//! ```
+//!
+//! # What a driver must keep to
+//! - Poll until `None` after every input, inside the backend's stream too: otherwise nothing is shown while it streams.
+//! - After [`Action::StopModel`] end the stream and give one [`Input::End`], as after every stream. Chunks that still come
+//!   are ignored here.
+//! - Every [`Action::Run`] wants one [`Input::Result`], in any order; every [`Action::Ask`] one of [`Input::Approved`],
+//!   [`Input::Denied`] and [`Input::Edited`].
+//! - An input that does not fit the state is ignored. After [`Input::Cancel`] and [`Input::Failed`] nothing of what was
+//!   on its way is given any more, the stream's end included.
+//!
+//! # What holds at any time
+//! The history is the instructions, then user and assistant in turn: one assistant message a reply, the reply as it was
+//! written (but for what a forgery spoiled), and one user message with all its results. What else has to be said to the
+//! model stands in that message too.
+
+mod guard;
+mod reply;
+mod round;
+mod words;
+mod work;
+
+use crate::format::Format;
+use crate::parse::{self, Event};
+use crate::policy::{Cleared, Facts, Pending, Policy};
+use crate::prompt::Language;
+use crate::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
+use reply::Reply;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use work::{Judge, Work};
+
+/// How a session behaves.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// The instructions: the system message. Empty for none, where the person pasted them elsewhere.
+    pub system: String,
+    /// The conversation so far, without the instructions; user and assistant in turn.
+    pub history: Vec<Message>,
+    /// How replies are read.
+    pub parser: parse::Options,
+    /// How results are written.
+    pub format: Format,
+    /// In which language the model is reminded of the protocol.
+    pub language: Language,
+    /// Rounds of calls and results a user turn; at least 1.
+    pub rounds: u32,
+    /// Replies in a row that hold nothing but unreadable blocks before the session stops; at least 1.
+    pub bad_replies: u32,
+    /// How often the same call may have the same result before the model is warned.
+    pub loop_warning: u32,
+    /// How often before the session stops.
+    pub loop_stop: u32,
+    /// Bytes of one reply; beyond them the model is stopped as if its own length limit was reached.
+    pub reply_bytes: usize,
+}
+
+impl Default for SessionOptions {
+    fn default() -> SessionOptions {
+        SessionOptions {
+            system: String::new(),
+            history: Vec::new(),
+            parser: parse::Options::default(),
+            format: Format::default(),
+            language: Language::default(),
+            rounds: 20,
+            bad_replies: 3,
+            loop_warning: 3,
+            loop_stop: 5,
+            reply_bytes: 16 << 20,
+        }
+    }
+}
+
+/// What goes in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Input<'a> {
+    /// What the user says. While a turn is under way it is kept for the next message to the model.
+    User(&'a str),
+    /// A piece of the reply.
+    Chunk(&'a str),
+    /// A piece of the backend's own reasoning channel: shown, never read, never sent back.
+    Reasoning(&'a str),
+    /// A call of the backend's own channel.
+    NativeCall(ToolCall),
+    /// The reply is over.
+    End(FinishReason),
+    /// What came of an [`Action::Run`].
+    Result(ToolResult),
+    /// The person said yes: what [`Pending::approve`] gave.
+    Approved(Cleared),
+    /// The person said no: what [`Pending::deny`] gave.
+    Denied(ToolResult),
+    /// The person changed the arguments: what [`Pending::edit`] gave. It is reviewed again.
+    Edited(ToolCall),
+    /// The backend failed. What had come of the reply is kept, its calls are not run.
+    Failed(&'a str),
+    /// The user wants it to end, whatever the state.
+    Cancel,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Action {
+    /// Send [`history`](Session::history) to the model and feed its reply back.
+    CallModel,
+    /// End the model's stream.
+    StopModel,
+    /// Show this to the person.
+    Show(Event),
+    /// Run this. Several may come before a result is needed: they only read and may run side by side.
+    Run(Cleared),
+    /// Ask a person.
+    Ask(Pending),
+    /// A call or a broken block has its answer: each once, in call order. For showing; the session keeps its own.
+    Answered(ToolResult),
+    /// The turn is over; the session waits for the user.
+    Stop(StopReason),
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The model answered in plain text.
+    Answered,
+    /// The model's reply was empty. It is not asked again: the user knows better what to say.
+    Empty,
+    /// The answer is there as far as it came: the length limit was reached or the stream broke off.
+    Unfinished(FinishReason),
+    /// Too many replies in a row held nothing but unreadable blocks.
+    FormatErrors,
+    /// The rounds of a turn are used up; the last answer was shown as text.
+    RoundLimit,
+    /// The same call had the same result again and again.
+    Loop,
+    /// The user cancelled.
+    Cancelled,
+    /// The backend failed; the message is its own.
+    Failed(String),
+}
+
+/// What a person says to a [`Pending`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Run it.
+    Yes,
+    /// Do not; the model is told why.
+    No(String),
+    /// Run it with these arguments instead, if the policy agrees.
+    Edit(Args),
+}
+
+impl Answer {
+    /// The answer as the session takes it.
+    pub fn to(self, pending: Pending) -> Input<'static> {
+        match self {
+            Answer::Yes => Input::Approved(pending.approve()),
+            Answer::No(why) => Input::Denied(pending.deny(&why)),
+            Answer::Edit(args) => Input::Edited(pending.edit(args)),
+        }
+    }
+}
+
+/// The loop. See the [module](self).
+pub struct Session {
+    options: SessionOptions,
+    judge: Judge,
+    history: Vec<Message>,
+    state: State,
+    turn: round::Turn,
+    actions: VecDeque<Action>,
+    /// What stands first in the next user message.
+    owed: Vec<String>,
+}
+
+enum State {
+    Idle,
+    Streaming(Box<Reply>),
+    /// With the notes that go below the results.
+    Working(Work, Vec<String>),
+}
+
+impl Session {
+    /// A session that waits for the user.
+    pub fn new(options: SessionOptions, catalog: Arc<Catalog>, policy: Policy, facts: Arc<dyn Facts>) -> Session {
+        let mut options = options;
+        let system = (!options.system.is_empty()).then(|| Message::new(Role::System, options.system.as_str()));
+        let history = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
+        options.parser.catalog.get_or_insert_with(|| catalog.clone());
+        Session {
+            options,
+            judge: Judge { catalog, policy, facts },
+            history,
+            state: State::Idle,
+            turn: round::Turn::default(),
+            actions: VecDeque::new(),
+            owed: Vec::new(),
+        }
+    }
+
+    /// The conversation as a backend gets it: the instructions, then user and assistant in turn.
+    pub fn history(&self) -> &[Message] {
+        &self.history
+    }
+
+    /// The tools on offer.
+    pub fn catalog(&self) -> &Catalog {
+        &self.judge.catalog
+    }
+
+    /// Whether the session waits for the user.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle) && self.actions.is_empty()
+    }
+
+    /// Takes an input; the work is done in [`poll`](Session::poll). What does not fit the state is ignored.
+    pub fn handle(&mut self, input: Input<'_>) {
+        match (&mut self.state, input) {
+            (State::Idle, Input::User(text)) => self.begin(text),
+            (_, Input::User(text)) => self.owed.push(text.to_owned()),
+            (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
+            (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message.to_owned())),
+            (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
+            (State::Streaming(reply), input) if reply.is_open() => {
+                let shown = listen(reply, input);
+                self.actions.extend(shown.map(Action::Show));
+                self.stop_what_is_too_long();
+            }
+            (State::Working(work, _), input) => {
+                let cleared = answer(work, input);
+                self.actions.extend(cleared.map(Action::Run));
+            }
+            _ => {}
+        }
+    }
+
+    /// The next thing to do; `None` when an input is needed.
+    #[must_use = "an action that is not done stalls the session"]
+    pub fn poll(&mut self) -> Option<Action> {
+        loop {
+            if let Some(action) = self.actions.pop_front() {
+                return Some(action);
+            }
+            match &mut self.state {
+                State::Idle => return None,
+                State::Streaming(_) => self.read()?,
+                State::Working(..) => self.work()?,
+            }
+        }
+    }
+
+    /// A limit of ours ends the reply as the backend's own would.
+    fn stop_what_is_too_long(&mut self) {
+        let State::Streaming(reply) = &mut self.state else { return };
+        if reply.len() > self.options.reply_bytes {
+            reply.cut(FinishReason::Length);
+            self.actions.push_back(Action::StopModel);
+        }
+    }
+}
+
+/// Takes a piece of a reply; gives what is to be shown at once.
+fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event> {
+    match input {
+        Input::Chunk(chunk) => {
+            reply.push(chunk);
+            None
+        }
+        Input::Reasoning(text) => {
+            Some(Event::Reasoning { text: text.to_owned(), span: parse::Span::default(), closed: None })
+        }
+        Input::NativeCall(call) => Some(reply.native(call)),
+        _ => None,
+    }
+}
+
+/// Takes what came of a call or a question; gives what may run now.
+fn answer(work: &mut Work, input: Input<'_>) -> Option<Cleared> {
+    match input {
+        Input::Approved(cleared) => return work.approved(cleared),
+        Input::Result(result) => work.result(result),
+        Input::Denied(result) => work.denied(result),
+        Input::Edited(call) => work.edited(call),
+        _ => {}
+    }
+    None
+}

@@ -1,0 +1,178 @@
+//! One reply while it comes: its raw text, what the parser finds in it, and where it has to be cut.
+//!
+//! This module decides nothing about calls; it only says what is there.
+
+use super::words;
+use crate::parse::{Event, Ignored, Options, Parser, Span};
+use crate::{FinishReason, ToolCall, ToolResult};
+use std::collections::HashMap;
+
+/// What a reply asks for, in its order.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// A call that was read.
+    Call(ToolCall),
+    /// A block that could not be: its answer is known already.
+    Broken(ToolResult),
+}
+
+/// What was found in a whole reply.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) items: Vec<Item>,
+    /// There was a readable call where it does not count, by mistake and not by quotation.
+    pub(super) misplaced: bool,
+    /// Reasoning was opened and never closed.
+    pub(super) unclosed: bool,
+    /// The model wrote a result itself: everything from this byte on is dropped.
+    pub(super) forged: Option<usize>,
+    /// How what was read of it ended; `None` where a forgery ended it.
+    pub(super) end: Option<FinishReason>,
+}
+
+/// A reply that is being received.
+pub(super) struct Reply {
+    parser: Parser,
+    /// What went through the parser: spans are ranges of it.
+    raw: String,
+    /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
+    native: String,
+    names: HashMap<String, String>,
+    found: Found,
+    /// No block of this reply is a call: it is shown as it is written.
+    text_only: bool,
+    shown: usize,
+    /// The backend is done.
+    ended: bool,
+}
+
+impl Reply {
+    pub(super) fn new(options: Options, text_only: bool) -> Reply {
+        Reply {
+            parser: Parser::new(options),
+            raw: String::new(),
+            native: String::new(),
+            names: HashMap::new(),
+            found: Found::default(),
+            text_only,
+            shown: 0,
+            ended: false,
+        }
+    }
+
+    /// How many bytes came so far.
+    pub(super) fn len(&self) -> usize {
+        self.raw.len() + self.native.len()
+    }
+
+    /// Whether more of it is wanted.
+    pub(super) fn is_open(&self) -> bool {
+        self.found.end.is_none() && self.found.forged.is_none()
+    }
+
+    /// Whether the backend is done with it.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn is_forged(&self) -> bool {
+        self.found.forged.is_some()
+    }
+
+    pub(super) fn push(&mut self, chunk: &str) {
+        self.raw.push_str(chunk);
+        self.parser.push(chunk);
+    }
+
+    /// A call of the backend's own channel. Gives what to show for it.
+    pub(super) fn native(&mut self, call: ToolCall) -> Event {
+        let body = serde_json::to_string(&call).unwrap_or_default();
+        let block = format!("```tool\n{body}\n```\n");
+        self.native.push_str(&block);
+        let span = Span::default();
+        if self.text_only {
+            return Event::Text { text: block, span };
+        }
+        self.found.items.push(Item::Call(call.clone()));
+        Event::Call { call, index: 0, body: body.into(), span, replaces: None }
+    }
+
+    /// The backend says that it is done.
+    pub(super) fn finish(&mut self, reason: FinishReason) {
+        self.cut(reason);
+        self.ended = true;
+    }
+
+    /// Nothing more is read, whether or not the backend is done. The first reason counts.
+    pub(super) fn cut(&mut self, reason: FinishReason) {
+        if self.is_open() {
+            self.found.end = Some(reason);
+            self.parser.finish(reason);
+        }
+    }
+
+    /// The next thing to show. After a forged result nothing follows.
+    pub(super) fn next(&mut self) -> Option<Event> {
+        while self.found.forged.is_none() {
+            let event = self.parser.poll()?;
+            self.note(&event);
+            if let Some(event) = self.as_shown(event) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The text for the history, cut where a forgery begins, and what was found.
+    pub(super) fn close(mut self) -> (String, Found) {
+        if let Some(start) = self.found.forged {
+            self.raw.truncate(start);
+        }
+        if !self.native.is_empty() {
+            let gap = if self.raw.is_empty() || self.raw.ends_with('\n') { "" } else { "\n\n" };
+            self.raw.extend([gap, &self.native]);
+        }
+        (self.raw, self.found)
+    }
+
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Started { id, name } => {
+                self.names.insert(id.clone(), name.clone());
+            }
+            Event::Call { call, .. } => self.found.items.push(Item::Call(call.clone())),
+            Event::Malformed { id, error, .. } => {
+                let answer = words::malformed(id, self.name_of(id), error);
+                self.found.items.push(Item::Broken(answer));
+            }
+            Event::Incomplete { id, .. } => {
+                let answer = words::incomplete(id, self.name_of(id));
+                self.found.items.push(Item::Broken(answer));
+            }
+            Event::Ignored { why, .. } => {
+                self.found.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
+            }
+            Event::Reasoning { closed, .. } => self.found.unclosed |= *closed == Some(false),
+            Event::ForgedResult { span, .. } => self.found.forged = Some(span.start),
+            Event::Text { .. } | Event::Progress { .. } => {}
+        }
+    }
+
+    /// What a broken block was going to be, as far as it said so.
+    fn name_of(&self, id: &str) -> &str {
+        self.names.get(id).map_or("unknown", String::as_str)
+    }
+
+    /// Where blocks are not calls their own bytes are shown, once for all calls of a block.
+    fn as_shown(&mut self, event: Event) -> Option<Event> {
+        let span = match &event {
+            _ if !self.text_only => return Some(event),
+            Event::Started { .. } | Event::Progress { .. } => return None,
+            Event::Call { span, .. } | Event::Malformed { span, .. } | Event::Incomplete { span, .. } => *span,
+            _ => return Some(event),
+        };
+        let text = self.raw.get(span.start.max(self.shown)..span.end)?.to_owned();
+        self.shown = span.end;
+        (!text.is_empty()).then_some(Event::Text { text, span })
+    }
+}
