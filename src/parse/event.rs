@@ -109,6 +109,37 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Takes `next` in where it is the next piece of the same text, reasoning or argument; gives it back where it is not.
+    ///
+    /// Joining every event to the one before gives the same list for any chunking of the reply.
+    pub fn absorb(&mut self, next: Event) -> Option<Event> {
+        match (self, next) {
+            (Event::Text { text, span }, Event::Text { text: more, span: behind }) if span.end == behind.start => {
+                text.push_str(&more);
+                span.end = behind.end;
+                None
+            }
+            (
+                Event::Reasoning { text, span, closed: closed @ None },
+                Event::Reasoning { text: more, span: behind, closed: ending },
+            ) if span.end == behind.start => {
+                text.push_str(&more);
+                span.end = behind.end;
+                *closed = ending;
+                None
+            }
+            (Event::Progress { id, arg, text }, Event::Progress { id: same, arg: argument, text: more })
+                if *id == same && *arg == argument =>
+            {
+                text.push_str(&more);
+                None
+            }
+            (_, next) => Some(next),
+        }
+    }
+}
+
 /// Why a readable call does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -136,4 +167,28 @@ pub struct ReadError {
     pub line: usize,
     /// 1-based, in characters.
     pub column: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str, start: usize) -> Event {
+        Event::Text { text: text.into(), span: Span { start, end: start + text.len() } }
+    }
+
+    #[test]
+    fn pieces_join_where_they_touch() {
+        let mut first = text("ab", 0);
+        assert_eq!(first.absorb(text("cd", 2)), None);
+        assert_eq!(first, text("abcd", 0));
+        assert_eq!(first.absorb(text("x", 9)), Some(text("x", 9)), "a call stood between them");
+
+        let thought =
+            |closed, start| Event::Reasoning { text: "t".into(), span: Span { start, end: start + 1 }, closed };
+        let mut closed = thought(None, 0);
+        assert_eq!(closed.absorb(thought(Some(true), 1)), None);
+        assert_eq!(closed.absorb(thought(None, 2)), Some(thought(None, 2)), "another section");
+        assert_eq!(closed.absorb(text("x", 2)), Some(text("x", 2)));
+    }
 }

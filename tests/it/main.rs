@@ -8,6 +8,7 @@ mod house;
 mod http;
 #[cfg(feature = "backend")]
 mod live;
+mod parse;
 #[cfg(feature = "policy")]
 mod session;
 #[cfg(feature = "policy")]
