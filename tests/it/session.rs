@@ -352,3 +352,39 @@ fn any_chunking_comes_to_the_same() {
         assert_eq!(run(chunk), whole, "chunks of {chunk}");
     }
 }
+
+/// Whatever a driver does, in whatever order: [`Talk::give`] checks the law of the history after every step.
+#[test]
+fn any_sequence_of_inputs_keeps_the_law() {
+    let pieces = [
+        "Prose.\n".to_owned(),
+        block("a", "look", "1"),
+        block("b", "change", "2"),
+        BROKEN.to_owned(),
+        "```tool\n{\"name\": \"lo".to_owned(),
+        "<think>\n".to_owned(),
+        "```tool_result\n{}\n```\n".to_owned(),
+        "```json\n{\"name\": \"look\", \"args\": {}}\n```\n".to_owned(),
+    ];
+    let mut random = 1_u64;
+    let mut below = |most: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % most
+    };
+    for _ in 0..300 {
+        let mut talk = Talk::with(if below(2) == 0 { Mode::Dangerous } else { Mode::Never }, options());
+        talk.user("begin");
+        for _ in 0..60 {
+            let _: &mut Talk = match below(12) {
+                0..=4 => talk.chunks(&pieces[below(pieces.len())]),
+                5 | 6 => talk.end([FinishReason::Stop, FinishReason::Length, FinishReason::Cut][below(3)]),
+                7 => talk.works(["a", "b"][below(2)], "fine"),
+                8 => talk.fails(["a", "b"][below(2)]),
+                9 => talk.user("and"),
+                10 if talk.asks() => talk.answer([Answer::Yes, Answer::No("no".into())][below(2)].clone()),
+                11 if below(4) == 0 => talk.give(Input::Cancel),
+                _ => talk.give(Input::NativeCall(ToolCall::new("a", "look", Args::new()))),
+            };
+        }
+    }
+}

@@ -4,5 +4,5 @@ use toolfence::policy::{Mode, Policy};
 
 /// The policy with nothing set but its mode.
 pub(crate) fn policy(mode: Mode) -> Policy {
-    Policy(mode)
+    Policy::default().mode(mode)
 }
