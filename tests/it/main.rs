@@ -2,4 +2,5 @@
 
 mod format;
 mod house;
+mod oracle;
 mod parse;
