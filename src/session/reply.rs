@@ -6,6 +6,7 @@ use super::words;
 use crate::parse::{Event, Ignored, Options, Parser, Span};
 use crate::{FinishReason, ToolCall, ToolResult};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What a reply asks for, in its order.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(super) struct Reply {
     raw: String,
     /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
     native: String,
-    names: HashMap<String, String>,
+    names: HashMap<Arc<str>, String>,
     found: Found,
     /// No block of this reply is a call: it is shown as it is written.
     text_only: bool,

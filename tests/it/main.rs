@@ -2,3 +2,7 @@
 
 mod format;
 mod house;
+#[cfg(feature = "backend")]
+mod http;
+#[cfg(feature = "backend")]
+mod live;
