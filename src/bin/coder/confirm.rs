@@ -4,7 +4,7 @@ use crate::preview::preview;
 use crate::terminal::escaped;
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,13 +43,13 @@ fn question(pending: &Pending, workspace: &Workspace) -> String {
     format!("\n{}Run it? [y/N, or n and a reason] ", escaped(&shown))
 }
 
-/// Asks on the terminal itself, whatever stdin is. The descriptor is our own and does not block, so that a cancelled
-/// question leaves no thread behind that would eat the next line.
+/// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
+/// cancelled question leaves no thread behind that would eat the next line.
 async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
-    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
-    terminal.write_all(text.as_bytes())?;
     let mut line = Vec::new();
     let mut buffer = [0; 1024];
     while !line.contains(&b'\n') {
