@@ -58,10 +58,10 @@ fn blocked_files(workspace: &Workspace) -> Result<HashMap<Identity, String>, Unk
         if node.kind == FileType::Directory || node.blocked.is_none() {
             continue;
         }
-        if let Ok(stat) = resolve::stat_exact(workspace.root.as_fd(), &node.name) {
-            if Twins::possible(&stat) {
-                found.insert(identity(&stat), node.name.to_string_lossy().into_owned());
-            }
+        if let Ok(stat) = resolve::stat_exact(workspace.root.as_fd(), &node.name)
+            && Twins::possible(&stat)
+        {
+            found.insert(identity(&stat), node.name.to_string_lossy().into_owned());
         }
     }
     if walk.report().complete { Ok(found) } else { Err(Unknown { most: MOST_ENTRIES }) }

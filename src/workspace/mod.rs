@@ -29,7 +29,7 @@ pub use search::{Found, SearchFiles, SearchLine};
 pub use write::Written;
 
 use crate::policy::PathRules;
-use crate::{Error, Result};
+use crate::{Error, Result, ToolFailure};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::path::{Path, PathBuf};
@@ -60,6 +60,14 @@ impl Workspace {
     /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
     pub fn root(&self) -> &Path {
         &self.canonical
+    }
+
+    /// Opens a folder inside the root, for a process to run in.
+    ///
+    /// # Errors
+    /// As for every path, and `invalid_argument` for what is no folder.
+    pub fn folder(&self, path: &str) -> std::result::Result<OwnedFd, ToolFailure> {
+        self.open_folder(path).map(|opened| opened.fd)
     }
 
     /// The absolute spellings under which the root may be named.
