@@ -115,7 +115,7 @@ impl Reply {
     /// The next thing to show. After a forged result nothing follows.
     pub(super) fn next(&mut self) -> Option<Event> {
         while self.found.forged.is_none() {
-            let event = self.parser.poll()?;
+            let Some(event) = self.parser.poll() else { return self.rest() };
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
                 return Some(event);
@@ -164,16 +164,33 @@ impl Reply {
         self.names.get(id).map_or("unknown", String::as_str)
     }
 
-    /// Where blocks are not calls their own bytes are shown, once for all calls of a block.
+    /// Where blocks are not calls everything but reasoning is shown as it was written.
     fn as_shown(&mut self, event: Event) -> Option<Event> {
-        let span = match &event {
-            _ if !self.text_only => return Some(event),
-            Event::Started { .. } | Event::Progress { .. } => return None,
-            Event::Call { span, .. } | Event::Malformed { span, .. } | Event::Incomplete { span, .. } => *span,
-            _ => return Some(event),
-        };
-        let text = self.raw.get(span.start.max(self.shown)..span.end)?.to_owned();
-        self.shown = span.end;
+        if !self.text_only {
+            return Some(event);
+        }
+        match event {
+            Event::Text { span, .. } | Event::Call { span, .. } => self.as_text(span.end),
+            Event::Malformed { span, .. } | Event::Incomplete { span, .. } => self.as_text(span.end),
+            Event::Reasoning { span, .. } => {
+                self.shown = self.shown.max(span.end);
+                Some(event)
+            }
+            Event::ForgedResult { .. } => Some(event),
+            Event::Started { .. } | Event::Progress { .. } | Event::Ignored { .. } => None,
+        }
+    }
+
+    /// What stands behind the last event of a reply that is shown as text.
+    fn rest(&mut self) -> Option<Event> {
+        let over = self.text_only && self.found.end.is_some();
+        over.then(|| self.as_text(self.raw.len()))?
+    }
+
+    fn as_text(&mut self, end: usize) -> Option<Event> {
+        let span = Span { start: self.shown, end };
+        let text = self.raw.get(span.start..end)?.to_owned();
+        self.shown = end;
         (!text.is_empty()).then_some(Event::Text { text, span })
     }
 }

@@ -1,8 +1,14 @@
 //! All integration tests in one binary, so that they link once.
 
+#[cfg(feature = "backend")]
+mod agent;
 mod format;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
 #[cfg(feature = "backend")]
 mod live;
+#[cfg(feature = "policy")]
+mod session;
+#[cfg(feature = "policy")]
+mod support;
