@@ -49,7 +49,7 @@ impl Setup {
             .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
         let workspace = Arc::new(workspace);
         tracing::debug!(target: "toolfence", root = %workspace.root().display(), "root");
-        let mut toolbox = tools::toolbox(workspace.clone());
+        let mut toolbox = tools::standard(workspace.clone());
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
