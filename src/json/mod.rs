@@ -30,11 +30,13 @@ pub struct Problem {
     pub message: String,
     /// The byte where it shows.
     pub at: usize,
+    /// Whether it shows inside an object or array that has begun: the rest of the text may belong to it.
+    pub inside: bool,
 }
 
 impl Problem {
     pub(crate) fn new(at: usize, message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), at }
+        Problem { message: message.into(), at, inside: false }
     }
 }
 

@@ -9,12 +9,10 @@ use serde_json::{Map, Value};
 
 pub(super) fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     let mut reader = Reader { text, at: 0, repairs: Vec::new(), stack: Vec::new() };
-    let mut values = Vec::new();
-    reader.surrounding()?;
-    while reader.at < text.len() {
-        values.push(reader.value(closed)?);
-        reader.surrounding()?;
-    }
+    let values = match reader.values(closed) {
+        Ok(values) => values,
+        Err(problem) => return Err(Problem { inside: !reader.stack.is_empty(), ..problem }),
+    };
     if values.is_empty() {
         return Err(Problem::new(0, "there is no JSON object; write one object with name and args"));
     }
@@ -59,6 +57,16 @@ impl Reader<'_> {
 
     fn problem<T>(&self, message: impl Into<String>) -> Result<T, Problem> {
         Err(Problem::new(self.at, message))
+    }
+
+    fn values(&mut self, closed: bool) -> Result<Vec<Value>, Problem> {
+        let mut values = Vec::new();
+        self.surrounding()?;
+        while self.at < self.text.len() {
+            values.push(self.value(closed)?);
+            self.surrounding()?;
+        }
+        Ok(values)
     }
 
     /// Passes over text up to the next object or array, or to the end.
@@ -176,7 +184,9 @@ impl Reader<'_> {
             self.note(Repair::MissingArrayComma);
             return Ok(Ok(next));
         }
-        self.problem("a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\")
+        self.problem(
+            "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\",
+        )
     }
 
     fn key(&mut self) -> Result<Next, Problem> {
@@ -232,7 +242,8 @@ impl Reader<'_> {
     }
 
     fn scalar(&mut self) -> Result<Value, Problem> {
-        let length = self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
+        let length =
+            self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
         let word = &self.text[self.at..self.at + length];
         let value = match word {
             "True" => Some(Value::Bool(true)),
@@ -242,7 +253,8 @@ impl Reader<'_> {
         };
         let python = value.is_some();
         let Some(value) = value.or_else(|| serde_json::from_str(word).ok()) else {
-            return self.problem("a value is wanted here: a string in double quotes, a number, true, false, null, { or [");
+            return self
+                .problem("a value is wanted here: a string in double quotes, a number, true, false, null, { or [");
         };
         if python {
             self.note(Repair::PythonLiteral);
@@ -342,6 +354,9 @@ impl Text {
         if c == 'u'
             && let Some((decoded, length)) = unicode(reader.rest())
         {
+            let Some(decoded) = decoded else {
+                return reader.problem("a lone surrogate is half a character; write the character itself");
+            };
             self.letter_escape = true;
             reader.at += length;
             self.out.push(decoded);
@@ -364,19 +379,20 @@ impl Text {
     }
 }
 
-/// `uXXXX`, or two of them that are one character, and their length without the first backslash.
-fn unicode(text: &str) -> Option<(char, usize)> {
+/// `uXXXX`, or two of them that are one character, and their length without the first backslash; no character where they
+/// are half of one.
+fn unicode(text: &str) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| -> Option<u16> {
         let digits = text.get(at..at + 4)?;
         digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
     };
     let first = unit(1)?;
     if let Some(c) = char::from_u32(u32::from(first)) {
-        return Some((c, 5));
+        return Some((Some(c), 5));
     }
-    let low = (text.get(5..7)? == "\\u").then(|| unit(7))??;
-    let c = char::decode_utf16([first, low]).next()?.ok()?;
-    Some((c, 11))
+    let low = text.get(5..7).filter(|mark| *mark == "\\u").and_then(|_| unit(7)).unwrap_or_default();
+    let pair = char::decode_utf16([first, low]).next().and_then(Result::ok);
+    Some((pair, 11))
 }
 
 #[cfg(test)]
@@ -416,9 +432,21 @@ mod tests {
     #[test]
     fn what_would_be_a_guess_is_refused() {
         let texts = [
-            "", "no object", "{\"a\": \"b", "{\"a\":", "{\"a\": \"b\"}}", "{\"a\": \"b\"} \"c\"", "{\"a\": 1, \"a\": 2,}",
-            "{'a': 'it's'}", "{\"a\": \"say \"hi\" now\"}", "{\"a\": NaN}", "[1e999,]", "{\"a\": 01,}", "{\"a\": /* b}",
-            "{\"a\": 1,", "[,]",
+            "",
+            "no object",
+            "{\"a\": \"b",
+            "{\"a\":",
+            "{\"a\": \"b\"}}",
+            "{\"a\": \"b\"} \"c\"",
+            "{\"a\": 1, \"a\": 2,}",
+            "{'a': 'it's'}",
+            "{\"a\": \"say \"hi\" now\"}",
+            "{\"a\": NaN}",
+            "[1e999,]",
+            "{\"a\": 01,}",
+            "{\"a\": /* b}",
+            "{\"a\": 1,",
+            "[,]",
         ];
         for text in texts {
             assert!(read(text, true).is_err(), "{text}: {:?}", read(text, true));

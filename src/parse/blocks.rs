@@ -83,11 +83,6 @@ impl Blocks {
         !self.quotes.is_empty()
     }
 
-    /// Whether nothing but a paragraph of the document can be open: then a line of plain words changes nothing else.
-    pub(super) fn takes_plain_words(&self) -> bool {
-        self.containers.is_empty() && matches!(self.leaf, Leaf::Paragraph(None))
-    }
-
     /// Takes a line that begins with a letter at document level, where no block but a paragraph can be open.
     pub(super) fn plain_words(&mut self) -> bool {
         let plain = self.containers.is_empty() && matches!(self.leaf, Leaf::None | Leaf::Paragraph(None));

@@ -1,21 +1,65 @@
-//! Chunks in, events out.
+//! Chunks in, events out: finds the tool calls of a reply while it streams.
+//!
+//! The parser runs nothing, decides nothing and never fails: trouble is an event. It is a machine without input or
+//! output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll) does the work and gives events,
+//! [`finish`](Parser::finish) says how the reply ended.
+//!
+//! ```
+//! use toolfence::{FinishReason, parse::{Event, Options, Parser}};
+//!
+//! let mut parser = Parser::new(Options::default());
+//! let mut calls = Vec::new();
+//! for chunk in ["I look.\n```to", "ol\n{\"name\": \"list_files\"}\n``", "`\n"] {
+//!     parser.push(chunk);
+//!     while let Some(event) = parser.poll() {
+//!         if let Event::Call { call, .. } = event {
+//!             calls.push(call.name);
+//!         }
+//!     }
+//! }
+//! parser.finish(FinishReason::Stop);
+//! while parser.poll().is_some() {}
+//! assert_eq!(calls, ["list_files"]);
+//! ```
+//!
+//! A fenced code block whose info string begins with `tool` counts exactly where CommonMark 0.31.2 says that a fenced code
+//! block is, at document level or inside list items. Time is linear in the bytes of the reply; memory is bounded by the
+//! open block, or by the line that is not decided yet, and by what was pushed and not polled.
 
+mod block;
 mod blocks;
+mod body;
 mod cursor;
+mod decoy;
+mod ending;
+mod envelope;
 mod event;
+mod hold;
 mod html;
+mod input;
 mod linkdef;
+mod prose;
+mod reasoning;
+mod track;
 
 pub use event::{Event, Ignored, ReadError, Span};
 
 use crate::{Catalog, FinishReason, ToolCall};
+use block::Block;
+use blocks::Blocks;
+use decoy::Decoys;
+use hold::Hold;
+use input::Input;
+use reasoning::Reasoning;
+use std::collections::VecDeque;
 use std::sync::Arc;
+use track::Ids;
 
 /// How much of a reply is read before an event says that it is too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of one block.
+    /// Bytes of one block, and of one line that is not decided yet.
     pub block: usize,
     /// Nesting of JSON, at most 128.
     pub nesting: usize,
@@ -42,33 +86,134 @@ pub struct Options {
     /// The reply is one bare JSON call, for backends constrained by a schema.
     pub bare: bool,
     /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
+    /// Without it the built-in tools are known.
     pub catalog: Option<Arc<Catalog>>,
 }
 
 /// The streaming parser.
 #[derive(Debug)]
-pub struct Parser {}
+pub struct Parser {
+    options: Options,
+    input: Input,
+    state: State,
+    blocks: Blocks,
+    decoys: Decoys,
+    /// Whether the beginning of the current line may be shown, and how many of its bytes were looked at.
+    hold: Hold,
+    hold_seen: usize,
+    /// The current line was longer than the limit: its rest is text.
+    skipping: bool,
+    /// Bytes of the current line's content that the open block has already.
+    fed: usize,
+    queue: VecDeque<Event>,
+    ids: Ids,
+    calls: usize,
+    /// How often a block that was read past a doubtful closing fence had ended there after all.
+    failed_speculations: u8,
+    /// A block broke off: what follows may have been meant as its content.
+    after_broken: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Prose,
+    Block(Box<Block>),
+    Reasoning(Reasoning),
+    /// All is said.
+    Done,
+}
+
+/// After so many failed speculations the rest of a reply is read by CommonMark alone.
+const MOST_SPECULATIONS: u8 = 3;
 
 impl Parser {
     /// A parser at the beginning of a reply.
-    pub fn new(_options: Options) -> Parser {
-        Parser {}
+    pub fn new(options: Options) -> Parser {
+        let mut parser = Parser {
+            input: Input::default(),
+            state: State::Prose,
+            blocks: Blocks::new(),
+            decoys: Decoys::new(options.limits.block),
+            hold: Hold::default(),
+            hold_seen: 0,
+            skipping: false,
+            fed: 0,
+            queue: VecDeque::new(),
+            ids: Ids::default(),
+            calls: 0,
+            failed_speculations: 0,
+            after_broken: false,
+            options,
+        };
+        if parser.options.in_reasoning {
+            parser.state = State::Reasoning(Reasoning::opened_before());
+        } else if parser.options.bare {
+            parser.open_block(Span::default(), 1);
+        }
+        parser
     }
 
-    /// Takes the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll).
-    pub fn push(&mut self, _chunk: &str) {}
+    /// Takes the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every push.
+    /// What comes after [`finish`](Parser::finish) is ignored.
+    pub fn push(&mut self, chunk: &str) {
+        self.input.push(chunk);
+    }
 
     /// Says that the reply is over, and how it ended.
-    pub fn finish(&mut self, _reason: FinishReason) {}
+    pub fn finish(&mut self, reason: FinishReason) {
+        self.input.finish(reason);
+    }
 
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event> {
-        None
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
+            }
+            if !self.advance() {
+                self.input.compact();
+                return self.queue.pop_front();
+            }
+        }
     }
 
     /// Back to the beginning of a reply, with the same options.
-    pub fn reset(&mut self) {}
+    pub fn reset(&mut self) {
+        *self = Parser::new(self.options.clone());
+    }
+
+    /// One step; whether there may be more to do.
+    fn advance(&mut self) -> bool {
+        match self.state {
+            State::Prose => self.advance_prose(),
+            State::Block(_) => self.advance_block(),
+            State::Reasoning(_) => self.advance_reasoning(),
+            State::Done => false,
+        }
+    }
+
+    /// Emits the text up to `end`, an index of the input, that was not emitted yet.
+    fn show(&mut self, end: usize) {
+        if let Some((text, span)) = self.input.take_text(end) {
+            self.queue.push_back(Event::Text { text, span });
+        }
+    }
+
+    /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
+    fn open_block(&mut self, span: Span, first_line: usize) {
+        let Limits { block, nesting, .. } = self.options.limits;
+        let speculates = self.failed_speculations < MOST_SPECULATIONS && !self.options.bare;
+        let ids = std::mem::take(&mut self.ids);
+        self.state = State::Block(Box::new(Block::new(span, first_line, ids, block, nesting, speculates)));
+    }
+
+    /// The input is used up and finished.
+    fn end(&mut self) -> bool {
+        self.show(self.input.len());
+        self.state = State::Done;
+        true
+    }
 }
 
 /// A whole reply, read at once.
@@ -84,6 +229,23 @@ pub struct Parsed {
 }
 
 /// Reads a whole reply that ended by itself.
-pub fn parse(_reply: &str) -> Parsed {
-    Parsed::default()
+pub fn parse(reply: &str) -> Parsed {
+    let mut parser = Parser::new(Options::default());
+    parser.push(reply);
+    parser.finish(FinishReason::Stop);
+    let mut parsed = Parsed::default();
+    while let Some(event) = parser.poll() {
+        match &event {
+            Event::Call { call, .. } => parsed.calls.push(call.clone()),
+            Event::Text { text, .. } => parsed.text.push_str(text),
+            Event::Started { .. } | Event::Progress { .. } => continue,
+            _ => {}
+        }
+        let apart = match parsed.events.last_mut() {
+            Some(last) => last.absorb(event),
+            None => Some(event),
+        };
+        parsed.events.extend(apart);
+    }
+    parsed
 }

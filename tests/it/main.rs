@@ -4,6 +4,7 @@
 mod agent;
 mod format;
 mod house;
+<<<<<<< HEAD
 #[cfg(feature = "backend")]
 mod http;
 #[cfg(feature = "backend")]
@@ -12,3 +13,6 @@ mod live;
 mod session;
 #[cfg(feature = "policy")]
 mod support;
+=======
+mod parse;
+>>>>>>> main

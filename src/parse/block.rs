@@ -1,0 +1,402 @@
+//! One open tool block: its body, how far its JSON is, and whether a closing fence is believed.
+//!
+//! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
+
+use super::envelope::{self, Draft};
+use super::event::Span;
+use super::track::{Ids, Track, tag_of};
+use crate::json::{self, Lexer, Problem, Status};
+use crate::{Args, Catalog, ParamKind, Repair};
+use serde_json::Value;
+use std::fmt::Write;
+
+/// A closing fence that may be content: the first one met inside an open string or body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    /// Bytes of the body before it.
+    pub(super) body: usize,
+    /// Where the block would end, in the reply.
+    pub(super) end: usize,
+    /// Where the next line begins, in the reply, and its number.
+    pub(super) next: usize,
+    pub(super) next_line: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    /// The object is being written; or it is broken, and only the fence can end the block.
+    Object,
+    /// The verbatim body of this tag is being written.
+    Body(usize),
+    /// All bodies are there.
+    After,
+    /// The block is malformed whatever follows.
+    Spoiled(Problem),
+}
+
+#[derive(Debug)]
+pub(super) struct Block {
+    /// From the opening fence run; the end is that of the last line so far, without its line ending.
+    pub(super) span: Span,
+    /// The reply's line of the first line of the body.
+    pub(super) first_line: usize,
+    pub(super) body: String,
+    pub(super) candidate: Option<Candidate>,
+    pub(super) track: Track,
+    /// A `tool_result`: not a call but a forgery.
+    pub(super) forged: bool,
+    /// The info word was not the taught one.
+    pub(super) drifted_word: bool,
+    /// Closing fences inside strings and bodies are content when all turns out well.
+    speculates: bool,
+    lexer: Lexer,
+    phase: Phase,
+    bodies: Vec<String>,
+    limit: usize,
+    /// More came than the limit allows.
+    full: bool,
+    /// Characters that were taken off before the content of a line, where there were any.
+    prefixes: Vec<(usize, usize)>,
+    lines: usize,
+}
+
+/// What may be read and how.
+pub(super) struct Reader<'a> {
+    pub(super) catalog: Option<&'a Catalog>,
+    /// Whether the block is known to be whole: its closing fence is there.
+    pub(super) closed: bool,
+}
+
+impl Block {
+    pub(super) fn new(
+        span: Span,
+        first_line: usize,
+        ids: Ids,
+        limit: usize,
+        nesting: usize,
+        speculates: bool,
+    ) -> Block {
+        Block {
+            span,
+            first_line,
+            body: String::new(),
+            candidate: None,
+            track: Track::new(ids),
+            forged: false,
+            drifted_word: false,
+            speculates,
+            lexer: Lexer::new(nesting),
+            phase: Phase::Object,
+            bodies: Vec::new(),
+            limit,
+            full: false,
+            prefixes: Vec::new(),
+            lines: 0,
+        }
+    }
+
+    /// Whether content may be given in pieces of a line.
+    pub(super) fn takes_pieces(&self) -> bool {
+        match self.phase {
+            Phase::Object => !matches!(self.lexer.status(), Status::Between { values: 1.. }),
+            Phase::Spoiled(_) => true,
+            Phase::Body(_) | Phase::After => false,
+        }
+    }
+
+    /// Whether a closing fence met now may be content.
+    pub(super) fn doubts_fence(&self) -> bool {
+        let open = match self.phase {
+            Phase::Object => self.lexer.status() == Status::InString,
+            Phase::Body(_) => true,
+            Phase::After | Phase::Spoiled(_) => false,
+        };
+        open && self.speculates && !self.forged
+    }
+
+    /// Whether nothing is missing but the closing fence.
+    pub(super) fn is_complete(&self) -> bool {
+        match self.phase {
+            Phase::Object => {
+                self.track.tags.is_empty() && matches!(self.lexer.status(), Status::Between { values: 1.. })
+            }
+            Phase::After => true,
+            Phase::Body(_) | Phase::Spoiled(_) => false,
+        }
+    }
+
+    /// Whether the object or a body had not come to its end.
+    pub(super) fn is_unfinished(&self) -> bool {
+        match self.phase {
+            Phase::Object => match self.lexer.status() {
+                Status::Between { values } => values == 0 || !self.track.tags.is_empty(),
+                Status::Inside | Status::InString => true,
+                Status::Broken { inside, .. } => inside,
+            },
+            Phase::Body(_) | Phase::Spoiled(_) => true,
+            Phase::After => false,
+        }
+    }
+
+    /// Whether nothing can make a call of it any more, whatever its JSON.
+    pub(super) fn is_spoiled(&self) -> bool {
+        matches!(self.phase, Phase::Spoiled(_))
+    }
+
+    /// Whether the candidate was the end: what follows it does not fit.
+    pub(super) fn candidate_was_right(&self) -> bool {
+        let misfit = match self.phase {
+            Phase::Object => matches!(self.lexer.status(), Status::Broken { .. }),
+            Phase::Spoiled(_) => true,
+            Phase::Body(_) | Phase::After => false,
+        };
+        misfit && self.candidate.is_some()
+    }
+
+    /// Whether the size limit was met: no more of the body is kept.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.full
+    }
+
+    /// Remembers a doubtful closing fence, if it is the first one.
+    pub(super) fn doubt(&mut self, end: usize, next: usize, next_line: usize) {
+        self.candidate.get_or_insert(Candidate { body: self.body.len(), end, next, next_line });
+        self.track.muted = true;
+    }
+
+    /// Content of a line, or a piece of it.
+    pub(super) fn content(&mut self, pad: usize, text: &str) {
+        if self.full {
+            return;
+        }
+        let from = self.body.len();
+        self.body.extend(std::iter::repeat_n(' ', pad));
+        if memchr::memchr(0, text.as_bytes()).is_some() {
+            self.body.push_str(&text.replace('\0', "\u{fffd}"));
+        } else {
+            self.body.push_str(text);
+        }
+        let over = self.body.len() > self.limit;
+        if over {
+            let mut most = self.limit;
+            while !self.body.is_char_boundary(most) {
+                most -= 1;
+            }
+            self.body.truncate(most.max(from));
+        }
+        if self.phase == Phase::Object && !self.forged {
+            self.lexer.feed(&self.body[from..], &mut self.track);
+        }
+        if over {
+            self.overflow();
+        }
+    }
+
+    /// There is more than the limit: no more of the body is kept.
+    pub(super) fn overflow(&mut self) {
+        self.full = true;
+        let message = format!("the block is larger than {} bytes; write less at once", self.limit);
+        self.spoil(self.body.len(), message);
+    }
+
+    /// The end of a line of which everything was given. `prefix`: characters taken off before it.
+    pub(super) fn end_line(&mut self, prefix: usize) {
+        if prefix > 0 {
+            self.prefixes.push((self.lines, prefix));
+        }
+        self.lines += 1;
+        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
+        match self.phase {
+            Phase::Body(index) => self.body_line(index, start),
+            Phase::After if !self.body[start..].trim().is_empty() => {
+                self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
+            }
+            _ => {}
+        }
+        if self.full {
+            return;
+        }
+        self.body.push('\n');
+        if self.phase == Phase::Object && !self.forged {
+            self.lexer.feed("\n", &mut self.track);
+            self.bodies_begin();
+        }
+    }
+
+    /// The object is complete and announces bodies: they begin on the next line.
+    fn bodies_begin(&mut self) {
+        if self.track.tags.is_empty() || !matches!(self.lexer.status(), Status::Between { .. }) {
+            return;
+        }
+        if self.speculates {
+            self.bodies.push(String::new());
+            self.phase = Phase::Body(0);
+        } else {
+            let message = "no verbatim body is read after three broken blocks; write the text as a JSON string";
+            self.spoil(self.track.tags[0].start, message.into());
+        }
+    }
+
+    /// A line of a verbatim body, or the tag that ends it.
+    fn body_line(&mut self, index: usize, start: usize) {
+        let line = &self.body[start..];
+        let tag = self.track.tags[index].tag.clone();
+        if line.trim_end_matches([' ', '\t']) == tag {
+            if index + 1 < self.track.tags.len() {
+                self.bodies.push(String::new());
+                self.phase = Phase::Body(index + 1);
+            } else {
+                self.phase = Phase::After;
+            }
+            return;
+        }
+        if holds_heredoc(line, &tag) {
+            let message =
+                format!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG");
+            return self.spoil(start, message);
+        }
+        let text = format!("{line}\n");
+        self.track.body_text(index, &text);
+        self.bodies[index].push_str(&text);
+    }
+
+    fn spoil(&mut self, at: usize, message: String) {
+        if !matches!(self.phase, Phase::Spoiled(_)) {
+            self.phase = Phase::Spoiled(Problem { message, at, inside: true });
+        }
+    }
+
+    /// Reads the block as calls.
+    pub(super) fn read(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        match (&self.phase, self.lexer.status()) {
+            (Phase::Spoiled(problem), _) => Err(problem.clone()),
+            (Phase::Body(index), _) => {
+                let tag = &self.track.tags[*index].tag;
+                Err(unfinished(self.body.len(), format!("the line {tag} that ends the verbatim body is missing")))
+            }
+            (Phase::Object, Status::InString) => {
+                let message = "a string is not closed; write newlines in strings as \\n, or use a verbatim body";
+                Err(unfinished(self.body.len(), message.into()))
+            }
+            (Phase::Object, Status::Between { values: 0 }) => {
+                Err(Problem::new(0, "the block is empty; write one object with name and args"))
+            }
+            (_, Status::Between { .. }) => self.read_exact(reader),
+            _ => self.read_drifted(reader),
+        }
+    }
+
+    /// The lexer found no fault: valid JSON, but for control characters, duplicates and numbers out of range.
+    fn read_exact(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        let mut values = Vec::new();
+        let mut repairs = Vec::new();
+        for range in &self.track.values {
+            let text = self.spliced(*range, reader.catalog);
+            let at = |problem: Problem| Problem { at: range.0 + problem.at.min(range.1 - range.0), ..problem };
+            if self.lexer.saw_control() {
+                let reading = json::read(&text, false).map_err(at)?;
+                values.extend(reading.values);
+                repairs.extend(reading.repairs);
+            } else {
+                values.push(json::strict(&text).map_err(at)?);
+            }
+        }
+        repairs.dedup();
+        let drafts = envelope::drafts(values, &repairs, reader.catalog);
+        let drafts = drafts.map_err(|message| Problem::new(self.track.values[0].0, message))?;
+        refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString))
+    }
+
+    /// The text of a value with its verbatim bodies put in as JSON strings.
+    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> String {
+        let mut out = String::new();
+        let mut at = start;
+        let inside = |tag: &&super::track::Tag| tag.start >= start && tag.end <= end;
+        for (tag, body) in self.track.tags.iter().zip(&self.bodies).filter(|(tag, _)| inside(tag)) {
+            let keep = keeps_final_newline(catalog, tag.tool.as_deref(), &tag.arg);
+            let text = if keep { body } else { body.strip_suffix('\n').unwrap_or(body) };
+            out.push_str(&self.body[at..tag.start]);
+            let _ = write!(out, "{}", Value::from(text));
+            at = tag.end;
+        }
+        out.push_str(&self.body[at..end]);
+        out
+    }
+
+    fn read_drifted(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        if self.lexer.is_too_deep() {
+            return Err(Problem { inside: true, ..Problem::new(0, "the JSON is nested too deep; flatten it") });
+        }
+        let reading = json::read(&self.body, reader.closed)?;
+        let drafts = envelope::drafts(reading.values, &reading.repairs, reader.catalog);
+        let drafts = drafts.map_err(|message| Problem::new(0, message))?;
+        refuse_tags(drafts, |_| true)
+    }
+
+    /// The reply's line and column of a byte of the body.
+    pub(super) fn place(&self, at: usize) -> (usize, usize) {
+        let mut at = at.min(self.body.len());
+        while !self.body.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &self.body[..at];
+        let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let prefix = self.prefixes.binary_search_by_key(&line, |entry| entry.0);
+        let prefix = prefix.map_or(0, |index| self.prefixes[index].1);
+        (self.first_line + line, prefix + before[start..].chars().count() + 1)
+    }
+}
+
+fn unfinished(at: usize, message: String) -> Problem {
+    Problem { inside: true, ..Problem::new(at, message) }
+}
+
+/// Whether a line holds `<<TAG` in one of the ways a shell writes it.
+fn holds_heredoc(line: &str, tag: &str) -> bool {
+    memchr::memmem::find_iter(line.as_bytes(), b"<<").any(|at| {
+        let rest = &line[at + 2..];
+        let rest = rest.strip_prefix('-').unwrap_or(rest);
+        rest.strip_prefix(['\'', '"']).unwrap_or(rest).starts_with(tag)
+    })
+}
+
+/// Whether a body for this argument keeps its last newline: contents and patches do.
+fn keeps_final_newline(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str) -> bool {
+    let Some(spec) = tool.and_then(|tool| envelope::spec(catalog, tool)) else { return false };
+    let mut steps = arg.split('/');
+    let mut param = steps.next().and_then(|name| spec.find(name));
+    for step in steps {
+        let Some(ParamKind::Objects(fields)) = param.map(|param| &param.kind) else { continue };
+        if let Some(field) = fields.iter().find(|field| field.name == step) {
+            param = Some(field);
+        }
+    }
+    param.is_some_and(|param| matches!(param.kind, ParamKind::Text { content: true } | ParamKind::Patch))
+}
+
+/// Refuses a call whose arguments hold what looks like the announcement of a verbatim body that was never read as one:
+/// writing the announcement in place of the text would lose the text.
+fn refuse_tags(drafts: Vec<Draft>, suspect: impl Fn(&Draft) -> bool) -> Result<Vec<Draft>, Problem> {
+    match drafts.iter().find(|draft| suspect(draft) && args_hold_tag(&draft.args)) {
+        None => Ok(drafts),
+        Some(draft) => {
+            let message =
+                format!("{}: a verbatim body needs an object that is exact JSON; correct the object", draft.name);
+            Err(unfinished(0, message))
+        }
+    }
+}
+
+fn args_hold_tag(args: &Args) -> bool {
+    let mut open: Vec<&Value> = args.values().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if tag_of(text).is_some() => return true,
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,113 @@
+//! Lines of an open tool block: content, the closing fence, a fence that may be either.
+
+use super::block::Block;
+use super::blocks::Kind;
+use super::cursor::Content;
+use super::ending::Ending;
+use super::input::Line;
+use super::{Parser, State};
+use crate::fence;
+
+/// What to do with a line.
+enum Step {
+    /// Content from this byte of the line on; `doubtful`: it may be the closing fence.
+    Content { from: usize, pad: usize, doubtful: bool },
+    /// The block ends. Where it ends before the line, the line is read again as prose.
+    Ends(Ending),
+}
+
+impl Parser {
+    pub(super) fn advance_block(&mut self) -> bool {
+        match self.input.next_line(self.options.limits.block) {
+            Some(line) => self.block_line(line),
+            None => match self.input.finished {
+                Some(reason) => self.end_block(Ending::Reply(reason), self.input.len()),
+                None => {
+                    self.piece_of_line();
+                    return self.settle();
+                }
+            },
+        }
+        true
+    }
+
+    /// The ending of the line is not there yet: give the block what is certainly content.
+    fn piece_of_line(&mut self) {
+        let State::Block(block) = &mut self.state else { return };
+        if !block.takes_pieces() || self.skipping {
+            return;
+        }
+        let rest = self.input.rest();
+        let content =
+            if self.options.bare { Some(Content { pad: 0, text: rest }) } else { self.blocks.certain_content(rest) };
+        if let Some(Content { pad, text }) = content {
+            block.content(if self.fed == 0 { pad } else { 0 }, &text[self.fed..]);
+            self.fed = text.len();
+        }
+        self.queue.append(&mut block.track.events);
+    }
+
+    fn block_line(&mut self, line: Line) {
+        if std::mem::replace(&mut self.skipping, line.cut) {
+            return self.input.pass(line);
+        }
+        let text = self.input.slice(self.input.at, line.end);
+        let State::Block(block) = &mut self.state else { return };
+        let step = if self.options.bare {
+            Step::Content { from: 0, pad: 0, doubtful: false }
+        } else {
+            step(self.blocks.in_fence(text), text, block)
+        };
+        match step {
+            Step::Ends(ending) => self.end_block(ending, line.end),
+            Step::Content { from, pad, doubtful } => {
+                if doubtful {
+                    let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
+                    block.doubt(end, next, self.input.line + 1);
+                }
+                let fed = std::mem::take(&mut self.fed);
+                block.content(if fed == 0 { pad } else { 0 }, &text[from + fed..]);
+                if line.cut {
+                    block.overflow();
+                } else if line.ended {
+                    block.end_line(text[..from].chars().count());
+                }
+                block.span.end = self.input.offset(line.end);
+                if block.is_too_large() && block.candidate.is_none() {
+                    self.input.use_up(self.input.offset(line.next));
+                }
+                self.queue.append(&mut block.track.events);
+                self.input.pass(line);
+            }
+        }
+        self.settle();
+    }
+
+    /// Goes back to a doubtful closing fence when what followed it does not fit; whether it did.
+    fn settle(&mut self) -> bool {
+        let State::Block(block) = &self.state else { return false };
+        let Some(candidate) = block.candidate.filter(|_| block.candidate_was_right()) else { return false };
+        self.go_back(candidate);
+        true
+    }
+}
+
+/// What a line is to the block; `kind` is what it is to CommonMark.
+fn step(kind: Option<Kind<'_>>, text: &str, block: &Block) -> Step {
+    let (content, closes) = match kind {
+        Some(Kind::Closes(content)) => (content, true),
+        Some(Kind::Inside(content)) => (content, false),
+        _ => return Step::Ends(Ending::Container),
+    };
+    let from = text.len() - content.text.len();
+    if closes && !block.doubts_fence() {
+        return Step::Ends(Ending::Fence);
+    }
+    let indent = content.text.len() - content.text.trim_start_matches(' ').len();
+    let opens = indent + content.pad < 4
+        && fence::opening(&content.text[indent..]).is_some_and(|opening| opening.word() == "tool");
+    if opens && block.is_complete() && block.candidate.is_none() {
+        return Step::Ends(Ending::NextFence);
+    }
+    Step::Content { from, pad: content.pad, doubtful: closes }
+}

@@ -1,0 +1,129 @@
+//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another word.
+//!
+//! It only watches. Nothing it finds is ever a call; the session may remind the model of the right form.
+
+use super::envelope;
+use super::event::{Event, Ignored, Span};
+use crate::fence::{self, Opening};
+use crate::json;
+
+/// A block that may hold a call.
+#[derive(Debug)]
+struct Suspect {
+    why: Ignored,
+    mark: u8,
+    length: usize,
+    body: String,
+    span: Span,
+    hope: Hope,
+}
+
+/// Whether the body can still be a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hope {
+    /// Only blank lines so far.
+    Open,
+    /// It began with a bracket.
+    Object,
+    /// It began otherwise, or is too long: nothing of it is kept.
+    None,
+}
+
+/// Watches what is no tool block.
+#[derive(Debug)]
+pub(super) struct Decoys {
+    /// The open fenced code block, when it is no tool block.
+    fence: Option<Suspect>,
+    /// A tool block drawn inside of something else.
+    drawn: Option<Suspect>,
+    /// Bytes of a body that are kept; a longer one is not looked at.
+    limit: usize,
+}
+
+impl Decoys {
+    pub(super) fn new(limit: usize) -> Decoys {
+        Decoys { fence: None, drawn: None, limit }
+    }
+
+    /// Whether nothing is being watched.
+    pub(super) fn is_idle(&self) -> bool {
+        self.fence.is_none() && self.drawn.is_none()
+    }
+
+    /// A fenced code block opens that is no tool block.
+    pub(super) fn fence(&mut self, why: Ignored, opening: Opening<'_>, span: Span) {
+        self.fence = Some(Suspect::new(why, opening, span));
+    }
+
+    /// A line of the open fenced code block; `span` is the line's without its ending.
+    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Event> {
+        if let Some(suspect) = &mut self.fence {
+            suspect.push(line, span, self.limit);
+        }
+        self.draw(Ignored::OuterFence, line, span)
+    }
+
+    /// The open fenced code block ends with the line of this span.
+    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event> {
+        let mut suspect = self.fence.take()?;
+        let drawn = self.drawn.take().and_then(Suspect::judge);
+        suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
+        suspect.judge().or(drawn)
+    }
+
+    /// A line in a place where no fence counts.
+    pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event> {
+        let line = line.trim_start_matches([' ', '\t']);
+        let Some(suspect) = &mut self.drawn else {
+            let opening = fence::opening(line).filter(|opening| opening.word() == "tool")?;
+            let start = span.end - line.len();
+            self.drawn = Some(Suspect::new(why, opening, Span { start, end: span.end }));
+            return None;
+        };
+        if fence::closes(line, suspect.mark, suspect.length) {
+            let mut suspect = self.drawn.take()?;
+            suspect.span.end = span.end;
+            return suspect.judge();
+        }
+        suspect.push(line, span, self.limit);
+        None
+    }
+
+    /// A line of prose: what was drawn ends.
+    pub(super) fn prose(&mut self) -> Option<Event> {
+        self.drawn.take().and_then(Suspect::judge)
+    }
+}
+
+impl Suspect {
+    fn new(why: Ignored, opening: Opening<'_>, span: Span) -> Suspect {
+        Suspect { why, mark: opening.mark, length: opening.length, body: String::new(), span, hope: Hope::Open }
+    }
+
+    fn push(&mut self, line: &str, span: Span, limit: usize) {
+        self.span.end = span.end;
+        let begins = line.trim_start().chars().next();
+        match self.hope {
+            Hope::None => return,
+            Hope::Open if begins.is_none() => return,
+            Hope::Open if matches!(begins, Some('{' | '[')) => self.hope = Hope::Object,
+            Hope::Object if self.body.len() + line.len() < limit => {}
+            Hope::Open | Hope::Object => {
+                self.hope = Hope::None;
+                self.body = String::new();
+                return;
+            }
+        }
+        self.body.push_str(line);
+        self.body.push('\n');
+    }
+
+    fn judge(self) -> Option<Event> {
+        if self.hope != Hope::Object {
+            return None;
+        }
+        let reading = json::read(&self.body, true).ok()?;
+        let call = envelope::is_call(&reading.values);
+        call.then(|| Event::Ignored { why: self.why, body: self.body.into(), span: self.span })
+    }
+}

@@ -1,0 +1,168 @@
+//! The part of the reply that is still needed, cut into lines as CommonMark has them.
+
+use super::event::Span;
+use crate::FinishReason;
+
+/// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
+#[derive(Debug)]
+pub(super) struct Input {
+    text: String,
+    /// The offset of the first byte that is kept.
+    base: usize,
+    /// Where the current line begins.
+    pub(super) at: usize,
+    /// Up to here there is no line ending in the current line.
+    searched: usize,
+    /// Everything before is used up: emitted, or part of a block that is over.
+    shown: usize,
+    /// The number of the current line.
+    pub(super) line: usize,
+    /// Characters of the current line before `at`: only behind a closing tag of reasoning.
+    pub(super) column: usize,
+    pub(super) finished: Option<FinishReason>,
+}
+
+/// The next line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    /// One past its last byte, without its ending.
+    pub(super) end: usize,
+    /// Where the line after it begins.
+    pub(super) next: usize,
+    /// Whether its ending is there.
+    pub(super) ended: bool,
+    /// Whether it was cut because of its length.
+    pub(super) cut: bool,
+}
+
+impl Default for Input {
+    fn default() -> Input {
+        Input { text: String::new(), base: 0, at: 0, searched: 0, shown: 0, line: 1, column: 0, finished: None }
+    }
+}
+
+impl Input {
+    pub(super) fn push(&mut self, chunk: &str) {
+        if self.finished.is_none() {
+            self.text.push_str(chunk);
+        }
+    }
+
+    pub(super) fn finish(&mut self, reason: FinishReason) {
+        self.finished.get_or_insert(reason);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn slice(&self, from: usize, to: usize) -> &str {
+        &self.text[from..to]
+    }
+
+    /// What there is of the current line, when its ending is not there. A carriage return at the end waits: it may be
+    /// half of a line ending.
+    pub(super) fn rest(&self) -> &str {
+        let rest = &self.text[self.at..];
+        rest.strip_suffix('\r').unwrap_or(rest)
+    }
+
+    pub(super) fn offset(&self, index: usize) -> usize {
+        self.base + index
+    }
+
+    pub(super) fn span(&self, from: usize, to: usize) -> Span {
+        Span { start: self.base + from, end: self.base + to }
+    }
+
+    /// The index of a byte that is still kept.
+    pub(super) fn index(&self, offset: usize) -> usize {
+        offset.saturating_sub(self.base).min(self.text.len())
+    }
+
+    /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
+    /// however it came.
+    pub(super) fn next_line(&mut self, most: usize) -> Option<Line> {
+        let bytes = self.text.as_bytes();
+        let found = memchr::memchr2(b'\n', b'\r', &bytes[self.searched..]).map(|length| self.searched + length);
+        let end = found.unwrap_or(bytes.len());
+        self.searched = end;
+        if end - self.at > most {
+            let mut cut = self.at + most;
+            while !self.text.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            return Some(Line { end: cut, next: cut, ended: false, cut: true });
+        }
+        let next = match (bytes.get(end), bytes.get(end + 1)) {
+            (Some(b'\r'), Some(b'\n')) => end + 2,
+            (Some(b'\r'), None) if self.finished.is_none() => return None,
+            (Some(_), _) => end + 1,
+            (None, _) if self.finished.is_some() && self.at < end => end,
+            (None, _) => return None,
+        };
+        Some(Line { end, next, ended: next > end, cut: false })
+    }
+
+    /// Goes on behind the line.
+    pub(super) fn pass(&mut self, line: Line) {
+        self.at = line.next;
+        self.searched = line.next;
+        if line.ended {
+            self.line += 1;
+            self.column = 0;
+        }
+    }
+
+    /// Goes on at `at`, inside a line: behind `chars` more characters of it.
+    pub(super) fn pass_within(&mut self, at: usize, chars: usize) {
+        self.at = at;
+        self.searched = at;
+        self.column += chars;
+    }
+
+    /// Goes back to an offset that is still kept, the beginning of line number `line`.
+    pub(super) fn go_back(&mut self, offset: usize, line: usize) {
+        self.at = self.index(offset);
+        self.searched = self.at;
+        self.line = line;
+        self.column = 0;
+    }
+
+    /// The text up to `end` that was not taken yet, with its span.
+    pub(super) fn take_text(&mut self, end: usize) -> Option<(String, Span)> {
+        if end <= self.shown {
+            return None;
+        }
+        let span = self.span(self.shown, end);
+        let text = self.text[self.shown..end].to_owned();
+        self.shown = end;
+        Some((text, span))
+    }
+
+    /// Whether so much text waits that it is better shown.
+    pub(super) fn is_large(&self) -> bool {
+        self.at.saturating_sub(self.shown) > 64 * 1024
+    }
+
+    /// Everything up to the offset is used up, shown or not.
+    pub(super) fn use_up(&mut self, offset: usize) {
+        self.shown = self.index(offset).max(self.shown);
+    }
+
+    /// Forgets what is used up, when that is at least half: each byte is moved a bounded number of times.
+    pub(super) fn compact(&mut self) {
+        let used = self.shown.min(self.at);
+        if used == self.text.len() {
+            self.text.clear();
+        } else if used > self.text.len() / 2 {
+            self.text.drain(..used);
+        } else {
+            return;
+        }
+        self.base += used;
+        self.at -= used;
+        self.searched -= used;
+        self.shown -= used;
+    }
+}

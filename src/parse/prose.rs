@@ -1,0 +1,151 @@
+//! Lines outside of tool blocks: what is shown at once, and what opens a block.
+
+use super::blocks::Kind;
+use super::event::{Event, Ignored, Span};
+use super::hold::Hold;
+use super::input::Line;
+use super::reasoning;
+use super::{Parser, State};
+use crate::fence::{self, Opening};
+
+/// What the first word of an info string makes of a fenced code block.
+enum Word {
+    Tool { drifted: bool },
+    Result,
+    Other,
+}
+
+fn word(opening: &Opening<'_>) -> Word {
+    match opening.word() {
+        "tool" => Word::Tool { drifted: false },
+        "tool_call" | "tool_code" => Word::Tool { drifted: true },
+        "tool_result" => Word::Result,
+        _ => Word::Other,
+    }
+}
+
+impl Parser {
+    pub(super) fn advance_prose(&mut self) -> bool {
+        if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
+            self.input.pass_within('\u{feff}'.len_utf8(), 1);
+        }
+        match self.input.next_line(self.options.limits.block) {
+            Some(line) => {
+                self.prose_line(line);
+                true
+            }
+            None if self.input.finished.is_some() => {
+                let event = self.decoys.fence_ends(None).or_else(|| self.decoys.prose());
+                self.show(self.input.len());
+                self.queue.extend(event);
+                self.end()
+            }
+            None => self.beginning_of_line(),
+        }
+    }
+
+    /// The ending of the line is not there yet: show what can be nothing but text, open reasoning at once.
+    fn beginning_of_line(&mut self) -> bool {
+        if self.skipping {
+            self.show(self.input.len());
+            return false;
+        }
+        let rest = self.input.rest();
+        let seen = self.hold_seen.min(rest.len());
+        self.hold = self.hold.feed(&rest.as_bytes()[seen..]);
+        self.hold_seen = rest.len();
+        if let Some((indent, tag)) = reasoning::opening(rest)
+            && reasoning::opens(&self.blocks, rest, indent, tag, false)
+        {
+            self.open_reasoning(indent, tag);
+            return true;
+        }
+        self.show(if self.hold == Hold::Free { self.input.len() } else { self.input.at });
+        false
+    }
+
+    fn prose_line(&mut self, line: Line) {
+        self.hold = Hold::default();
+        self.hold_seen = 0;
+        let text = self.input.slice(self.input.at, line.end);
+        if self.skipping {
+            self.skipping = line.cut;
+        } else if text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
+            && self.decoys.is_idle()
+            && self.blocks.plain_words()
+        {
+            self.skipping = line.cut;
+        } else if let Some((indent, tag)) = reasoning::opening(text)
+            && reasoning::opens(&self.blocks, text, indent, tag, true)
+        {
+            return self.open_reasoning(indent, tag);
+        } else {
+            self.skipping = line.cut;
+            self.block_structure(line);
+            if matches!(self.state, State::Block(_)) {
+                return self.input.pass(line);
+            }
+        }
+        self.input.pass(line);
+        if self.skipping || self.input.is_large() {
+            self.show(self.input.at);
+        }
+    }
+
+    /// What the line is to CommonMark.
+    fn block_structure(&mut self, line: Line) {
+        let at = self.input.at;
+        let text = self.input.slice(at, line.end);
+        let span = self.input.span(at, line.end);
+        let kind = self.blocks.line(text);
+        let over = match kind {
+            Kind::Inside(_) | Kind::Closes(_) => None,
+            Kind::Opens(..) => self.decoys.fence_ends(None).or_else(|| self.decoys.prose()),
+            _ => self.decoys.fence_ends(None),
+        };
+        let found = match kind {
+            Kind::Inside(content) => self.decoys.inside(content.text, span),
+            Kind::Closes(_) => self.decoys.fence_ends(Some(span)),
+            Kind::Html(rest) => self.decoys.draw(Ignored::Html, rest, span),
+            Kind::Indented(rest) => self.decoys.draw(Ignored::Indentation, rest, span),
+            Kind::Prose if fence::is_blank(text) => None,
+            Kind::Prose => self.decoys.prose(),
+            Kind::Opens(opening, offset) => {
+                let word = word(&opening);
+                let span = Span { start: span.start + offset, end: span.end };
+                if !self.opens_block(&word) {
+                    let why = if self.blocks.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
+                    self.decoys.fence(why, opening, span);
+                }
+                self.announce(over, at);
+                if self.opens_block(&word) {
+                    self.open_tool_block(&word, at + offset, span);
+                }
+                return;
+            }
+        };
+        self.announce(over, at);
+        self.announce(found, line.end);
+    }
+
+    fn opens_block(&self, word: &Word) -> bool {
+        !matches!(word, Word::Other) && !self.blocks.in_quote()
+    }
+
+    /// Emits what was found, behind the text up to `at`.
+    fn announce(&mut self, event: Option<Event>, at: usize) {
+        if event.is_some() {
+            self.show(at);
+            self.queue.extend(event);
+        }
+    }
+
+    fn open_tool_block(&mut self, word: &Word, at: usize, span: Span) {
+        self.show(at);
+        self.open_block(span, self.input.line + 1);
+        if let State::Block(block) = &mut self.state {
+            block.forged = matches!(word, Word::Result);
+            block.drifted_word = matches!(word, Word::Tool { drifted: true });
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The parser against its case files, and the laws that hold for every one of them.
+//!
+//! A case is `%%% title | options`, the reply, a line `%%%`, and the events it gives, one a line. In a reply `␍` is a
+//! carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end leaves out the last newline.
+
+use std::fs;
+use std::path::Path;
+use toolfence::FinishReason;
+use toolfence::parse::{Event, Options, Parser, Span};
+
+pub(crate) struct Case {
+    pub(crate) title: String,
+    pub(crate) options: String,
+    pub(crate) reply: String,
+    events: Vec<String>,
+}
+
+/// Every case of the folder.
+pub(crate) fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/parse");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().flat_map(|file| read(&fs::read_to_string(file).unwrap(), file)).collect()
+}
+
+fn read(text: &str, file: &Path) -> Vec<Case> {
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    let parts = text.split("%%% ").skip(1);
+    parts
+        .map(|part| {
+            let (head, rest) = part.split_once('\n').unwrap();
+            let (reply, events) = rest.split_once("%%%\n").unwrap_or_else(|| panic!("{name}: {head}: no events"));
+            let (title, options) = head.split_once(" | ").unwrap_or((head, ""));
+            let reply = reply.replace('␍', "\r").replace('␉', "\t").replace('␀', "\0");
+            let reply = reply.strip_suffix("␄\n").map_or(reply.clone(), str::to_owned);
+            let events = events.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+            Case { title: format!("{name}: {title}"), options: options.to_owned(), reply, events }
+        })
+        .collect()
+}
+
+pub(crate) fn options(words: &str) -> (Options, FinishReason) {
+    let mut options = Options::default();
+    let mut finish = FinishReason::Stop;
+    for word in words.split_whitespace() {
+        match word {
+            "strict" => options.strict = true,
+            "bare" => options.bare = true,
+            "in_reasoning" => options.in_reasoning = true,
+            "length" => finish = FinishReason::Length,
+            "cut" => finish = FinishReason::Cut,
+            "small" => options.limits.block = 200,
+            other => panic!("no option {other}"),
+        }
+    }
+    (options, finish)
+}
+
+/// The joined events of a reply that comes in pieces of about `chunk` bytes.
+pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> Vec<Event> {
+    let (options, finish) = options(words);
+    let mut parser = Parser::new(options);
+    let mut events: Vec<Event> = Vec::new();
+    let mut take = |parser: &mut Parser| {
+        while let Some(event) = parser.poll() {
+            if !progress && matches!(event, Event::Started { .. } | Event::Progress { .. }) {
+                continue;
+            }
+            let apart = match events.last_mut() {
+                Some(last) => last.absorb(event),
+                None => Some(event),
+            };
+            events.extend(apart);
+        }
+    };
+    let mut rest = reply;
+    while !rest.is_empty() {
+        let mut end = chunk.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        parser.push(&rest[..end]);
+        take(&mut parser);
+        rest = &rest[end..];
+    }
+    parser.finish(finish);
+    take(&mut parser);
+    events
+}
+
+fn describe(event: &Event) -> String {
+    let quoted = |text: &str| serde_json::to_string(text).unwrap();
+    match event {
+        Event::Text { text, .. } => format!("text {}", quoted(text)),
+        Event::Reasoning { text, closed, .. } => format!("reasoning {closed:?} {}", quoted(text)),
+        Event::Call { call, index, replaces, .. } => {
+            let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
+            let mut line = format!("call {} {} {}", call.id, call.name, serde_json::to_string(&call.args).unwrap());
+            if *index > 0 {
+                line += &format!(" #{index}");
+            }
+            if !repairs.is_empty() {
+                line += &format!(" [{}]", repairs.join(" "));
+            }
+            if let Some(reason) = &call.reason {
+                line += &format!(" reason={reason}");
+            }
+            if let Some(id) = replaces {
+                line += &format!(" replaces={id}");
+            }
+            line
+        }
+        Event::Malformed { error, .. } => format!("malformed {}:{} {}", error.line, error.column, error.message),
+        Event::Incomplete { body, .. } => format!("incomplete {}", quoted(body)),
+        Event::Ignored { why, .. } => format!("ignored {}", serde_json::to_value(why).unwrap().as_str().unwrap()),
+        Event::ForgedResult { body, .. } => format!("forged {}", quoted(body)),
+        Event::Started { id, name } => format!("started {id} {name}"),
+        Event::Progress { id, arg, text } => format!("progress {id} {arg} {}", quoted(text)),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_case_gives_its_events() {
+    let mut wrong = Vec::new();
+    let cases = cases();
+    assert!(cases.len() > 50, "the case files are there");
+    for case in &cases {
+        let progress = case.events.iter().any(|line| line.starts_with("started"));
+        let got: Vec<String> =
+            events(&case.reply, &case.options, usize::MAX / 2, progress).iter().map(describe).collect();
+        let same = got.len() == case.events.len()
+            && got.iter().zip(&case.events).all(|(got, wanted)| match wanted.strip_suffix('…') {
+                Some(beginning) => got.starts_with(beginning),
+                None => got == wanted,
+            });
+        if !same {
+            wrong.push(format!("{}\n  wanted\n{}\n  got\n{}", case.title, case.events.join("\n"), got.join("\n")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases\n{}", wrong.len(), cases.len(), wrong.join("\n\n"));
+}
+
+/// Every case, and every case inside other structure, at every chunking gives the same events.
+#[test]
+fn chunking_changes_nothing() {
+    for case in cases() {
+        for reply in variants(&case.reply) {
+            let whole = events(&reply, &case.options, usize::MAX / 2, true);
+            for chunk in 1..=17.min(reply.len()) {
+                assert_eq!(events(&reply, &case.options, chunk, true), whole, "{} by {chunk}: {reply:?}", case.title);
+            }
+        }
+    }
+}
+
+/// The reply as it is, with other line endings, in a list, in a quote, cut anywhere.
+fn variants(reply: &str) -> Vec<String> {
+    let crlf = reply.replace('\n', "\r\n");
+    let cr = reply.replace('\n', "\r");
+    let list = format!("- {}", reply.replace('\n', "\n  "));
+    let quote = format!("> {}", reply.replace('\n', "\n> "));
+    let twice = format!("{reply}\n{reply}");
+    let mut all = vec![reply.to_owned(), crlf, cr, list, quote, twice];
+    all.extend(reply.char_indices().step_by(7).map(|(at, _)| reply[..at].to_owned()));
+    all
+}
+
+/// What is shown and what is taken out are the whole reply, in order and without a gap.
+#[test]
+fn spans_cover_the_reply() {
+    for case in cases() {
+        for reply in variants(&case.reply) {
+            let mut at = 0;
+            let mut last: Option<Span> = None;
+            for event in events(&reply, &case.options, 5, false) {
+                let span = match &event {
+                    Event::Ignored { span, .. } => {
+                        assert!(span.end <= at, "{}: an ignored block is shown before it is told", case.title);
+                        continue;
+                    }
+                    Event::Text { span, text } => {
+                        assert_eq!(&reply[span.start..span.end], text);
+                        *span
+                    }
+                    Event::Reasoning { span, .. }
+                    | Event::Call { span, .. }
+                    | Event::Malformed { span, .. }
+                    | Event::Incomplete { span, .. }
+                    | Event::ForgedResult { span, .. } => *span,
+                    other => panic!("{other:?}"),
+                };
+                if last == Some(span) {
+                    continue; // several calls of one block
+                }
+                assert_eq!(span.start, at, "{}: {event:?} in {reply:?}", case.title);
+                at = span.end;
+                last = Some(span);
+            }
+            assert_eq!(at, reply.len(), "{}: {reply:?}", case.title);
+        }
+    }
+}
+
+/// Quoting a whole reply, in a block quote or in a fence longer than any in it, never leaves a call.
+#[test]
+fn a_quoted_reply_holds_no_call() {
+    for case in cases().iter().filter(|case| case.options.is_empty() && !case.reply.contains("think")) {
+        let quote = format!("> {}", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
+        let fence = "`".repeat(toolfence::fence::safe_length(&case.reply));
+        let fenced = format!("{fence}markdown\n{}\n{fence}\n", case.reply);
+        for reply in [quote, fenced] {
+            let parsed = toolfence::parse::parse(&reply);
+            assert!(parsed.calls.is_empty(), "{}: {reply:?}", case.title);
+            assert_eq!(parsed.text, reply, "{}", case.title);
+        }
+    }
+}
+
+#[test]
+fn reset_begins_anew() {
+    let mut parser = Parser::new(Options::default());
+    parser.push("```tool\n{\"name\": \"x\"");
+    while parser.poll().is_some() {}
+    parser.reset();
+    parser.push("text");
+    parser.finish(FinishReason::Stop);
+    assert!(matches!(parser.poll(), Some(Event::Text { text, .. }) if text == "text"));
+    assert_eq!(parser.poll(), None);
+}
+
+#[test]
+fn prose_is_shown_at_once() {
+    let mut parser = Parser::new(Options::default());
+    let mut shown = String::new();
+    for (chunk, wanted) in
+        [("He", "He"), ("llo\n", "Hello\n"), ("- ", "Hello\n"), ("it", "Hello\n- it"), ("em\n``", "Hello\n- item\n")]
+    {
+        parser.push(chunk);
+        while let Some(Event::Text { text, .. }) = parser.poll() {
+            shown += &text;
+        }
+        assert_eq!(shown, wanted);
+    }
+}
+
+/// Time is linear on shapes that hurt: each one doubled takes at most about double the steps of wall time, with slack.
+#[test]
+fn hostile_shapes_come_to_an_end() {
+    let shapes: [(&str, String); 12] = [
+        ("nested quotes", "> ".repeat(50_000) + "x\n"),
+        ("nested items", "- ".repeat(50_000) + "x\n" + &"\n".repeat(50_000)),
+        ("stars", "* ".repeat(50_000) + "a\n"),
+        ("blanks", " ".repeat(200_000)),
+        ("backticks", "`".repeat(200_000)),
+        ("unclosed string", format!("```tool\n{{\"name\": \"{}", "a\n".repeat(100_000))),
+        ("candidates", format!("```tool\n{{\"name\": \"{}", "\n```\n".repeat(50_000))),
+        ("blocks", "```tool\n{\"a\": \"\n```\n".repeat(10_000)),
+        ("nesting", format!("```tool\n{}\n```\n", "[".repeat(100_000))),
+        ("quotes in json", format!("```tool\n{}\n```\n", "\"".repeat(100_000))),
+        ("definitions", "[a]: b\n".repeat(20_000) + "===\n"),
+        ("tags", "<think".repeat(30_000)),
+    ];
+    for (name, reply) in shapes {
+        let started = std::time::Instant::now();
+        let _ = events(&reply, "", 64, true);
+        assert!(started.elapsed().as_secs() < 20, "{name}: {:?}", started.elapsed());
+    }
+}
