@@ -2,17 +2,17 @@
 
 #[cfg(feature = "backend")]
 mod agent;
+#[cfg(feature = "cli")]
+mod coder;
 mod format;
 mod house;
-<<<<<<< HEAD
 #[cfg(feature = "backend")]
 mod http;
 #[cfg(feature = "backend")]
 mod live;
+mod parse;
+mod prompt;
 #[cfg(feature = "policy")]
 mod session;
 #[cfg(feature = "policy")]
 mod support;
-=======
-mod parse;
->>>>>>> main

@@ -14,13 +14,14 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Characters of a line that are shown.
 const MOST_COLUMNS: usize = 160;
 
-/// The tool and the argument that says most: `read_file src/main.rs`.
+/// The tool and the argument that says most: `read_file src/main.rs`, `bash $ make test`.
 pub(crate) fn label(call: &ToolCall) -> String {
     const TELLING: &[&str] = &["command", "cmd", "path", "file_path", "pattern", "query", "id"];
     let main = TELLING.iter().find_map(|name| call.args.get(*name)?.as_str());
     let more = match (call.name.as_str(), main) {
         (_, None) => return call.name.clone(),
         ("search", Some(pattern)) => format!("{pattern:?}"),
+        ("bash", Some(command)) => format!("$ {command}"),
         (_, Some(text)) => text.to_owned(),
     };
     let first = more.lines().next().unwrap_or_default();
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn labels_say_what_matters() {
         assert_eq!(label(&call("read_file", json!({"path": "a.rs"}))), "read_file a.rs");
-        assert_eq!(label(&call("bash", json!({"command": "make\nmake test", "cwd": "x"}))), "bash make ...");
+        assert_eq!(label(&call("bash", json!({"command": "make\nmake test", "cwd": "x"}))), "bash $ make ...");
         assert_eq!(label(&call("search", json!({"pattern": "a b"}))), "search \"a b\"");
         assert_eq!(label(&call("weather", json!({"city": 3}))), "weather");
     }

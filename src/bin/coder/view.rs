@@ -39,7 +39,7 @@ impl<P: Person> View<P> {
     /// A view on standard output; with `apart` the calls go to standard error.
     pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
         View {
-            prose: Flow { out: Terminal::stdout(), begun: false, column: 0, held: 0 },
+            prose: Flow { out: Terminal::stdout(), begun: false, below: false, column: 0, held: 0 },
             work: apart.then(Terminal::stderr),
             person,
             canceller,
@@ -70,8 +70,9 @@ impl<P: Person> View<P> {
 
     fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
         let label = self.labels.get(id).cloned().unwrap_or_else(|| tool.to_owned());
-        self.prose.end_line()?;
-        self.prose.begun = false;
+        let parted = self.prose.begun && self.work.is_none();
+        self.prose.interrupt()?;
+        self.prose.out.write(if parted { "\n" } else { "" })?;
         self.current = Some(id.to_owned());
         let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
         work.styled(Style::Action, &format!("→ {label}"))?;
@@ -152,6 +153,8 @@ struct Flow {
     out: Terminal,
     /// Whether anything was written since the last call.
     begun: bool,
+    /// Whether a call stands above.
+    below: bool,
     column: usize,
     held: usize,
 }
@@ -164,12 +167,19 @@ impl Flow {
         if body.is_empty() {
             return Ok(());
         }
-        let between = if self.begun { self.held.min(2) } else { 0 };
+        let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
         self.out.write(&"\n".repeat(between))?;
         self.out.styled(style, body)?;
         self.begun = true;
         self.column = 1;
         self.held = begins[body.len()..].matches('\n').count();
+        Ok(())
+    }
+
+    /// Something else is about to stand where the prose was; what follows keeps its distance from it.
+    fn interrupt(&mut self) -> Result<(), Failure> {
+        self.end_line()?;
+        (self.begun, self.below) = (false, true);
         Ok(())
     }
 
