@@ -8,6 +8,9 @@ use crate::{FinishReason, ToolCall, ToolResult};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
+const MOST_BROKEN: usize = 64;
+
 /// What a reply asks for, in its order.
 #[derive(Debug)]
 pub(super) enum Item {
@@ -21,6 +24,8 @@ pub(super) enum Item {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) items: Vec<Item>,
+    /// Unreadable blocks beyond those in `items`.
+    pub(super) unanswered: usize,
     /// There was a readable call where it does not count, by mistake and not by quotation.
     pub(super) misplaced: bool,
     /// Reasoning was opened and never closed.
@@ -141,14 +146,17 @@ impl Reply {
             Event::Started { id, name } => {
                 self.names.insert(id.clone(), name.clone());
             }
-            Event::Call { call, .. } => self.found.items.push(Item::Call(call.clone())),
+            Event::Call { call, replaces, .. } => {
+                self.names.remove(replaces.as_deref().unwrap_or(&call.id));
+                self.found.items.push(Item::Call(call.clone()));
+            }
             Event::Malformed { id, error, .. } => {
-                let answer = words::malformed(id, self.name_of(id), error);
-                self.found.items.push(Item::Broken(answer));
+                let name = self.name_of(id);
+                self.broken(|| words::malformed(id, &name, error));
             }
             Event::Incomplete { id, .. } => {
-                let answer = words::incomplete(id, self.name_of(id));
-                self.found.items.push(Item::Broken(answer));
+                let name = self.name_of(id);
+                self.broken(|| words::incomplete(id, &name));
             }
             Event::Ignored { why, .. } => {
                 self.found.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
@@ -159,9 +167,18 @@ impl Reply {
         }
     }
 
+    fn broken(&mut self, answer: impl FnOnce() -> ToolResult) {
+        let known = self.found.items.iter().filter(|item| matches!(item, Item::Broken(_))).count();
+        if known < MOST_BROKEN {
+            self.found.items.push(Item::Broken(answer()));
+        } else {
+            self.found.unanswered += 1;
+        }
+    }
+
     /// What a broken block was going to be, as far as it said so.
-    fn name_of(&self, id: &str) -> &str {
-        self.names.get(id).map_or("unknown", String::as_str)
+    fn name_of(&mut self, id: &str) -> String {
+        self.names.remove(id).unwrap_or_else(|| "unknown".to_owned())
     }
 
     /// Where blocks are not calls everything but reasoning is shown as it was written.

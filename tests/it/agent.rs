@@ -106,7 +106,9 @@ impl Host for Watcher {
     }
 
     fn show(&mut self, event: &Event) {
-        if let Event::Text { text, .. } = event {
+        if let Event::Text { text, .. } = event
+            && !text.trim().is_empty()
+        {
             self.note(format!("text {}", text.trim()));
         }
     }

@@ -5,9 +5,14 @@ use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use toolfence::agent::{Agent, Nobody};
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
-use toolfence::{Error, FinishReason, Message, Role};
+use toolfence::policy::{Mode, NoFacts};
+use toolfence::session::{Session, SessionOptions, StopReason};
+use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
 
 /// A server that ends with this value.
 struct Server {
@@ -120,4 +125,36 @@ async fn ends_that_are_not_the_models_own() {
     assert!(seen.text.starts_with('ä'), "{:?}", seen.text);
     let error = ask(options(&url, None), "x", &mut Seen::default()).await.unwrap_err().to_string();
     assert!(error.contains("Nobody listens there"), "{error}");
+}
+
+/// Gives the same list whenever it is asked.
+struct List(ToolSpec);
+
+impl Tool for List {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, _: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async { Ok(Output::text("a.txt\nb.txt\n")) })
+    }
+}
+
+/// The server can only say one thing, so the loop guard has to end it: five calls, five results, the whole road.
+#[tokio::test]
+async fn a_turn_goes_all_the_way() {
+    let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), reply).unwrap();
+    let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap()]) else { return };
+    let toolbox = Toolbox::new().with(List(ToolSpec::new("list", "List the files.").effect(|_| Effect::Read)));
+    let policy = crate::support::policy(Mode::Dangerous);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+    let backend = Http::new(options(&server.url, None)).unwrap();
+    let mut agent = Agent::new(session, toolbox, Arc::new(backend));
+    assert_eq!(agent.run("list the files", &mut Nobody).await.unwrap(), StopReason::Loop);
+    let history = agent.session().history();
+    assert_eq!(history.len(), 11);
+    assert!(history.iter().skip(1).step_by(2).all(|message| message.content == reply));
+    assert!(history.iter().skip(2).step_by(2).all(|message| message.content.contains("\na.txt\nb.txt\n")));
 }

@@ -2,187 +2,12 @@
 //!
 //! After every step the law of the history is checked: instructions, then user and assistant in turn.
 
-use std::sync::Arc;
-use toolfence::parse::Event;
-use toolfence::policy::{Mode, NoFacts, Pending};
-use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
-use toolfence::{
-    Args, Catalog, Effect, ErrorCode, FinishReason, Output, Param, ParamKind, Role, ToolCall, ToolFailure, ToolResult,
-    ToolSpec,
-};
+mod talk;
 
-fn catalog() -> Catalog {
-    let word = || Param::new("x", ParamKind::Text { content: false }, "a word");
-    [("look", Effect::Read), ("change", Effect::Write)]
-        .into_iter()
-        .map(|(name, effect)| {
-            let spec = ToolSpec::new(name, "for tests").param(word());
-            if effect == Effect::Read { spec.effect(|_| Effect::Read) } else { spec.effect(|_| Effect::Write) }
-        })
-        .collect()
-}
-
-fn options() -> SessionOptions {
-    let mut options = SessionOptions::default();
-    options.system = "instructions".into();
-    options
-}
-
-/// A driver that does nothing by itself and writes down what it was told to do.
-struct Talk {
-    session: Session,
-    log: Vec<String>,
-    asked: Option<Pending>,
-    chunk: usize,
-}
-
-impl Talk {
-    fn new() -> Talk {
-        Talk::with(Mode::Never, options())
-    }
-
-    fn with(mode: Mode, options: SessionOptions) -> Talk {
-        let session = Session::new(options, Arc::new(catalog()), crate::support::policy(mode), Arc::new(NoFacts));
-        Talk { session, log: Vec::new(), asked: None, chunk: usize::MAX }
-    }
-
-    /// A turn that has begun; what was logged so far is dropped.
-    fn begun() -> Talk {
-        let mut talk = Talk::new();
-        talk.user("begin").logged(&["call"]);
-        talk
-    }
-
-    fn give(&mut self, input: Input<'_>) -> &mut Talk {
-        self.session.handle(input);
-        while let Some(action) = self.session.poll() {
-            self.write_down(action);
-        }
-        self.keeps_the_law();
-        self
-    }
-
-    fn write_down(&mut self, action: Action) {
-        let line = match action {
-            Action::CallModel => "call".to_owned(),
-            Action::StopModel => "stop model".to_owned(),
-            Action::Show(event) => return self.show(&event),
-            Action::Run(cleared) => format!("run {} {}", cleared.call().id, cleared.call().name),
-            Action::Ask(pending) => {
-                let line =
-                    format!("ask {} {}", pending.call().id, serde_json::Value::Object(pending.call().args.clone()));
-                self.asked = Some(pending);
-                line
-            }
-            Action::Answered(result) => {
-                let code = result.error.as_ref().map(|failure| serde_json::to_value(failure.code).unwrap());
-                format!("answered {} {}", result.id, code.as_ref().map_or("ok", |code| code.as_str().unwrap()))
-            }
-            Action::Stop(reason) => format!("stop {reason:?}"),
-            other => format!("{other:?}"),
-        };
-        self.log.push(line);
-    }
-
-    /// Texts that follow each other are one.
-    fn show(&mut self, event: &Event) {
-        let line = match event {
-            Event::Text { text, .. } => format!("text {text}"),
-            Event::Reasoning { text, .. } => format!("reasoning {text}"),
-            Event::Call { call, .. } => format!("saw {}", call.name),
-            Event::Malformed { .. } => "malformed".to_owned(),
-            Event::Incomplete { .. } => "incomplete".to_owned(),
-            Event::Ignored { .. } => "ignored".to_owned(),
-            Event::ForgedResult { .. } => "forged".to_owned(),
-            _ => return,
-        };
-        match (self.log.last_mut(), line.strip_prefix("text ")) {
-            (Some(last), Some(more)) if last.starts_with("text ") => last.push_str(more),
-            _ => self.log.push(line),
-        }
-    }
-
-    fn keeps_the_law(&self) {
-        let roles: Vec<Role> = self.session.history().iter().map(|message| message.role).collect();
-        assert_eq!(roles[0], Role::System);
-        for (index, role) in roles[1..].iter().enumerate() {
-            let wanted = if index % 2 == 0 { Role::User } else { Role::Assistant };
-            assert_eq!(*role, wanted, "message {index} of {:#?}", self.session.history());
-        }
-    }
-
-    fn user(&mut self, text: &str) -> &mut Talk {
-        self.give(Input::User(text))
-    }
-
-    fn chunks(&mut self, text: &str) -> &mut Talk {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let end = (1..=rest.len()).find(|end| *end >= self.chunk.min(rest.len()) && rest.is_char_boundary(*end));
-            let (piece, behind) = rest.split_at(end.unwrap());
-            self.give(Input::Chunk(piece));
-            rest = behind;
-        }
-        self
-    }
-
-    fn reply(&mut self, text: &str) -> &mut Talk {
-        self.chunks(text).end(FinishReason::Stop)
-    }
-
-    fn end(&mut self, reason: FinishReason) -> &mut Talk {
-        self.give(Input::End(reason))
-    }
-
-    fn works(&mut self, id: &str, output: &str) -> &mut Talk {
-        self.give(Input::Result(ToolResult::new(id, "tool", Output::text(output), 1)))
-    }
-
-    fn fails(&mut self, id: &str) -> &mut Talk {
-        let failure = ToolFailure::new(ErrorCode::IoError, "it burned");
-        self.give(Input::Result(ToolResult::refused(id, "tool", failure)))
-    }
-
-    fn answer(&mut self, answer: Answer) -> &mut Talk {
-        let pending = self.asked.take().expect("the session asks");
-        self.give(answer.to(pending))
-    }
-
-    /// What was logged since the last time.
-    fn logged(&mut self, wanted: &[&str]) -> &mut Talk {
-        assert_eq!(std::mem::take(&mut self.log), wanted);
-        self
-    }
-
-    /// The last message, whole.
-    fn last(&self, role: Role) -> &str {
-        let message = self.session.history().last().unwrap();
-        assert_eq!(message.role, role);
-        &message.content
-    }
-
-    /// The last message holds these, in this order.
-    fn told(&mut self, parts: &[&str]) -> &mut Talk {
-        let mut rest = self.last(Role::User);
-        for part in parts {
-            let found = rest.find(part).unwrap_or_else(|| panic!("no {part:?} in {rest}"));
-            rest = &rest[found + part.len()..];
-        }
-        self
-    }
-
-    fn not_told(&mut self, part: &str) -> &mut Talk {
-        let text = self.last(Role::User);
-        assert!(!text.contains(part), "{part:?} in {text}");
-        self
-    }
-}
-
-fn block(id: &str, name: &str, word: &str) -> String {
-    format!("```tool\n{{\"id\": \"{id}\", \"name\": \"{name}\", \"args\": {{\"x\": \"{word}\"}}}}\n```\n")
-}
-
-const BROKEN: &str = "```tool\n{\"name\": \"change\", \"args\": [}\n```\n";
+use talk::{BROKEN, Talk, block, options};
+use toolfence::policy::Mode;
+use toolfence::session::{Answer, Input};
+use toolfence::{Args, FinishReason, Role, ToolCall};
 
 #[test]
 fn an_answer_ends_the_turn() {
@@ -277,6 +102,15 @@ fn a_malformed_block_is_answered_with_its_place() {
     assert!(log.contains(&"malformed".to_owned()) && log.contains(&"answered b cancelled".to_owned()), "{log:?}");
     assert_eq!(log.last().unwrap(), "run c look");
     talk.works("c", "").told(&["malformed_call", "line 4, column"]);
+}
+
+#[test]
+fn a_reply_of_noise_is_answered_within_bounds() {
+    let mut talk = Talk::begun();
+    talk.reply(&BROKEN.repeat(200));
+    let answers = talk.log.iter().filter(|line| line.starts_with("answered")).count();
+    assert_eq!(answers, 64);
+    talk.told(&["136 more blocks"]);
 }
 
 #[test]
@@ -451,23 +285,25 @@ fn a_backend_that_fails_leaves_what_came() {
     talk.user("again").logged(&["text Half", "stop model", "stop Failed(\"gone\")", "call"]);
 }
 
+type Step = Box<dyn Fn(&mut Talk) -> &mut Talk>;
+
 /// The steps of a turn that goes through every state.
-fn steps() -> Vec<Box<dyn Fn(&mut Talk)>> {
+fn steps() -> Vec<Step> {
     let two = format!("Hm.\n\n{}{}", block("a", "look", "1"), block("b", "look", "2"));
     let change = format!("{}{BROKEN}", block("c", "change", "3"));
     vec![
-        Box::new(|talk| drop(talk.user("begin"))),
-        Box::new(|talk| drop(talk.give(Input::Reasoning("well")))),
-        Box::new(move |talk| drop(talk.chunks(&two))),
-        Box::new(|talk| drop(talk.end(FinishReason::Stop))),
-        Box::new(|talk| drop(talk.works("b", "second"))),
-        Box::new(|talk| drop(talk.works("a", "first"))),
-        Box::new(move |talk| drop(talk.reply(&change))),
-        Box::new(|talk| drop(talk.answer(Answer::Yes))),
-        Box::new(|talk| drop(talk.works("c", "third"))),
-        Box::new(|talk| drop(talk.chunks("```tool\n{\"name\": \"lo"))),
-        Box::new(|talk| drop(talk.end(FinishReason::Length))),
-        Box::new(|talk| drop(talk.reply("Done."))),
+        Box::new(|talk| talk.user("begin")),
+        Box::new(|talk| talk.give(Input::Reasoning("well"))),
+        Box::new(move |talk| talk.chunks(&two)),
+        Box::new(|talk| talk.end(FinishReason::Stop)),
+        Box::new(|talk| talk.works("b", "second")),
+        Box::new(|talk| talk.works("a", "first")),
+        Box::new(move |talk| talk.reply(&change)),
+        Box::new(|talk| talk.answer(Answer::Yes)),
+        Box::new(|talk| talk.works("c", "third")),
+        Box::new(|talk| talk.chunks("```tool\n{\"name\": \"lo")),
+        Box::new(|talk| talk.end(FinishReason::Length)),
+        Box::new(|talk| talk.reply("Done.")),
     ]
 }
 
@@ -476,7 +312,9 @@ fn cancelling_at_any_point_leaves_a_good_history() {
     let steps = steps();
     for stop in 0..=steps.len() {
         let mut talk = Talk::with(Mode::Dangerous, options());
-        steps[..stop].iter().for_each(|step| step(&mut talk));
+        for step in &steps[..stop] {
+            step(&mut talk);
+        }
         let idle = talk.session.is_idle();
         talk.log.clear();
         talk.give(Input::Cancel);
@@ -512,5 +350,41 @@ fn any_chunking_comes_to_the_same() {
     let whole = run(usize::MAX);
     for chunk in 1..40 {
         assert_eq!(run(chunk), whole, "chunks of {chunk}");
+    }
+}
+
+/// Whatever a driver does, in whatever order: [`Talk::give`] checks the law of the history after every step.
+#[test]
+fn any_sequence_of_inputs_keeps_the_law() {
+    let pieces = [
+        "Prose.\n".to_owned(),
+        block("a", "look", "1"),
+        block("b", "change", "2"),
+        BROKEN.to_owned(),
+        "```tool\n{\"name\": \"lo".to_owned(),
+        "<think>\n".to_owned(),
+        "```tool_result\n{}\n```\n".to_owned(),
+        "```json\n{\"name\": \"look\", \"args\": {}}\n```\n".to_owned(),
+    ];
+    let mut random = 1_u64;
+    let mut below = |most: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % most
+    };
+    for _ in 0..300 {
+        let mut talk = Talk::with(if below(2) == 0 { Mode::Dangerous } else { Mode::Never }, options());
+        talk.user("begin");
+        for _ in 0..60 {
+            let _: &mut Talk = match below(12) {
+                0..=4 => talk.chunks(&pieces[below(pieces.len())]),
+                5 | 6 => talk.end([FinishReason::Stop, FinishReason::Length, FinishReason::Cut][below(3)]),
+                7 => talk.works(["a", "b"][below(2)], "fine"),
+                8 => talk.fails(["a", "b"][below(2)]),
+                9 => talk.user("and"),
+                10 if talk.asks() => talk.answer([Answer::Yes, Answer::No("no".into())][below(2)].clone()),
+                11 if below(4) == 0 => talk.give(Input::Cancel),
+                _ => talk.give(Input::NativeCall(ToolCall::new("a", "look", Args::new()))),
+            };
+        }
     }
 }

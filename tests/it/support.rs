@@ -3,6 +3,6 @@
 use toolfence::policy::{Mode, Policy};
 
 /// The policy with nothing set but its mode.
-pub fn policy(mode: Mode) -> Policy {
-    Policy(mode)
+pub(crate) fn policy(mode: Mode) -> Policy {
+    Policy::default().mode(mode)
 }
