@@ -1,7 +1,8 @@
 //! The entries of one open folder.
 
+use super::resolve::LOOK;
 use rustix::fd::BorrowedFd;
-use rustix::fs::{AtFlags, Dir, FileType};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +19,9 @@ pub(super) struct Item {
 /// The order is the same for the same tree, but where a folder has more entries than `most` the file system chooses.
 pub(super) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, bool), Errno> {
     let (mut items, mut complete) = (Vec::new(), true);
-    for entry in Dir::read_from(folder)? {
+    // The folder may be open only to be passed through.
+    let readable = rustix::fs::openat(folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
+    for entry in Dir::new(readable)? {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {

@@ -16,3 +16,5 @@ mod prompt;
 mod session;
 #[cfg(feature = "policy")]
 mod support;
+#[cfg(feature = "tools")]
+mod tools;

@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn short_lines_are_whole() {
-        assert_eq!(around("größe\r\n".as_bytes(), 3), "größe");
+        assert_eq!(around("größe\r\n".as_bytes(), 4), "größe");
         assert_eq!(around("x".repeat(200).as_bytes(), 150), "x".repeat(200));
     }
 
