@@ -41,8 +41,11 @@ fn is_poll(call: &ToolCall) -> bool {
     call.name == "job" && call.args.get("action").and_then(serde_json::Value::as_str) == Some("poll")
 }
 
+/// The order in which a model writes arguments means nothing, and it is kept or not as some dependency of the host
+/// has it.
 fn call_print(call: &ToolCall) -> u64 {
-    let args = serde_json::to_string(&call.args).unwrap_or_default();
+    let mut args: Vec<(&String, String)> = call.args.iter().map(|(name, value)| (name, value.to_string())).collect();
+    args.sort_unstable();
     print(&(&call.name, args))
 }
 

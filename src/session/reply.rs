@@ -6,6 +6,10 @@ use super::words;
 use crate::parse::{Event, Ignored, Options, Parser, Span};
 use crate::{FinishReason, ToolCall, ToolResult};
 use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
+const MOST_BROKEN: usize = 64;
 
 /// What a reply asks for, in its order.
 #[derive(Debug)]
@@ -20,6 +24,8 @@ pub(super) enum Item {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) items: Vec<Item>,
+    /// Unreadable blocks beyond those in `items`.
+    pub(super) unanswered: usize,
     /// There was a readable call where it does not count, by mistake and not by quotation.
     pub(super) misplaced: bool,
     /// Reasoning was opened and never closed.
@@ -37,7 +43,7 @@ pub(super) struct Reply {
     raw: String,
     /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
     native: String,
-    names: HashMap<String, String>,
+    names: HashMap<Arc<str>, String>,
     found: Found,
     /// No block of this reply is a call: it is shown as it is written.
     text_only: bool,
@@ -114,7 +120,7 @@ impl Reply {
     /// The next thing to show. After a forged result nothing follows.
     pub(super) fn next(&mut self) -> Option<Event> {
         while self.found.forged.is_none() {
-            let event = self.parser.poll()?;
+            let Some(event) = self.parser.poll() else { return self.rest() };
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
                 return Some(event);
@@ -140,14 +146,17 @@ impl Reply {
             Event::Started { id, name } => {
                 self.names.insert(id.clone(), name.clone());
             }
-            Event::Call { call, .. } => self.found.items.push(Item::Call(call.clone())),
+            Event::Call { call, replaces, .. } => {
+                self.names.remove(replaces.as_deref().unwrap_or(&call.id));
+                self.found.items.push(Item::Call(call.clone()));
+            }
             Event::Malformed { id, error, .. } => {
-                let answer = words::malformed(id, self.name_of(id), error);
-                self.found.items.push(Item::Broken(answer));
+                let name = self.name_of(id);
+                self.broken(|| words::malformed(id, &name, error));
             }
             Event::Incomplete { id, .. } => {
-                let answer = words::incomplete(id, self.name_of(id));
-                self.found.items.push(Item::Broken(answer));
+                let name = self.name_of(id);
+                self.broken(|| words::incomplete(id, &name));
             }
             Event::Ignored { why, .. } => {
                 self.found.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
@@ -158,21 +167,47 @@ impl Reply {
         }
     }
 
-    /// What a broken block was going to be, as far as it said so.
-    fn name_of(&self, id: &str) -> &str {
-        self.names.get(id).map_or("unknown", String::as_str)
+    fn broken(&mut self, answer: impl FnOnce() -> ToolResult) {
+        let known = self.found.items.iter().filter(|item| matches!(item, Item::Broken(_))).count();
+        if known < MOST_BROKEN {
+            self.found.items.push(Item::Broken(answer()));
+        } else {
+            self.found.unanswered += 1;
+        }
     }
 
-    /// Where blocks are not calls their own bytes are shown, once for all calls of a block.
+    /// What a broken block was going to be, as far as it said so.
+    fn name_of(&mut self, id: &str) -> String {
+        self.names.remove(id).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// Where blocks are not calls everything but reasoning is shown as it was written.
     fn as_shown(&mut self, event: Event) -> Option<Event> {
-        let span = match &event {
-            _ if !self.text_only => return Some(event),
-            Event::Started { .. } | Event::Progress { .. } => return None,
-            Event::Call { span, .. } | Event::Malformed { span, .. } | Event::Incomplete { span, .. } => *span,
-            _ => return Some(event),
-        };
-        let text = self.raw.get(span.start.max(self.shown)..span.end)?.to_owned();
-        self.shown = span.end;
+        if !self.text_only {
+            return Some(event);
+        }
+        match event {
+            Event::Text { span, .. } | Event::Call { span, .. } => self.as_text(span.end),
+            Event::Malformed { span, .. } | Event::Incomplete { span, .. } => self.as_text(span.end),
+            Event::Reasoning { span, .. } => {
+                self.shown = self.shown.max(span.end);
+                Some(event)
+            }
+            Event::ForgedResult { .. } => Some(event),
+            Event::Started { .. } | Event::Progress { .. } | Event::Ignored { .. } => None,
+        }
+    }
+
+    /// What stands behind the last event of a reply that is shown as text.
+    fn rest(&mut self) -> Option<Event> {
+        let over = self.text_only && self.found.end.is_some();
+        over.then(|| self.as_text(self.raw.len()))?
+    }
+
+    fn as_text(&mut self, end: usize) -> Option<Event> {
+        let span = Span { start: self.shown, end };
+        let text = self.raw.get(span.start..end)?.to_owned();
+        self.shown = end;
         (!text.is_empty()).then_some(Event::Text { text, span })
     }
 }

@@ -178,6 +178,9 @@ impl Session {
         if found.forged.is_some() {
             notes.push(words::FORGED.to_owned());
         }
+        if found.unanswered > 0 {
+            notes.push(words::more_broken(found.unanswered));
+        }
         if found.unclosed && !std::mem::replace(&mut self.turn.unclosed_told, true) {
             notes.push(words::UNCLOSED.to_owned());
         }

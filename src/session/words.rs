@@ -24,6 +24,11 @@ pub(super) fn incomplete(id: &str, tool: &str) -> ToolResult {
     refused(id, tool, ErrorCode::MalformedCall, BROKE_OFF)
 }
 
+/// Where more blocks were unreadable than are answered one by one.
+pub(super) fn more_broken(count: usize) -> String {
+    format!("Note: {count} more blocks of your reply could not be read either. Send one call at a time.")
+}
+
 /// The answer to a change that stands behind one that failed.
 pub(super) fn skipped(call: &ToolCall) -> ToolResult {
     let message = "Not run: a change or command before it in your reply did not succeed. Look at that result first, then \

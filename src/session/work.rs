@@ -68,6 +68,8 @@ pub(super) struct Work {
     /// The first whose answer is not told yet.
     told: usize,
     running: usize,
+    /// What runs is a change, or was asked about: nothing may run beside it.
+    alone: bool,
     asked: bool,
     /// Something that changes things did not succeed.
     broken: bool,
@@ -77,7 +79,7 @@ impl Work {
     pub(super) fn new(items: Vec<Item>) -> Work {
         let mut ids = HashSet::new();
         let slots = items.into_iter().map(|item| slot(item, &mut ids)).collect();
-        Work { slots, next: 0, told: 0, running: 0, asked: false, broken: false }
+        Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false }
     }
 
     pub(super) fn step(&mut self, judge: &Judge) -> Step {
@@ -89,7 +91,8 @@ impl Work {
             if self.told == self.slots.len() {
                 return Step::Done;
             }
-            if self.asked || self.next == self.slots.len() {
+            let blocked = self.alone && self.running > 0;
+            if self.asked || blocked || self.next == self.slots.len() {
                 return Step::Wait;
             }
             if let Some(step) = self.judge(judge) {
@@ -112,7 +115,9 @@ impl Work {
             return None;
         }
         self.asked = false;
-        Some(self.start(cleared))
+        let cleared = self.start(cleared);
+        self.alone = true;
+        Some(cleared)
     }
 
     /// The person said no.
@@ -204,6 +209,7 @@ impl Work {
         let slot = &mut self.slots[self.next];
         slot.cleared = true;
         slot.effect = cleared.effect();
+        self.alone = slot.effect != Effect::Read;
         self.running += 1;
         self.next += 1;
         cleared

@@ -84,12 +84,17 @@ impl fmt::Debug for HttpOptions {
 }
 
 /// A model behind HTTP.
-#[derive(Debug)]
 pub struct Http {
     options: HttpOptions,
     client: Client,
     target: ModelSpec,
     chat: ChatOptions,
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Http").field(&self.options).finish()
+    }
 }
 
 impl Http {

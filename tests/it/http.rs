@@ -1,0 +1,245 @@
+//! The HTTP backend against a server that says exactly what a case wants, down to the pieces it is sent in.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use toolfence::backend::http::HttpOptions;
+use toolfence::backend::{Backend, Chunk, Http, Sink};
+use toolfence::{Error, FinishReason, Message, Role};
+
+/// What a server does on one connection: pieces to send, with a pause after each; then it closes.
+type Script = Vec<(Vec<u8>, u64)>;
+
+fn sse(events: &[&str]) -> Vec<u8> {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    format!("{head}{body}").into_bytes()
+}
+
+fn text(text: &str) -> String {
+    serde_json::json!({"choices": [{"index": 0, "finish_reason": null, "delta": {"content": text}}]}).to_string()
+}
+
+fn end(reason: &str) -> String {
+    serde_json::json!({"choices": [{"index": 0, "finish_reason": reason, "delta": {}}]}).to_string()
+}
+
+fn refusal(status: &str, extra: &str, body: &str) -> Script {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{extra}content-length: {length}\r\nconnection: close\r\n\r\n{body}");
+    vec![(head.into_bytes(), 0)]
+}
+
+/// Serves one script a connection and gives the requests.
+async fn serve(scripts: Vec<Script>) -> (String, tokio::task::JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let task = tokio::spawn(async move {
+        let mut requests = Vec::new();
+        for script in scripts {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            requests.push(request(&mut stream).await);
+            for (piece, pause) in script {
+                if stream.write_all(&piece).await.is_err() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+        }
+        requests
+    });
+    (url, task)
+}
+
+async fn request(stream: &mut TcpStream) -> String {
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let got = stream.read(&mut buffer).await.unwrap();
+        bytes.extend_from_slice(&buffer[..got]);
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+        if got == 0 || length.is_some_and(|length| body.len() >= length) {
+            return String::from_utf8_lossy(&bytes).into_owned();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    told: String,
+    most: Option<usize>,
+    pieces: usize,
+}
+
+impl Sink for Seen {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        match chunk {
+            Chunk::Text(text) => self.told.push_str(text),
+            Chunk::Reasoning(text) => self.told.push_str(&format!("<{text}>")),
+            Chunk::Call(call) => self.told.push_str(&format!("[{}]", serde_json::to_string(&call).unwrap())),
+            _ => {}
+        }
+        self.pieces += 1;
+        if self.most == Some(self.pieces) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn options(url: &str) -> HttpOptions {
+    let mut options = HttpOptions::new("tiny");
+    options.base_url = Some(url.to_owned());
+    options.back_off = Duration::from_millis(10);
+    options.first_byte = Duration::from_millis(500);
+    options.between = Duration::from_millis(300);
+    options
+}
+
+async fn ask(options: HttpOptions, seen: &mut Seen) -> Result<FinishReason, Error> {
+    let messages = [Message::new(Role::System, "be brief"), Message::new(Role::User, "hello")];
+    Http::new(options)?.stream(&messages, seen).await
+}
+
+/// One reply: what was told, and how it ended or why it did not begin.
+async fn reply(scripts: Vec<Script>) -> (String, String, Vec<String>) {
+    let (url, server) = serve(scripts).await;
+    let mut seen = Seen::default();
+    let ended = ask(options(&url), &mut seen).await;
+    let ended = ended.map_or_else(|error| error.to_string().replace(&url, "URL"), |finish| format!("{finish:?}"));
+    (seen.told, ended, server.await.unwrap())
+}
+
+#[tokio::test]
+async fn how_a_reply_ends() {
+    let (a, b) = (text("one "), text("two"));
+    let (a, b) = (a.as_str(), b.as_str());
+    let (stop, length, filter, odd) = (end("stop"), end("length"), end("content_filter"), end("abort"));
+    let error = r#"{"error": {"message": "out of memory"}}"#;
+    for (case, events, told, wanted) in [
+        ("by itself", vec![a, b, &stop, "[DONE]"], "one two", "Stop"),
+        ("without the last mark", vec![a, b, &stop], "one two", "Stop"),
+        ("without a reason", vec![a, b, "[DONE]"], "one two", "Stop"),
+        ("by its limit", vec![a, b, &length, "[DONE]"], "one two", "Length"),
+        ("by a filter", vec![a, &filter, "[DONE]"], "one ", "Cut"),
+        ("by something unknown", vec![a, &odd, "[DONE]"], "one ", "Cut"),
+        ("in the middle", vec![a, b], "one two", "Cut"),
+        ("by an error of the server", vec![a, error], "one ", "Cut"),
+        ("by what is no JSON", vec![a, "{\"choi"], "one ", "Cut"),
+    ] {
+        let (got, ended, _) = reply(vec![vec![(sse(&events), 0)]]).await;
+        assert_eq!((got.as_str(), ended.as_str()), (told, wanted), "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_chunked_body_is_a_cut() {
+    let event = format!("data: {}\n\n", text("one "));
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let body = format!("{head}{:x}\r\n{event}\r\nff\r\ndata: ", event.len());
+    let (told, ended, _) = reply(vec![vec![(body.into_bytes(), 0)]]).await;
+    assert_eq!((told.as_str(), ended.as_str()), ("one ", "Cut"));
+}
+
+#[tokio::test]
+async fn characters_may_be_divided_anywhere() {
+    let whole = sse(&[&text("ä€𐍈"), &end("stop"), "[DONE]"]);
+    let script = whole.chunks(1).map(|byte| (byte.to_vec(), 0)).collect();
+    let (told, ended, _) = reply(vec![script]).await;
+    assert_eq!((told.as_str(), ended.as_str()), ("ä€𐍈", "Stop"));
+}
+
+#[tokio::test]
+async fn reasoning_and_calls_have_their_own_channels() {
+    let thought = r#"{"choices":[{"delta":{"reasoning_content":"hm"}}]}"#;
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\""}}]}}]}"#;
+    let more = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":\"ls\"}"}}]}}]}"#;
+    let (answer, done, cut) = (text("so"), end("tool_calls"), end("length"));
+    let (told, ended, _) = reply(vec![vec![(sse(&[thought, &answer, call, more, &done, "[DONE]"]), 0)]]).await;
+    let wanted = r#"<hm>so[{"id":"a","name":"bash","args":{"command":"ls"}}]"#;
+    assert_eq!((told.as_str(), ended.as_str()), (wanted, "Stop"));
+    let (told, ended, _) = reply(vec![vec![(sse(&[&answer, call, more, &cut, "[DONE]"]), 0)]]).await;
+    assert_eq!((told.as_str(), ended.as_str()), ("so", "Length"), "a call of half a reply is not made");
+}
+
+#[tokio::test]
+async fn what_passes_is_tried_again_until_the_reply_begins() {
+    let busy = || refusal("503 Service Unavailable", "", "loading");
+    let (one, done) = (text("one"), end("stop"));
+    let good = || vec![(sse(&[&one, &done, "[DONE]"]), 0)];
+    let (told, ended, requests) = reply(vec![busy(), refusal("429 Slow", "retry-after: 0\r\n", ""), good()]).await;
+    assert_eq!((told.as_str(), ended.as_str(), requests.len()), ("one", "Stop", 3));
+    let (_, ended, requests) = reply(vec![busy(), busy(), busy(), busy()]).await;
+    assert!(ended.contains("HTTP 503: loading"), "{ended}");
+    assert_eq!(requests.len(), 4);
+    let (told, ended, requests) = reply(vec![vec![(sse(&[&one]), 0)]]).await;
+    assert_eq!((told.as_str(), ended.as_str(), requests.len()), ("one", "Cut", 1));
+}
+
+#[tokio::test]
+async fn errors_say_what_to_do() {
+    let json = r#"{"error":{"message":"model \u001b[31m'x' not found"}}"#;
+    for (script, wanted) in [
+        (refusal("404 Not Found", "", json), "HTTP 404: model  [31m'x' not found. Check the model's name"),
+        (refusal("401 Unauthorized", "", "{\"detail\": \"who?\"}"), "HTTP 401: who?. Check the key"),
+        (refusal("400 Bad Request", "", "{\"error\": \"too long\"}"), "HTTP 400: too long. Where the conversation"),
+        (vec![(sse(&[]), 0)], "the connection was closed. Look at the server's log"),
+        (vec![(sse(&[]), 800)], "nothing came for 0.5 s. A model that is being loaded"),
+    ] {
+        let (told, ended, _) = reply(vec![script]).await;
+        assert_eq!(told, "");
+        assert!(ended.starts_with("cannot get an answer from URL: "), "{ended}");
+        assert!(ended.contains(wanted), "{ended}");
+    }
+    let mut seen = Seen::default();
+    let error = ask(options("http://127.0.0.1:1/v1"), &mut seen).await.unwrap_err().to_string();
+    assert!(error.contains("127.0.0.1:1") && error.contains("Nobody listens there"), "{error}");
+    assert!(Http::new(options("127.0.0.1:1")).unwrap_err().to_string().contains("http://"));
+    assert!(Http::new(HttpOptions::new(" ")).is_err());
+}
+
+#[tokio::test]
+async fn silence_in_the_middle_is_a_cut() {
+    let (told, ended, _) = reply(vec![vec![(sse(&[&text("one")]), 800)]]).await;
+    assert_eq!((told.as_str(), ended.as_str()), ("one", "Cut"));
+}
+
+#[tokio::test]
+async fn a_sink_that_breaks_ends_the_stream() {
+    let (one, done) = (text("one"), end("stop"));
+    let (url, server) = serve(vec![vec![(sse(&[&one, &one, &done, "[DONE]"]), 0)]]).await;
+    let mut seen = Seen { most: Some(1), ..Seen::default() };
+    assert_eq!(ask(options(&url), &mut seen).await.unwrap(), FinishReason::Cut);
+    assert_eq!(seen.told, "one");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_request_says_what_was_asked_for() {
+    let done = end("stop");
+    let script = || vec![(sse(&[&text("x"), &done, "[DONE]"]), 0)];
+    let (url, server) = serve(vec![script(), script()]).await;
+    let mut odd = options(&format!("{url}/"));
+    odd.model = "org::thinker-high".into();
+    odd.max_tokens = Some(7);
+    odd.body.insert("grammar".into(), "root ::= \"x\"".into());
+    ask(odd, &mut Seen::default()).await.unwrap();
+    let mut keyed = options(&url);
+    keyed.key = Some("secret".into());
+    assert!(!format!("{keyed:?}").contains("secret"));
+    ask(keyed, &mut Seen::default()).await.unwrap();
+    let requests = server.await.unwrap();
+    let body = |request: &str| -> serde_json::Value {
+        serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
+    assert_eq!(
+        body(&requests[0]),
+        serde_json::json!({
+            "model": "org::thinker-high", "stream": true, "max_tokens": 7, "grammar": "root ::= \"x\"",
+            "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hello"}],
+        })
+    );
+    assert!(requests[0].starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(!requests[0].to_lowercase().contains("authorization"), "{}", requests[0]);
+    assert!(requests[1].to_lowercase().contains("authorization: bearer secret"), "{}", requests[1]);
+    assert_eq!(body(&requests[1])["model"], "tiny");
+}
