@@ -4,8 +4,10 @@
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
 mod facts;
+mod paths;
 
 pub use facts::{Facts, NoFacts, PathFact, ProgramFact, Walls};
+pub use paths::PathRules;
 
 use crate::{Effect, ErrorCode, ToolCall, ToolFailure, ToolResult};
 use serde::{Deserialize, Serialize};

@@ -1,1 +1,75 @@
-//! To be written.
+//! The tools themselves, one file each: arguments in, the workspace or a process does it, words and data out.
+//!
+//! No tool knows another, the policy or the session. What the model's strings may open is the workspace's business.
+
+mod bash;
+mod list_files;
+mod read_file;
+mod search;
+mod write_file;
+
+pub use bash::Bash;
+pub use list_files::List;
+pub use read_file::Read;
+pub use search::Search;
+pub use write_file::Write;
+
+use crate::toolbox::{ToolError, Toolbox};
+use crate::workspace::{Stop, Workspace};
+use crate::{Error, Output, ToolFailure, ToolSpec, clip};
+use std::sync::Arc;
+
+/// The longest text of a result in bytes; head and tail of what is longer are kept.
+pub const RESULT_LIMIT: usize = 100 * 1000;
+
+/// The tools built so far, on one workspace.
+pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
+    Toolbox::new()
+        .with(Read::new(Arc::clone(&workspace)))
+        .with(List::new(Arc::clone(&workspace)))
+        .with(Search::new(Arc::clone(&workspace)))
+        .with(Write::new(Arc::clone(&workspace)))
+        .with(Bash::new(workspace))
+}
+
+/// The spec of a tool of this folder.
+fn spec_of(name: &'static str) -> ToolSpec {
+    ToolSpec::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
+}
+
+/// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.
+async fn blocking<T, W>(workspace: &Arc<Workspace>, work: W) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+{
+    let stop = Arc::new(Stop::default());
+    let guard = StopOnDrop(Arc::clone(&stop));
+    let workspace = Arc::clone(workspace);
+    let done = tokio::task::spawn_blocking(move || work(&workspace, &stop)).await;
+    drop(guard);
+    let result = done.map_err(|cause| ToolError::Fatal(Error::because("finish a tool", cause)))?;
+    result.map_err(ToolError::Respond)
+}
+
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// The text as a result, within the limit. `cut` says whether the tool left something out already.
+fn capped(text: String, cut: bool) -> Output {
+    let total_bytes = text.len() as u64;
+    if text.len() <= RESULT_LIMIT {
+        return Output { truncated: cut, ..Output::text(text) };
+    }
+    Output { total_bytes, truncated: true, ..Output::text(clip::clip(&text, RESULT_LIMIT).text) }
+}
+
+/// "1 line", "2 lines".
+fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", clip::grouped(number), if number == 1 { "" } else { "s" })
+}

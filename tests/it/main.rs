@@ -2,14 +2,20 @@
 
 #[cfg(feature = "backend")]
 mod agent;
+#[cfg(feature = "cli")]
+mod coder;
 mod format;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
 #[cfg(feature = "backend")]
 mod live;
+mod oracle;
 mod parse;
+mod prompt;
 #[cfg(feature = "policy")]
 mod session;
 #[cfg(feature = "policy")]
 mod support;
+#[cfg(feature = "tools")]
+mod tools;

@@ -1,2 +1,40 @@
-//! `coder`: the terminal program on `toolfence`.
-fn main() {}
+//! `coder`: the terminal program on `toolfence`. It sees the library only through its public face.
+
+mod args;
+mod commands;
+mod confirm;
+mod debug;
+mod failure;
+mod preview;
+mod runtime;
+mod setup;
+mod terminal;
+mod view;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if cli.options.debug {
+        debug::start();
+    }
+    run(&cli).unwrap_or_else(Failure::report)
+}
+
+fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    let options = &cli.options;
+    match (&cli.command, &cli.prompt) {
+        (Some(_), Some(_)) => Err(Failure::wrong_use("-p is for a question by itself; leave it or the command out")),
+        (None, Some(prompt)) => commands::ask::run(options, prompt),
+        (None, None) => commands::chat::run(options),
+        (Some(Command::Demo), _) => commands::demo::run(options),
+        (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
+        (Some(Command::Parse(arguments)), _) => commands::parse::run(arguments),
+        (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
+        (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
+        (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
+    }
+}

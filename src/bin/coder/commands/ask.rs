@@ -1,0 +1,23 @@
+//! `coder -p`: one answer. Prose goes to stdout, what is done to get it to stderr.
+
+use crate::args::Options;
+use crate::commands::read_stdin;
+use crate::confirm::AtTheTerminal;
+use crate::failure::{Failure, status_of};
+use crate::setup::Setup;
+use crate::view::View;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Answers once.
+pub(crate) fn run(options: &Options, prompt: &str) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
+    let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
+    let mut agent = setup.agent(options, setup.backend(options)?);
+    let person = AtTheTerminal { workspace: setup.workspace.clone() };
+    let mut view = View::new(person, agent.canceller(), true);
+    let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
+    view.end()?;
+    status_of(&stopped.map_err(Failure::broken)?)
+}

@@ -1,0 +1,65 @@
+//! `coder`: a conversation, line by line.
+
+use crate::args::Options;
+use crate::commands::stdin_lines;
+use crate::confirm::AtTheTerminal;
+use crate::failure::{Failure, status_of};
+use crate::runtime::Turns;
+use crate::setup::Setup;
+use crate::terminal::{Style, Terminal};
+use crate::view::View;
+use std::process::ExitCode;
+use toolfence::agent::Agent;
+
+const HELP: &str = "\
+Write what you want done and press Enter. Ctrl-C stops a turn; at the prompt it ends the program.
+  /help   this
+  /tools  the tools the model has
+  /quit   end (so does the end of input)";
+
+/// Talks until the input ends.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let mut agent = setup.agent(options, setup.backend(options)?);
+    let turns = Turns::new()?;
+    let mut out = Terminal::stdout();
+    let root = setup.workspace.root().display().to_string();
+    out.styled(Style::Dim, &format!("{} in {root}; /help for help\n", setup.persona.name))?;
+    let mut lines = stdin_lines();
+    loop {
+        out.write("> ")?;
+        let Some(line) = lines.next() else { break };
+        match line?.trim() {
+            "" => {}
+            "/quit" | "/exit" => return Ok(ExitCode::SUCCESS),
+            "/help" => out.line(HELP)?,
+            "/tools" => list(&agent, &mut out)?,
+            command if command.starts_with('/') => {
+                out.line(&format!("There is no command {command}; /help lists them."))?
+            }
+            text => turn(&turns, &mut agent, text, &setup, &mut out)?,
+        }
+    }
+    out.write("\n")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
+    agent.session().catalog().specs().iter().try_for_each(|spec| out.line(&spec.signature()))
+}
+
+/// One turn. What goes wrong is said, and the conversation goes on.
+fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    let person = AtTheTerminal { workspace: setup.workspace.clone() };
+    let mut view = View::new(person, agent.canceller(), false);
+    let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));
+    view.end()?;
+    let failed = match stopped {
+        Ok(reason) => status_of(&reason).err(),
+        Err(error) => Some(Failure::broken(error)),
+    };
+    match failed {
+        Some(failure) => out.styled(Style::Bad, &format!("{failure}\n")),
+        None => Ok(()),
+    }
+}

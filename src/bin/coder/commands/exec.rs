@@ -1,0 +1,111 @@
+//! `coder exec`: model text in, its calls run, their results out.
+//!
+//! It is one round of the same agent that `coder` runs on a real backend: the pasted text is the reply.
+
+use crate::args::{ExecArguments, Options};
+use crate::commands::read_stdin;
+use crate::confirm::AtTheTerminal;
+use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
+use crate::setup::Setup;
+use crate::terminal::Terminal;
+use crate::view::{Person, debug_call, debug_result};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolfence::agent::Host;
+use toolfence::backend::{Backend, Chunk, Sink};
+use toolfence::policy::Pending;
+use toolfence::session::{Answer, StopReason};
+use toolfence::toolbox::BoxFuture;
+use toolfence::{Error, FinishReason, Message, ToolCall, ToolResult, format};
+
+/// Runs the calls of the text on stdin.
+pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
+    let mut agent = setup.agent(options, Arc::new(pasted));
+    let person = AtTheTerminal { workspace: setup.workspace.clone() };
+    let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0 };
+    let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
+    let ended = stopped.map_err(Failure::broken)?;
+    listener.print(arguments.json)?;
+    Ok(match ended {
+        StopReason::Cancelled => INTERRUPTED.into(),
+        _ if listener.succeeded() => ExitCode::SUCCESS,
+        _ => UNSUCCESSFUL.into(),
+    })
+}
+
+/// A model that has said what it says already, and ends the conversation when it gets the results.
+struct Pasted {
+    text: String,
+    said: AtomicBool,
+}
+
+impl Backend for Pasted {
+    fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        if !self.said.swap(true, Ordering::Relaxed) {
+            // A break means that no more is wanted, and there is no more.
+            let _ = sink.chunk(Chunk::Text(&self.text));
+        }
+        Box::pin(async { Ok(FinishReason::Stop) })
+    }
+}
+
+struct Listener {
+    person: AtTheTerminal,
+    results: Vec<ToolResult>,
+    /// What would be sent to the model: the results, or a reminder of how to write a call.
+    answer: Option<String>,
+    rounds: u32,
+}
+
+impl Listener {
+    fn print(&self, json: bool) -> Result<(), Failure> {
+        let mut out = Terminal::stdout();
+        match (&self.answer, json) {
+            (_, true) => self.results.iter().try_for_each(|result| out.line(&line(result))),
+            (Some(answer), false) => out.line(answer),
+            (None, false) if self.results.is_empty() => {
+                eprintln!("coder: there is no call in this text; nothing was run");
+                Ok(())
+            }
+            (None, false) => out.line(&format::results(&self.results, &format::Format::default())),
+        }
+    }
+
+    /// A reminder instead of results means that something in the text should have been a call.
+    fn succeeded(&self) -> bool {
+        let reminded = self.results.is_empty() && self.answer.is_some();
+        !reminded && self.results.iter().all(|result| result.success)
+    }
+}
+
+fn line(result: &ToolResult) -> String {
+    let mut value = format::envelope(result);
+    value["v"] = super::SCHEMA.into();
+    value["event"] = "result".into();
+    value.to_string()
+}
+
+impl Host for Listener {
+    fn calling(&mut self, history: &[Message]) {
+        self.rounds += 1;
+        if self.rounds == 2 {
+            self.answer = history.last().map(|message| message.content.clone());
+        }
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        debug_call(call);
+    }
+
+    fn answered(&mut self, result: &ToolResult) {
+        debug_result(result);
+        self.results.push(result.clone());
+    }
+
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        self.person.ask(pending)
+    }
+}

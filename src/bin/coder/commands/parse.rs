@@ -1,0 +1,176 @@
+//! `coder parse`: what the parser sees in a reply, as JSON lines or for people.
+
+use crate::args::{End, ParseArguments};
+use crate::commands::{read_stdin, stdin_lines};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::sync::Arc;
+use toolfence::parse::{Event, Options, Parser};
+use toolfence::{Catalog, FinishReason, ToolSpec};
+
+/// Reads replies on stdin and prints their events.
+pub(crate) fn run(arguments: &ParseArguments) -> Result<ExitCode, Failure> {
+    let mut out = Terminal::stdout();
+    if arguments.batch {
+        return batch(arguments, &mut out);
+    }
+    let reply = read_stdin()?;
+    let events = read(&reply, arguments.chunk, finish(arguments.finish), arguments);
+    for event in events {
+        match arguments.explain {
+            true => out.line(&explained(&event))?,
+            false => out.line(&versioned(&event).to_string())?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    id: Value,
+    text: String,
+    #[serde(default)]
+    chunk: Option<usize>,
+    #[serde(default)]
+    finish: Option<FinishReason>,
+}
+
+fn batch(arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
+    for (number, line) in stdin_lines().enumerate() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let stored: Stored = serde_json::from_str(&line).map_err(|error| {
+            let wanted = r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#;
+            Failure::wrong_use(format!("line {} of the batch is not {wanted}: {error}", number + 1))
+        })?;
+        let reason = stored.finish.unwrap_or(finish(arguments.finish));
+        let events = read(&stored.text, stored.chunk.or(arguments.chunk), reason, arguments);
+        out.line(&json!({"v": super::SCHEMA, "id": stored.id, "events": events}).to_string())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn finish(end: End) -> FinishReason {
+    match end {
+        End::Stop => FinishReason::Stop,
+        End::Length => FinishReason::Length,
+        End::Cut => FinishReason::Cut,
+    }
+}
+
+/// The merged events of one reply; the provisional ones only where they are asked for.
+fn read(reply: &str, chunk: Option<usize>, reason: FinishReason, arguments: &ParseArguments) -> Vec<Event> {
+    let mut options = Options::default();
+    options.strict = arguments.strict;
+    options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
+    let mut parser = Parser::new(options);
+    let mut events = Vec::new();
+    let mut rest = reply;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(piece_length(rest, chunk));
+        parser.push(piece);
+        collect(&mut parser, &mut events, arguments.progress);
+        rest = after;
+    }
+    parser.finish(reason);
+    collect(&mut parser, &mut events, arguments.progress);
+    events
+}
+
+/// `chunk` bytes or less, so that no character is split; at least one character.
+fn piece_length(text: &str, chunk: Option<usize>) -> usize {
+    let most = chunk.unwrap_or(text.len()).min(text.len());
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    (first..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(first)
+}
+
+fn collect(parser: &mut Parser, events: &mut Vec<Event>, progress: bool) {
+    while let Some(event) = parser.poll() {
+        if progress || !matches!(event, Event::Started { .. } | Event::Progress { .. }) {
+            let rest = match events.last_mut() {
+                Some(last) => last.absorb(event),
+                None => Some(event),
+            };
+            events.extend(rest);
+        }
+    }
+}
+
+fn versioned(event: &Event) -> Value {
+    let mut value = serde_json::to_value(event).unwrap_or_default();
+    value["v"] = super::SCHEMA.into();
+    value
+}
+
+/// One event as a person wants to read it.
+fn explained(event: &Event) -> String {
+    match event {
+        Event::Text { text, span } => format!("text       {}..{}  {text:?}", span.start, span.end),
+        Event::Reasoning { text, span, closed } => {
+            let open = if *closed == Some(false) { ", never closed" } else { "" };
+            format!("reasoning  {}..{}{open}  {text:?}", span.start, span.end)
+        }
+        Event::Started { id, name } => format!("started    {id}: {name}"),
+        Event::Progress { id, arg, text } => format!("progress   {id}: {arg} {text:?}"),
+        Event::Call { call, index, span, .. } => {
+            let args = Value::Object(call.args.clone());
+            let head = format!("call       {}..{} [{index}]  {}: {} {args}", span.start, span.end, call.id, call.name);
+            format!("{head}\n           {}", repairs(call))
+        }
+        Event::Malformed { error, span, .. } => {
+            format!(
+                "malformed  {}..{}  line {}, column {}: {}",
+                span.start, span.end, error.line, error.column, error.message
+            )
+        }
+        Event::Incomplete { span, .. } => {
+            format!("incomplete {}..{}  the reply ended inside this block", span.start, span.end)
+        }
+        Event::Ignored { why, span, .. } => {
+            format!("ignored    {}..{}  a call, but it does not count: {why:?}", span.start, span.end)
+        }
+        Event::ForgedResult { span, .. } => {
+            format!("forged     {}..{}  a result the model made up", span.start, span.end)
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn repairs(call: &toolfence::ToolCall) -> String {
+    if call.repairs.is_empty() {
+        return "read as written".into();
+    }
+    let named = call.repairs.iter().map(|repair| {
+        let kind = if repair.lossless() { "lossless" } else { "a guess" };
+        format!("{} ({kind})", repair.name())
+    });
+    format!("mended: {}", named.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_never_split_a_character() {
+        let text = "aé漢😀";
+        for chunk in 1..8 {
+            let (mut rest, mut most) = (text, 0);
+            while !rest.is_empty() {
+                let length = piece_length(rest, Some(chunk));
+                most = most.max(length);
+                rest = &rest[length..];
+            }
+            assert!(most <= chunk.max(4));
+        }
+        assert_eq!(piece_length(text, Some(3)), 3);
+        assert_eq!(piece_length(text, Some(2)), 1);
+        assert_eq!(piece_length(text, None), text.len());
+    }
+}

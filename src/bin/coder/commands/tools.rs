@@ -1,0 +1,55 @@
+//! `coder tools`: what the model is offered.
+
+use crate::args::{Options, ToolsArguments};
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use toolfence::{Param, ParamKind, ToolSpec};
+
+/// Lists the tools with their signatures.
+pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
+    let catalog = Setup::new(options)?.toolbox.catalog();
+    let mut out = Terminal::stdout();
+    if arguments.json {
+        let tools: Vec<Value> = catalog.specs().iter().map(described).collect();
+        out.line(&json!({"v": super::SCHEMA, "tools": tools}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for spec in catalog.specs() {
+        out.styled(Style::Action, &spec.signature())?;
+        out.line(&format!("\n    {}", spec.purpose))?;
+        for param in &spec.params {
+            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, param.help))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(spec: &ToolSpec) -> Value {
+    let params: Vec<Value> = spec.params.iter().map(param).collect();
+    json!({
+        "name": spec.name, "aliases": spec.aliases, "purpose": spec.purpose,
+        "signature": spec.signature(), "params": params,
+    })
+}
+
+fn param(param: &Param) -> Value {
+    json!({
+        "name": param.name, "aliases": param.aliases, "type": kind(&param.kind), "required": param.required,
+        "default": param.default, "help": param.help,
+    })
+}
+
+fn kind(kind: &ParamKind) -> Value {
+    match kind {
+        ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => "string".into(),
+        ParamKind::Integer { least, most } => json!({"integer": [least, most]}),
+        ParamKind::Flag => "boolean".into(),
+        ParamKind::Choice(words) => json!({"one_of": words}),
+        ParamKind::Texts => "strings".into(),
+        ParamKind::Objects(fields) => json!({"objects": fields.iter().map(param).collect::<Vec<_>>()}),
+        _ => "any".into(),
+    }
+}

@@ -1,0 +1,91 @@
+//! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
+
+use crate::preview::preview;
+use crate::terminal::escaped;
+use crate::view::Person;
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+use toolfence::policy::Pending;
+use toolfence::session::Answer;
+use toolfence::toolbox::BoxFuture;
+use toolfence::workspace::Workspace;
+
+/// What the model is told where nobody can answer.
+const NOBODY: &str = "It needs a person's yes, and there is no terminal to ask on.";
+
+/// Whoever sits at the terminal.
+pub(crate) struct AtTheTerminal {
+    /// Where the files are that a change is compared to.
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+impl Person for AtTheTerminal {
+    /// Shows what would be done and waits for `y`, `n` or `n` with a reason. Anything but a yes is no.
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        let text = question(pending, &self.workspace);
+        Box::pin(async move {
+            match put(&text).await {
+                Ok(line) => read(&line),
+                Err(_) => Answer::No(NOBODY.into()),
+            }
+        })
+    }
+}
+
+fn question(pending: &Pending, workspace: &Workspace) -> String {
+    let call = pending.call();
+    let said = call.reason.as_deref().map(|reason| format!("  the model: {reason}\n")).unwrap_or_default();
+    let why = &pending.decision().reason;
+    let shown = format!("? {}\n{said}  asked because: {why}\n{}", call.name, preview(call, workspace));
+    format!("\n{}Run it? [y/N, or n and a reason] ", escaped(&shown))
+}
+
+/// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
+/// cancelled question leaves no thread behind that would eat the next line.
+async fn put(text: &str) -> io::Result<String> {
+    const GLANCE: Duration = Duration::from_millis(30);
+    OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
+    let mut line = Vec::new();
+    let mut buffer = [0; 1024];
+    while !line.contains(&b'\n') {
+        match terminal.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => line.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(GLANCE).await,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+fn read(line: &str) -> Answer {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match word.to_lowercase().as_str() {
+        "y" | "yes" if rest.is_empty() => Answer::Yes,
+        "n" | "no" if !rest.trim().is_empty() => Answer::No(format!("The user said no: {}", rest.trim())),
+        _ => Answer::No("The user said no.".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_is_a_yes() {
+        for yes in ["y\n", "YES\n", " y \n"] {
+            assert_eq!(read(yes), Answer::Yes);
+        }
+        for no in ["", "\n", "n\n", "yep\n", "y but carefully\n", "sure\n"] {
+            assert_eq!(read(no), Answer::No("The user said no.".into()));
+        }
+        assert_eq!(read("n use the other file\n"), Answer::No("The user said no: use the other file".into()));
+    }
+}

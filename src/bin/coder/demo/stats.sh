@@ -1,0 +1,22 @@
+# Small statistics for whole numbers, one number an argument.
+
+# The numbers in order, one a line.
+sorted() {
+    printf '%s\n' "$@" | sort -n
+}
+
+# The sum of all numbers.
+sum() {
+    local total=0 number
+    for number in "$@"; do
+        total=$((total + number))
+    done
+    echo "$total"
+}
+
+# The number in the middle; for an even count the mean of the two in the middle, rounded down.
+median() {
+    local numbers
+    mapfile -t numbers < <(sorted "$@")
+    echo "${numbers[$(($# / 2))]}"
+}

@@ -1,0 +1,130 @@
+//! What reaches the terminal. Text of a model, a tool or a file goes through [`escaped`] first, always.
+
+use crate::failure::Failure;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+
+/// Standard output or standard error.
+pub(crate) struct Terminal {
+    out: Box<dyn Write + Send>,
+    is_terminal: bool,
+    colour: bool,
+}
+
+/// How a piece of text looks where colours are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// As it is.
+    Plain,
+    /// What matters less.
+    Dim,
+    /// What went well.
+    Good,
+    /// What went wrong.
+    Bad,
+    /// What is being done.
+    Action,
+}
+
+impl Terminal {
+    /// Standard output.
+    pub(crate) fn stdout() -> Terminal {
+        let is_terminal = io::stdout().is_terminal();
+        Terminal { out: Box::new(io::stdout()), is_terminal, colour: is_terminal && colours_wanted() }
+    }
+
+    /// Standard error.
+    pub(crate) fn stderr() -> Terminal {
+        let is_terminal = io::stderr().is_terminal();
+        Terminal { out: Box::new(io::stderr()), is_terminal, colour: is_terminal && colours_wanted() }
+    }
+
+    /// Whether a person is looking.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Writes text of any origin, and shows it at once.
+    pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
+        self.styled(Style::Plain, text)
+    }
+
+    /// The same in a style.
+    pub(crate) fn styled(&mut self, style: Style, text: &str) -> Result<(), Failure> {
+        let shown = if self.is_terminal { escaped(text) } else { Cow::Borrowed(text) };
+        let (on, off) = if self.colour { codes(style) } else { ("", "") };
+        let written = write!(self.out, "{on}{shown}{off}").and_then(|()| self.out.flush());
+        written.map_err(Failure::output)
+    }
+
+    /// The same with a newline behind it.
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(text)?;
+        self.write("\n")
+    }
+}
+
+fn colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn codes(style: Style) -> (&'static str, &'static str) {
+    match style {
+        Style::Plain => ("", ""),
+        Style::Dim => ("\x1b[2m", "\x1b[0m"),
+        Style::Good => ("\x1b[32m", "\x1b[0m"),
+        Style::Bad => ("\x1b[31m", "\x1b[0m"),
+        Style::Action => ("\x1b[36m", "\x1b[0m"),
+    }
+}
+
+/// The text with everything written out that could steer a terminal or hide what is there: control characters (ESC, and
+/// so every sequence; C1; a CR that is not part of a line ending), marks that turn the direction, and invisible tags.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.char_indices().find(|(at, c)| steers(*c, &text[*at..])) else { return text.into() };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first.0]);
+    for (at, c) in text[first.0..].char_indices() {
+        if steers(c, &text[first.0 + at..]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+fn steers(c: char, here: &str) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\r' => !here.starts_with("\r\n"),
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_gets_through() {
+        for (text, want) in [
+            ("plain\tä\r\n", "plain\tä\r\n"),
+            ("\x1b]52;c;aGk=\x07", "\\u{1b}]52;c;aGk=\\u{7}"),
+            ("a\x1b[31mred", "a\\u{1b}[31mred"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("over\rwritten\r", "over\\u{d}written\\u{d}"),
+            ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
+            ("\0\x7f", "\\u{0}\\u{7f}"),
+        ] {
+            assert_eq!(escaped(text), want);
+        }
+        let every: String = ('\0'..=char::MAX).collect();
+        assert!(!escaped(&every).chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+    }
+}

@@ -1,0 +1,254 @@
+//! A turn as a person sees it: prose as it comes, calls as one line each, results as one line below.
+//!
+//! A tool block is never shown as it was written.
+
+use crate::failure::Failure;
+use crate::preview::label;
+use crate::terminal::{Style, Terminal};
+use std::collections::HashMap;
+use toolfence::agent::{Canceller, Host};
+use toolfence::parse::Event;
+use toolfence::policy::Pending;
+use toolfence::session::Answer;
+use toolfence::toolbox::BoxFuture;
+use toolfence::{ToolCall, ToolResult, format};
+
+/// Lines of a command's output that are shown; the model gets all of it.
+const SHOWN_LINES: usize = 8;
+
+/// Whoever answers questions.
+pub(crate) trait Person: Send {
+    /// Whether this may run.
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer>;
+}
+
+/// Shows a turn.
+pub(crate) struct View<P> {
+    prose: Flow,
+    /// Where the lines of calls and results go: standard error where standard output is for the answer alone.
+    work: Option<Terminal>,
+    person: P,
+    canceller: Canceller,
+    labels: HashMap<String, String>,
+    /// The call whose line was shown last and that has no answer yet.
+    current: Option<String>,
+    trouble: Option<Failure>,
+}
+
+impl<P: Person> View<P> {
+    /// A view on standard output; with `apart` the calls go to standard error.
+    pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
+        View {
+            prose: Flow { out: Terminal::stdout(), begun: false, below: false, column: 0, held: 0 },
+            work: apart.then(Terminal::stderr),
+            person,
+            canceller,
+            labels: HashMap::new(),
+            current: None,
+            trouble: None,
+        }
+    }
+
+    /// Ends the line of a turn.
+    ///
+    /// # Errors
+    /// What could not be written during the turn.
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
+        match self.trouble.take() {
+            Some(trouble) => Err(trouble),
+            None => self.prose.end_line(),
+        }
+    }
+
+    /// Output that cannot be written ends the turn.
+    fn keep(&mut self, written: Result<(), Failure>) {
+        if let Err(failure) = written {
+            self.trouble.get_or_insert(failure);
+            self.canceller.cancel();
+        }
+    }
+
+    fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
+        let label = self.labels.get(id).cloned().unwrap_or_else(|| tool.to_owned());
+        let parted = self.prose.begun && self.work.is_none();
+        self.prose.interrupt()?;
+        self.prose.out.write(if parted { "\n" } else { "" })?;
+        self.current = Some(id.to_owned());
+        let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
+        work.styled(Style::Action, &format!("→ {label}"))?;
+        work.write("\n")
+    }
+
+    fn end_call(&mut self, result: &ToolResult) -> Result<(), Failure> {
+        if self.current.as_deref() != Some(&result.id) {
+            self.begin_call(&result.id, &result.tool)?;
+        }
+        self.current = None;
+        let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
+        let (style, text) = summary(result);
+        work.styled(style, &text)?;
+        work.write("\n")?;
+        for line in details(result) {
+            let style = line_style(&line);
+            work.styled(style, &format!("    {line}"))?;
+            work.write("\n")?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        match event {
+            Event::Text { text, .. } => self.prose.write(Style::Plain, text),
+            Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
+            Event::Call { call, .. } => {
+                self.labels.insert(call.id.clone(), label(call));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<P: Person> Host for View<P> {
+    fn show(&mut self, event: &Event) {
+        let written = self.event(event);
+        self.keep(written);
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        debug_call(call);
+        self.labels.insert(call.id.clone(), label(call));
+        if self.current.is_none() {
+            let written = self.begin_call(&call.id, &call.name);
+            self.keep(written);
+        }
+    }
+
+    fn answered(&mut self, result: &ToolResult) {
+        debug_result(result);
+        let written = self.end_call(result);
+        self.keep(written);
+    }
+
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        let written = self.prose.end_line();
+        self.keep(written);
+        self.person.ask(pending)
+    }
+}
+
+/// A call that begins, for `--debug`.
+pub(crate) fn debug_call(call: &ToolCall) {
+    let args = serde_json::Value::Object(call.args.clone());
+    tracing::debug!(target: "toolfence", id = call.id, tool = call.name, %args, "call");
+}
+
+/// A result, for `--debug`.
+pub(crate) fn debug_result(result: &ToolResult) {
+    tracing::debug!(target: "toolfence", result = %format::envelope(result), "result");
+}
+
+/// Prose without the blank lines that the blocks cut out of it leave behind.
+struct Flow {
+    out: Terminal,
+    /// Whether anything was written since the last call.
+    begun: bool,
+    /// Whether a call stands above.
+    below: bool,
+    column: usize,
+    held: usize,
+}
+
+impl Flow {
+    fn write(&mut self, style: Style, text: &str) -> Result<(), Failure> {
+        let begins = text.trim_start_matches(['\n', '\r']);
+        self.held += text[..text.len() - begins.len()].matches('\n').count();
+        let body = begins.trim_end_matches(['\n', '\r']);
+        if body.is_empty() {
+            return Ok(());
+        }
+        let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
+        self.out.write(&"\n".repeat(between))?;
+        self.out.styled(style, body)?;
+        self.begun = true;
+        self.column = 1;
+        self.held = begins[body.len()..].matches('\n').count();
+        Ok(())
+    }
+
+    /// Something else is about to stand where the prose was; what follows keeps its distance from it.
+    fn interrupt(&mut self) -> Result<(), Failure> {
+        self.end_line()?;
+        (self.begun, self.below) = (false, true);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<(), Failure> {
+        self.held = 0;
+        if std::mem::take(&mut self.column) == 0 { Ok(()) } else { self.out.write("\n") }
+    }
+}
+
+/// `✓ 3 lines, 2 ms`, or `✗ exit_status: ...`.
+fn summary(result: &ToolResult) -> (Style, String) {
+    let time = format!("{} ms", result.execution_time_ms);
+    let Some(error) = &result.error else {
+        let cut = if result.truncated { ", cut" } else { "" };
+        return (Style::Good, format!("  ✓ {}{cut}, {time}", lines(&result.output)));
+    };
+    let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
+    let message = error.message.lines().next().unwrap_or_default();
+    (Style::Bad, format!("  ✗ {}: {message}", code.unwrap_or_default()))
+}
+
+fn lines(text: &str) -> String {
+    match text.lines().count() {
+        0 => "no output".into(),
+        1 => "1 line".into(),
+        count => format!("{count} lines"),
+    }
+}
+
+/// What is worth showing of a result: the diff of a change, the first lines of a command's output.
+fn details(result: &ToolResult) -> Vec<String> {
+    let diff = result.data.as_ref().and_then(|data| data.get("diff")).and_then(|diff| diff.as_str());
+    let text = diff.unwrap_or(if result.exit_code.is_some() { &result.output } else { "" });
+    let most = if diff.is_some() { SHOWN_LINES * 4 } else { SHOWN_LINES };
+    let count = text.lines().count();
+    let mut shown: Vec<String> = text.lines().take(most).map(String::from).collect();
+    if count > most {
+        shown.push(format!("... {} lines more", count - most));
+    }
+    shown
+}
+
+fn line_style(line: &str) -> Style {
+    match line.as_bytes().first() {
+        Some(b'+') => Style::Good,
+        Some(b'-') => Style::Bad,
+        _ => Style::Dim,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence::{ErrorCode, Output, ToolFailure};
+
+    #[test]
+    fn results_in_a_line() {
+        let good = ToolResult::new("1", "read_file", Output::text("a\nb\n"), 2);
+        assert_eq!(summary(&good), (Style::Good, "  ✓ 2 lines, 2 ms".into()));
+        let failure = ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.\nMore.");
+        let bad = ToolResult::refused("1", "bash", failure);
+        assert_eq!(summary(&bad), (Style::Bad, "  ✗ exit_status: It ended with status 1.".into()));
+    }
+
+    #[test]
+    fn long_output_is_told_not_shown() {
+        let mut output = Output::text("x\n".repeat(20));
+        output.exit_code = Some(0);
+        let shown = details(&ToolResult::new("1", "bash", output, 2));
+        assert_eq!((shown.len(), shown[8].as_str()), (9, "... 12 lines more"));
+    }
+}

@@ -1,0 +1,112 @@
+//! A process group, ended as a whole.
+
+use rustix::fd::{AsRawFd, BorrowedFd};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io;
+use std::path::PathBuf;
+use tokio::process::Child;
+
+/// The group that a child leads. Dropping it kills the group.
+pub(super) struct Group {
+    number: Option<Pid>,
+    #[cfg(target_os = "linux")]
+    leader: tokio::io::unix::AsyncFd<rustix::fd::OwnedFd>,
+}
+
+impl Group {
+    pub(super) fn led_by(child: &Child) -> io::Result<Group> {
+        let number = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let Some(number) = number else { return Err(io::Error::other("the child has no process id")) };
+        let mut guard = Unguarded(Some(number));
+        let group = Group::watching(number)?;
+        guard.0 = None;
+        Ok(group)
+    }
+
+    /// pidfd_open(2): the end of the leader can be waited for without reaping it.
+    #[cfg(target_os = "linux")]
+    #[allow(
+        deprecated,
+        reason = "the new way is unsafe; an OwnedFd stays the same descriptor for as long as it is registered"
+    )]
+    fn watching(number: Pid) -> io::Result<Group> {
+        let leader = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
+        let leader = tokio::io::unix::AsyncFd::with_interest(leader, tokio::io::Interest::READABLE)?;
+        Ok(Group { number: Some(number), leader })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn watching(number: Pid) -> io::Result<Group> {
+        Ok(Group { number: Some(number) })
+    }
+
+    /// Waits until the leader has ended. `false` if that cannot be known.
+    #[cfg(target_os = "linux")]
+    pub(super) async fn leader_ended(&self, _: &mut Child) -> bool {
+        self.leader.readable().await.is_ok()
+    }
+
+    /// Without pidfd the leader is reaped by waiting; its number may then be taken again, if the group is empty.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) async fn leader_ended(&self, child: &mut Child) -> bool {
+        child.wait().await.is_ok()
+    }
+
+    /// Asks every process of the group to end.
+    pub(super) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends every process of the group.
+    pub(super) fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    /// The leader is reaped and the group was killed: its number may belong to somebody else from now on.
+    pub(super) fn is_over(&mut self) {
+        self.number = None;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(number) = self.number {
+            // The only failure is a group that is empty already.
+            let _ = kill_process_group(number, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Kills a group that cannot be watched, so that an error on the way leaves nothing running.
+struct Unguarded(Option<Pid>);
+
+impl Drop for Unguarded {
+    fn drop(&mut self) {
+        if let Some(number) = self.0 {
+            let _ = kill_process_group(number, Signal::KILL);
+        }
+    }
+}
+
+/// A path by which a child that is just being started can enter an open folder of ours, wherever it was moved to.
+#[cfg(target_os = "linux")]
+#[allow(clippy::unnecessary_wraps, reason = "the other systems can fail")]
+pub(super) fn path_to(folder: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    Ok(format!("/proc/self/fd/{}", folder.as_raw_fd()).into())
+}
+
+#[cfg(target_vendor = "apple")]
+pub(super) fn path_to(folder: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let path = rustix::fs::getpath(folder)?;
+    Ok(std::ffi::OsString::from_vec(path.into_bytes()).into())
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(super) fn path_to(folder: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    Ok(format!("/dev/fd/{}", folder.as_raw_fd()).into())
+}

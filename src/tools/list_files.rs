@@ -1,0 +1,90 @@
+//! `list_files`: what stands below a folder, with type and size.
+
+use super::{blocking, capped, counted, spec_of};
+use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+use crate::workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
+use crate::{Output, ToolSpec};
+use serde_json::json;
+use std::sync::Arc;
+
+/// The tool.
+#[derive(Debug)]
+pub struct List {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+}
+
+impl List {
+    /// On one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> List {
+        List { spec: spec_of("list_files"), workspace }
+    }
+}
+
+impl Tool for List {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let wanted = ListFiles {
+            pattern: permit.text("pattern").map(str::to_owned),
+            max_depth: permit.count("max_depth"),
+            include_hidden: permit.flag("include_hidden", false),
+            respect_gitignore: permit.flag("respect_gitignore", true),
+            ..ListFiles::new(permit.text("path").unwrap_or("."))
+        };
+        Box::pin(async move {
+            let listing = blocking(&self.workspace, move |workspace, stop| workspace.list(&wanted, stop)).await?;
+            Ok(output_of(&listing))
+        })
+    }
+}
+
+fn output_of(listing: &Listing) -> Output {
+    let mut text: String = listing.entries.iter().map(line_of).collect();
+    for note in notes(listing) {
+        text.push_str(&note);
+        text.push('\n');
+    }
+    let mut output = capped(text, listing.truncated || listing.gave_up);
+    output.data = Some(json!({"path": listing.path, "entries": listing.entries}));
+    output
+}
+
+/// `src/`, `src/main.rs  1,234 bytes`, `latest  (link)`: the path first, as it is used in the next call.
+fn line_of(entry: &Entry) -> String {
+    let path = &entry.path;
+    match entry.kind {
+        _ if entry.blocked => format!("{path}  (blocked)\n"),
+        EntryKind::Folder => format!("{path}/\n"),
+        EntryKind::Link => format!("{path}  (link)\n"),
+        EntryKind::File => match entry.size {
+            Some(size) => format!("{path}  {}\n", counted(size, "byte")),
+            None => format!("{path}\n"),
+        },
+        EntryKind::Other => format!("{path}  (not a regular file)\n"),
+    }
+}
+
+fn notes(listing: &Listing) -> Vec<String> {
+    let mut notes = Vec::new();
+    if listing.entries.is_empty() {
+        notes.push(
+            "[Nothing to show: the folder is empty, or everything in it is hidden, ignored or unmatched.]".into(),
+        );
+    }
+    if listing.truncated {
+        let shown = listing.entries.len();
+        notes.push(format!(
+            "[TRUNCATED: first {shown} items]\n[Give a deeper path, a pattern or max_depth for the others.]"
+        ));
+    }
+    if listing.gave_up {
+        notes.push("[The tree is too big to be walked to its end; give a deeper path.]".into());
+    }
+    if listing.unreadable > 0 {
+        notes.push(format!("[{} could not be read.]", counted(listing.unreadable, "folder")));
+    }
+    notes
+}

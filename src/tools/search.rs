@@ -1,0 +1,90 @@
+//! `search`: lines that match, as `file:line:snippet`.
+
+use super::{blocking, capped, counted, spec_of};
+use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+use crate::workspace::{Found, SearchFiles, SearchLine, Workspace};
+use crate::{Output, ToolSpec};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Matching lines of one answer.
+const MATCHES: usize = 50;
+
+/// The tool.
+#[derive(Debug)]
+pub struct Search {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+}
+
+impl Search {
+    /// On one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Search {
+        Search { spec: spec_of("search"), workspace }
+    }
+}
+
+impl Tool for Search {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let wanted = SearchFiles {
+            literal: permit.text("type") == Some("literal"),
+            path: permit.text("path").unwrap_or(".").to_owned(),
+            glob: permit.text("glob").map(str::to_owned),
+            ignore_case: permit.flag("ignore_case", false),
+            context: permit.count("context").and_then(|lines| usize::try_from(lines).ok()).unwrap_or(0),
+            limit: MATCHES,
+            ..SearchFiles::new(permit.text("pattern").unwrap_or_default())
+        };
+        Box::pin(async move {
+            let context = wanted.context > 0;
+            let found = blocking(&self.workspace, move |workspace, stop| workspace.search(&wanted, stop)).await?;
+            Ok(output_of(&found, context))
+        })
+    }
+}
+
+fn output_of(found: &Found, context: bool) -> Output {
+    let mut text: String = found.lines.iter().map(|line| line_of(line, context)).collect();
+    for note in notes(found) {
+        text.push_str(&note);
+        text.push('\n');
+    }
+    let mut output = capped(text, found.truncated || found.gave_up);
+    output.data = Some(json!({"matches": found.matches, "files_searched": found.files}));
+    output
+}
+
+/// As grep(1) has it: `:` around the number of a matching line, `-` around that of a line near it.
+fn line_of(line: &SearchLine, context: bool) -> String {
+    let mark = if line.matched { ':' } else { '-' };
+    let gap = if context && line.gap { "--\n" } else { "" };
+    format!("{gap}{}{mark}{}{mark}{}\n", line.path, line.line, line.text)
+}
+
+fn notes(found: &Found) -> Vec<String> {
+    let mut notes = Vec::new();
+    if found.matches == 0 {
+        notes.push(format!("[No matches in {}.]", counted(found.files, "file")));
+    }
+    if found.truncated {
+        let limit = found.matches;
+        notes.push(format!("[TRUNCATED: reached limit {limit} before completing search]"));
+        notes.push("[Give a narrower pattern, path or glob for the others.]".into());
+    }
+    if found.gave_up {
+        notes.push("[The tree is too big to be searched to its end; give a deeper path.]".into());
+    }
+    let skipped = [
+        (found.binary, "binary"),
+        (found.blocked, "blocked"),
+        (found.unreadable, "unreadable"),
+        (found.long_lines, "with a line of more than 8 MB"),
+    ];
+    let skipped = skipped.iter().filter(|(count, _)| *count > 0);
+    notes.extend(skipped.map(|(count, why)| format!("[Files not searched: {count} {why}.]")));
+    notes
+}

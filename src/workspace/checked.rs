@@ -1,0 +1,129 @@
+//! An open file, checked again on its descriptor: where it really is, what it is, and whether a rule blocks it.
+
+use super::links::Twins;
+use super::resolve::{self, Spot, Trouble};
+use super::{Workspace, names, trouble, wanted};
+use crate::ToolFailure;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// A file or folder that was found inside, is not blocked, and is what it was asked to be.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) fd: OwnedFd,
+    pub(super) stat: Stat,
+    /// Relative to the root, without links; "" is the root.
+    pub(super) name: PathBuf,
+}
+
+impl Opened {
+    pub(super) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.stat.st_mode)
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+}
+
+impl Workspace {
+    /// Opens the regular file that a model's string names.
+    pub(super) fn open_file(&self, path: &str) -> Result<Opened, ToolFailure> {
+        let opened = self.open_any(path)?;
+        match opened.kind() {
+            FileType::RegularFile => Ok(opened),
+            kind => Err(trouble::not_a_file(path, kind)),
+        }
+    }
+
+    /// Opens the folder that a model's string names.
+    pub(super) fn open_folder(&self, path: &str) -> Result<Opened, ToolFailure> {
+        let opened = self.open_any(path)?;
+        match opened.kind() {
+            FileType::Directory => Ok(opened),
+            kind => Err(trouble::not_a_folder(path, kind)),
+        }
+    }
+
+    /// Opens whatever a model's string names, if no rule blocks it.
+    pub(super) fn open_any(&self, path: &str) -> Result<Opened, ToolFailure> {
+        let relative = self.relative(path)?;
+        self.refuse_blocked(path, &relative)?;
+        let opened = self.open_relative(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        self.refuse_blocked(path, &opened.name)?;
+        self.refuse_twin(path, &opened.stat)?;
+        Ok(opened)
+    }
+
+    /// A model's string relative to the root.
+    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, ToolFailure> {
+        wanted::relative(path, &self.spellings()).map_err(|failure| self.with_relative_spelling(failure, path))
+    }
+
+    /// Opens a relative path without asking the rules.
+    pub(super) fn open_relative(&self, relative: &Path) -> Result<Opened, Trouble> {
+        let (fd, by_hand) = resolve::open(self.root.as_fd(), &self.spellings(), relative)?;
+        let stat = rustix::fs::fstat(&fd)?;
+        let name = self.name_of(fd.as_fd(), &stat, by_hand)?;
+        Ok(Opened { fd, stat, name })
+    }
+
+    pub(super) fn follow(&self, relative: &Path) -> Result<Spot, Trouble> {
+        resolve::follow(self.root.as_fd(), &self.spellings(), relative)
+    }
+
+    /// The name of an open file relative to the root, as the kernel has it now. Without /proc it is the name by which
+    /// it was reached by hand, which had no links in it.
+    pub(super) fn name_of(
+        &self,
+        fd: BorrowedFd<'_>,
+        stat: &Stat,
+        by_hand: Option<PathBuf>,
+    ) -> Result<PathBuf, Trouble> {
+        let (root, path) = match (resolve::path_of(self.root.as_fd()), resolve::path_of(fd)) {
+            (Ok(root), Ok(path)) => (root, path),
+            (Err(errno), _) | (_, Err(errno)) => return by_hand.ok_or(Trouble::Sys(errno)),
+        };
+        let name = path.strip_prefix(&root).map_err(|_| Trouble::Outside)?.to_owned();
+        self.refuse_deleted(&name, stat)?;
+        Ok(name)
+    }
+
+    /// The kernel adds " (deleted)" to the name of a file that is gone, and then the name says nothing to the rules.
+    fn refuse_deleted(&self, name: &Path, stat: &Stat) -> Result<(), Trouble> {
+        if !name.as_os_str().as_encoded_bytes().ends_with(b" (deleted)") {
+            return Ok(());
+        }
+        let there = rustix::fs::statat(&self.root, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let same = there.st_dev == stat.st_dev && there.st_ino == stat.st_ino;
+        if same { Ok(()) } else { Err(Errno::NOENT.into()) }
+    }
+
+    /// Refuses a name that a rule blocks, in any spelling.
+    pub(super) fn refuse_blocked(&self, path: &str, name: &Path) -> Result<(), ToolFailure> {
+        match self.blocks(&names::text_of(name)) {
+            Some(rule) => Err(trouble::blocked(path, &rule)),
+            None => Ok(()),
+        }
+    }
+
+    /// The rule that blocks a name, in any spelling.
+    pub(super) fn blocks(&self, name: &str) -> Option<String> {
+        let by_itself = self.rules.blocks(name).map(str::to_owned);
+        by_itself.or_else(|| names::folded(name).and_then(|name| self.rules.blocks(&name).map(str::to_owned)))
+    }
+
+    /// Refuses a file that is also a blocked one, under another name.
+    pub(super) fn refuse_twin(&self, path: &str, stat: &Stat) -> Result<(), ToolFailure> {
+        if !Twins::possible(stat) {
+            return Ok(());
+        }
+        match Twins::of(self).find(stat) {
+            Ok(None) => Ok(()),
+            Ok(Some(twin)) => Err(trouble::blocked_twin(path, twin)),
+            Err(unknown) => Err(trouble::twin_unknown(path, unknown)),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the policy asks of the world, answered by the same resolution that opens the files.
+
+use super::links::Twins;
+use super::resolve::{Last, Spot, Trouble};
+use super::{Workspace, names, wanted};
+use crate::policy::{Facts, PathFact, ProgramFact, Walls};
+use rustix::fd::AsFd;
+use rustix::fs::{Access, AtFlags, FileType};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// Where programs of the system are looked for. Never the project's own folders, whatever its PATH says.
+const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+impl Facts for Workspace {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let joined =
+            if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") };
+        // A shell takes "" for no file at all, and a tilde for somebody's home.
+        if path.is_empty() || path.contains('\0') {
+            return PathFact::Unknown;
+        }
+        if path.starts_with('~') {
+            return PathFact::Outside;
+        }
+        let Ok(relative) = wanted::relative(&joined, &self.spellings()) else {
+            return if joined.starts_with('/') { PathFact::Outside } else { PathFact::Unknown };
+        };
+        match self.follow(&relative) {
+            Ok(spot) => self.inside(&spot, &relative),
+            Err(Trouble::Outside) => PathFact::Outside,
+            Err(Trouble::Sys(_)) => PathFact::Unknown,
+        }
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        if program.is_empty() || program.contains(['/', '\0']) {
+            return ProgramFact::Unknown;
+        }
+        let Some(found) = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| runs(path))
+        else {
+            return ProgramFact::Missing;
+        };
+        match found.canonicalize() {
+            Ok(real) if real.starts_with(&self.canonical) => ProgramFact::Project,
+            Ok(_) => ProgramFact::System,
+            Err(_) => ProgramFact::Unknown,
+        }
+    }
+
+    fn walls(&self) -> Walls {
+        Walls::default()
+    }
+}
+
+impl Workspace {
+    fn inside(&self, spot: &Spot, relative: &Path) -> PathFact {
+        let folder = rustix::fs::fstat(&spot.folder)
+            .map_err(Trouble::from)
+            .and_then(|stat| self.name_of(spot.folder.as_fd(), &stat, Some(spot.folder_name.clone())));
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(Trouble::Outside) => return PathFact::Outside,
+            Err(Trouble::Sys(_)) => return PathFact::Unknown,
+        };
+        let real = names::text_of(&real_name(&folder, &spot.last));
+        let mut spellings = names::spellings(&real);
+        spellings.extend(names::spellings(&names::text_of(relative)));
+        match self.twin(spot) {
+            Ok(twin) => spellings.extend(twin),
+            Err(()) => return PathFact::Unknown,
+        }
+        let mut names: Vec<String> = Vec::new();
+        for name in spellings {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        PathFact::Inside { names }
+    }
+
+    /// The blocked name of the same file, if it has one.
+    fn twin(&self, spot: &Spot) -> Result<Option<String>, ()> {
+        let Last::File(name) = &spot.last else { return Ok(None) };
+        let stat = match rustix::fs::statat(&spot.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(_) => return Err(()),
+        };
+        if !Twins::possible(&stat) {
+            return Ok(None);
+        }
+        Twins::of(self).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
+    }
+}
+
+fn real_name(folder: &Path, last: &Last) -> PathBuf {
+    match last {
+        Last::Folder => folder.to_owned(),
+        Last::File(name) => folder.join(name),
+        Last::Missing(names) => names.iter().fold(folder.to_owned(), |path, name| path.join(name)),
+    }
+}
+
+/// Whether this is a file that may be run.
+fn runs(path: &Path) -> bool {
+    let is_file =
+        rustix::fs::stat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+    is_file && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}

@@ -1,0 +1,47 @@
+//! The entries of one open folder.
+
+use super::resolve::LOOK;
+use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// One entry, a link not followed.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) name: OsString,
+    pub(super) kind: FileType,
+}
+
+/// At most `most` entries in the order of their bytes, and whether that is all of them.
+///
+/// The order is the same for the same tree, but where a folder has more entries than `most` the file system chooses.
+pub(super) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, bool), Errno> {
+    let (mut items, mut complete) = (Vec::new(), true);
+    // The folder may be open only to be passed through.
+    let readable = rustix::fs::openat(folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
+    for entry in Dir::new(readable)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        if items.len() == most {
+            complete = false;
+            break;
+        }
+        items.push(Item { name: name.to_owned(), kind: kind_of(folder, name, entry.file_type()) });
+    }
+    items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok((items, complete))
+}
+
+/// Some file systems do not say in the folder what an entry is.
+fn kind_of(folder: BorrowedFd<'_>, name: &OsStr, kind: FileType) -> FileType {
+    if kind != FileType::Unknown {
+        return kind;
+    }
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+}

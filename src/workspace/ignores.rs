@@ -1,0 +1,86 @@
+//! What git would ignore, read from the `.gitignore` files of the tree and from `.git/info/exclude`.
+//!
+//! A person's global ignore file is not read: the same tree must give the same answer everywhere.
+
+use super::folder::Item;
+use super::{Workspace, resolve};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fd::AsFd;
+use rustix::fs::FileType;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file of patterns beyond this is not read: its patterns are compiled, which costs far more than its bytes.
+const MOST_BYTES: u64 = 128 << 10;
+
+/// The patterns that hold in one folder, and those of the folders above.
+#[derive(Debug)]
+pub(super) struct Ignores {
+    above: Option<Arc<Ignores>>,
+    folder: PathBuf,
+    patterns: Gitignore,
+}
+
+impl Ignores {
+    /// What holds from the root down to `folder`, its own file not yet read.
+    pub(super) fn above(workspace: &Workspace, folder: &Path) -> Arc<Ignores> {
+        let patterns = patterns_of(workspace, Path::new(".git/info/exclude"));
+        let mut ignores = Arc::new(Ignores { above: None, folder: PathBuf::new(), patterns });
+        let mut ancestors: Vec<&Path> = folder.ancestors().skip(1).collect();
+        while let Some(ancestor) = ancestors.pop() {
+            ignores = ignores.with_file_of(workspace, ancestor);
+        }
+        ignores
+    }
+
+    /// What holds in `folder`, which has these entries.
+    pub(super) fn below(above: &Arc<Ignores>, workspace: &Workspace, folder: &Path, items: &[Item]) -> Arc<Ignores> {
+        let there = items.binary_search_by(|item| item.name.as_os_str().cmp(".gitignore".as_ref())).is_ok();
+        if there { above.with_file_of(workspace, folder) } else { Arc::clone(above) }
+    }
+
+    fn with_file_of(self: &Arc<Ignores>, workspace: &Workspace, folder: &Path) -> Arc<Ignores> {
+        let patterns = patterns_of(workspace, &folder.join(".gitignore"));
+        if patterns.is_empty() {
+            return Arc::clone(self);
+        }
+        Arc::new(Ignores { above: Some(Arc::clone(self)), folder: folder.to_owned(), patterns })
+    }
+
+    /// Whether the nearest file that has something to say of `name` says that it is ignored.
+    pub(super) fn matches(&self, name: &Path, is_folder: bool) -> bool {
+        let mut level = Some(self);
+        while let Some(ignores) = level {
+            let inside = name.strip_prefix(&ignores.folder).unwrap_or(name);
+            let verdict = ignores.patterns.matched(inside, is_folder);
+            if !verdict.is_none() {
+                return verdict.is_ignore();
+            }
+            level = ignores.above.as_deref();
+        }
+        false
+    }
+}
+
+/// The patterns of one file; none if it is not there or not readable. A wrong pattern is left out, as git does.
+fn patterns_of(workspace: &Workspace, file: &Path) -> Gitignore {
+    let Some(text) = text_of(workspace, file) else { return Gitignore::empty() };
+    let mut builder = GitignoreBuilder::new("");
+    for line in text.lines() {
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+fn text_of(workspace: &Workspace, file: &Path) -> Option<String> {
+    let fd = resolve::open_exact(workspace.root.as_fd(), file).ok()?;
+    let stat = rustix::fs::fstat(&fd).ok()?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !is_file || stat.st_size > i64::try_from(MOST_BYTES).unwrap_or(i64::MAX) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::from(fd).take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

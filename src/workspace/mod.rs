@@ -1,0 +1,93 @@
+//! The only place where a model's string becomes a file.
+//!
+//! A [`Workspace`] holds the descriptor of one root. Every path is resolved below it, checked again on the open
+//! descriptor, and never used a second time. It knows no tools, no protocol and no runtime: its functions block.
+//!
+//! What the block rules forbid is forbidden here too, whoever asks: the policy judges calls, this module judges files.
+
+mod checked;
+mod diff;
+mod facts;
+mod folder;
+mod globs;
+mod ignores;
+mod links;
+mod list;
+mod names;
+mod read;
+mod resolve;
+mod search;
+mod temp;
+mod trouble;
+mod walk;
+mod wanted;
+mod write;
+
+pub use list::{Entry, EntryKind, ListFiles, Listing};
+pub use read::{FileText, ReadFile, ReadLimits, Total};
+pub use search::{Found, SearchFiles, SearchLine};
+pub use write::Written;
+
+use crate::policy::PathRules;
+use crate::{Error, Result, ToolFailure};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One project: its root as an open folder, and the rules about names in it.
+#[derive(Debug)]
+pub struct Workspace {
+    root: OwnedFd,
+    canonical: PathBuf,
+    given: PathBuf,
+    rules: PathRules,
+}
+
+impl Workspace {
+    /// Opens the root once; it stays the same folder even if it is renamed.
+    ///
+    /// # Errors
+    /// A root that does not exist, is no folder, or may not be read.
+    pub fn open(root: &Path, rules: PathRules) -> Result<Workspace> {
+        let doing = || format!("open the project root {}", root.display());
+        let canonical = root.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
+        Ok(Workspace { root: fd, canonical, given: root.to_owned(), rules })
+    }
+
+    /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
+    pub fn root(&self) -> &Path {
+        &self.canonical
+    }
+
+    /// Opens a folder inside the root, for a process to run in.
+    ///
+    /// # Errors
+    /// As for every path, and `invalid_argument` for what is no folder.
+    pub fn folder(&self, path: &str) -> std::result::Result<OwnedFd, ToolFailure> {
+        self.open_folder(path).map(|opened| opened.fd)
+    }
+
+    /// The absolute spellings under which the root may be named.
+    fn spellings(&self) -> [&Path; 2] {
+        [&self.canonical, if self.given.is_absolute() { &self.given } else { &self.canonical }]
+    }
+}
+
+/// Stops long work from another thread.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicBool);
+
+impl Stop {
+    /// Asks the work to stop soon.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,137 @@
+//! A file that is not there until it is whole.
+//!
+//! It is written under a name nobody can guess in the folder where it will stay, and renamed over the old one. Whatever
+//! goes wrong before that, it is taken away again, with the folders that were made for it.
+
+use super::resolve;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+
+/// The mode of a new file before the umask.
+const NEW: RawMode = 0o666;
+
+/// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
+pub(super) struct Made {
+    /// Each with the folder it stands in, outermost first.
+    folders: Vec<(OwnedFd, OsString)>,
+}
+
+impl Made {
+    /// Makes `names` one in the other and gives the innermost. A folder that somebody else makes at the same moment is
+    /// taken as it is, but a link is not.
+    pub(super) fn below(folder: OwnedFd, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
+        let mut made = Made { folders: Vec::new() };
+        let mut here = folder;
+        for name in names {
+            let fresh = match rustix::fs::mkdirat(&here, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
+                Err(errno) => return Err(errno),
+            };
+            let next = rustix::fs::openat(&here, name, resolve::PASS, Mode::empty())?;
+            let above = std::mem::replace(&mut here, next);
+            if fresh {
+                made.folders.push((above, name.clone()));
+            }
+        }
+        Ok((here, made))
+    }
+
+    pub(super) fn keep(mut self) {
+        self.folders.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some((above, name)) = self.folders.pop() {
+            // One that is in use by now stays.
+            let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// The new content beside the old one.
+pub(super) struct Temp<'f> {
+    folder: &'f OwnedFd,
+    name: String,
+    file: File,
+    renamed: bool,
+}
+
+impl<'f> Temp<'f> {
+    /// Writes `content` beside where it will be. Mode and owner are those of the file it will replace.
+    pub(super) fn write(folder: &'f OwnedFd, content: &[u8], replaces: Option<&Stat>) -> io::Result<Temp<'f>> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let name = format!(".toolfence-{:016x}.tmp", u64::from_ne_bytes(random));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // Nobody may open it before it has the owner and mode of the file it replaces.
+        let mode = Mode::from_raw_mode(if replaces.is_some() { 0o600 } else { NEW });
+        let file = File::from(rustix::fs::openat(folder, &name, flags, mode)?);
+        let mut temp = Temp { folder, name, file, renamed: false };
+        temp.file.write_all(content)?;
+        if let Some(stat) = replaces {
+            temp.take_after(stat)?;
+        }
+        temp.file.sync_all()?;
+        Ok(temp)
+    }
+
+    fn take_after(&self, old: &Stat) -> io::Result<()> {
+        let own = rustix::fs::fstat(&self.file)?;
+        if (own.st_uid, own.st_gid) != (old.st_uid, old.st_gid) {
+            let (user, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
+            // Only root may give a file away; anybody else becomes its owner, as with every editor that renames.
+            let _ = rustix::fs::fchown(&self.file, Some(user), Some(group));
+        }
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(old.st_mode))?)
+    }
+
+    /// Puts it in the place of `name`, at once. Where nothing was there before, nothing may be there now.
+    pub(super) fn rename(mut self, name: &OsStr, replaces: bool) -> Result<(), Errno> {
+        if replaces {
+            rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
+        } else {
+            self.rename_to_free(name)?;
+        }
+        self.renamed = true;
+        self.sync_folder();
+        Ok(())
+    }
+
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
+            // Some file systems do not know the flag.
+            Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(self.folder, &self.name, self.folder, name),
+            done => done,
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+        rustix::fs::renameat(self.folder, &self.name, self.folder, name)
+    }
+
+    /// Makes the rename last through a crash. The change is done by now, so a file system that cannot is no failure.
+    fn sync_folder(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if let Ok(folder) = rustix::fs::openat(self.folder.as_fd(), ".", flags, Mode::empty()) {
+            let _ = rustix::fs::fsync(folder);
+        }
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if !self.renamed {
+            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}

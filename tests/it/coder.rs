@@ -1,0 +1,280 @@
+//! The program as a person or a pipe uses it. Every run is apart from any terminal, so that nobody can be asked.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+use toolfence::format::read_back;
+use toolfence::{ErrorCode, ToolResult};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// Two calls that count, one quoted in a longer fence, one in a block quote, and a file that holds a fence.
+const REPLY: &str = r#"I will look, then write.
+
+```tool
+{"name": "list_files", "args": {}}
+```
+
+To call a tool, write this:
+
+````markdown
+```tool
+{"name": "bash", "args": {"command": "touch quoted"}}
+```
+````
+
+> ```tool
+> {"name": "bash", "args": {"command": "touch quote"}}
+> ```
+
+```tool
+{"name": "write_file", "args": {"path": "docs/a.md", "content": "<<EOF"}}
+# Title
+```sh
+make
+```
+EOF
+```
+
+Done.
+"#;
+
+const WRITTEN: &str = "# Title\n```sh\nmake\n```\n";
+
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn lines(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    }
+
+    fn results(&self) -> Vec<ToolResult> {
+        read_back(&self.out, None)
+    }
+}
+
+fn coder(root: &Path, args: &[&str], input: &str) -> Ran {
+    let mut command = Command::new("setsid");
+    command.arg("--wait").arg(CODER).args(args).current_dir(root);
+    command.env_remove("TOOLFENCE_API_KEY").env_remove("OPENAI_API_KEY");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    // A program that ends without reading its input is fine.
+    let _ = writer.join().unwrap();
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Ran { status: status.code().expect("it ended by itself"), out: text(stdout), err: text(stderr) }
+}
+
+fn root() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn count_files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
+    results.iter().map(|result| result.error.as_ref().map(|error| error.code)).collect()
+}
+
+#[test]
+fn the_demo_mends_the_project() {
+    let folder = root();
+    let ran = coder(folder.path(), &["demo"], "");
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    for line in ["→ list_files .", "→ search \"median\"", "→ read_file stats.sh", "→ write_file stats.sh"] {
+        assert!(ran.out.contains(line), "{line} in {}", ran.out);
+    }
+    assert_eq!(ran.out.matches("→ bash $ bash test.sh").count(), 2);
+    assert!(ran.out.contains("  ✗ exit_status") && ran.out.contains("FAIL  median of an even count"));
+    assert!(ran.out.ends_with("it passes.\n") && !ran.out.contains("{\"name\""), "{}", ran.out);
+    assert!(!ran.out.contains('\x1b'), "no colours in a pipe");
+    assert_eq!(count_files(folder.path()), 0, "nothing is left where it was started");
+}
+
+#[test]
+fn parse_gives_the_same_lines_at_any_chunking() {
+    let folder = root();
+    let whole = coder(folder.path(), &["parse"], REPLY);
+    assert_eq!(whole.status, 0);
+    for chunk in ["1", "2", "3", "7", "64"] {
+        assert_eq!(coder(folder.path(), &["parse", "--chunk", chunk], REPLY).out, whole.out);
+    }
+    let lines = whole.lines();
+    assert!(lines.iter().all(|line| line["v"] == 1));
+    let calls: Vec<&Value> = lines.iter().filter(|line| line["event"] == "call").collect();
+    assert_eq!(calls.len(), 2);
+    assert_eq!((&calls[0]["name"], &calls[1]["args"]["content"]), (&"list_files".into(), &WRITTEN.into()));
+    let ignored: Vec<&Value> =
+        lines.iter().filter(|line| line["event"] == "ignored").map(|line| &line["why"]).collect();
+    assert_eq!(ignored, ["outer_fence", "quote"]);
+}
+
+#[test]
+fn parse_reads_batches_and_explains() {
+    let folder = root();
+    let broken = "```tool\n{\"name\": \"x\",}\n```\n";
+    let batch = [
+        serde_json::json!({"id": 1, "text": REPLY, "chunk": 1}),
+        serde_json::json!({"id": "cut", "text": "```tool\n{\"name\"", "finish": "length"}),
+    ];
+    let input = batch.map(|line| line.to_string()).join("\n");
+    let lines = coder(folder.path(), &["parse", "--batch"], &input).lines();
+    assert_eq!((&lines[0]["id"], &lines[1]["id"]), (&1.into(), &"cut".into()));
+    assert_eq!(lines[0]["events"].as_array().unwrap().iter().filter(|event| event["event"] == "call").count(), 2);
+    assert_eq!(lines[1]["events"][0]["event"], "incomplete");
+
+    let explained = coder(folder.path(), &["parse", "--explain"], broken);
+    assert!(explained.out.contains("trailing_comma (lossless)"), "{}", explained.out);
+    let strict = coder(folder.path(), &["parse", "--strict"], broken).lines();
+    assert_eq!(strict[0]["event"], "malformed");
+    let shown = coder(folder.path(), &["parse", "--progress"], REPLY).lines();
+    assert!(["started", "progress"].iter().all(|wanted| shown.iter().any(|line| line["event"] == *wanted)));
+}
+
+#[test]
+fn exec_runs_what_counts_and_nothing_else() {
+    let folder = root();
+    let ran = coder(folder.path(), &["exec", "--yes"], REPLY);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let results = ran.results();
+    assert_eq!(results.iter().map(|result| result.tool.as_str()).collect::<Vec<_>>(), ["list_files", "write_file"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("docs/a.md")).unwrap(), WRITTEN);
+    assert_eq!(count_files(folder.path()), 1, "no quoted call ran");
+}
+
+#[test]
+fn exec_asks_and_nobody_is_there() {
+    let folder = root();
+    let reply = format!("{REPLY}\n```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"touch x\"}}}}\n```\n");
+    let ran = coder(folder.path(), &["exec"], &reply);
+    assert_eq!(ran.status, 1);
+    assert_eq!(codes(&ran.results()), [None, Some(ErrorCode::Denied), Some(ErrorCode::Cancelled)], "{}", ran.out);
+    assert_eq!(count_files(folder.path()), 0, "a refused call leaves every byte");
+}
+
+#[test]
+fn exec_as_json_answers_broken_blocks_too() {
+    let folder = root();
+    let reply = "```tool\n{\"name\": }\n```\n\n```tool\n{\"name\": \"search\"}\n```\n";
+    let ran = coder(folder.path(), &["exec", "--json"], reply);
+    assert_eq!(ran.status, 1);
+    let lines = ran.lines();
+    assert!(lines.iter().all(|line| line["event"] == "result" && line["v"] == 1 && line["success"] == false));
+    let codes: Vec<&Value> = lines.iter().map(|line| &line["error"]["code"]).collect();
+    assert_eq!(codes, ["malformed_call", "invalid_argument"]);
+}
+
+#[test]
+fn exec_of_plain_text_runs_nothing() {
+    let folder = root();
+    let ran = coder(folder.path(), &["exec"], "There is nothing to do.");
+    assert_eq!((ran.status, ran.out.as_str()), (0, ""));
+    assert!(ran.err.contains("no call"), "{}", ran.err);
+    let meant = coder(folder.path(), &["exec"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
+    assert_eq!(meant.status, 1, "a call in the wrong fence was meant to run");
+    assert!(meant.out.contains("```tool") && meant.results().is_empty(), "{}", meant.out);
+}
+
+#[test]
+fn a_question_by_itself_keeps_prose_and_work_apart() {
+    let folder = root();
+    let replies = "%%% reply\nLooking.\n\n```tool\n{\"name\": \"list_files\"}\n```\n%%% reply\nOne file: replies.txt\n";
+    std::fs::write(folder.path().join("replies.txt"), replies).unwrap();
+    let replay = ["--backend", "replay", "--replies", "replies.txt"];
+    let ran = coder(folder.path(), &[&["-p", "list the files"], &replay[..]].concat(), "");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert_eq!(ran.out, "Looking.\n\nOne file: replies.txt\n");
+    assert!(ran.err.contains("→ list_files\n  ✓ "), "{}", ran.err);
+
+    let talked = coder(folder.path(), &replay, "/help\nlist the files\n/nonsense\n/quit\n");
+    assert_eq!(talked.status, 0);
+    for shown in ["/quit", "→ list_files", "One file: replies.txt", "There is no command /nonsense"] {
+        assert!(talked.out.contains(shown), "{shown} in {}", talked.out);
+    }
+}
+
+#[test]
+fn debug_tells_calls_and_results_as_json() {
+    let folder = root();
+    let reply = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"../x\"}}\n```\n";
+    let ran = coder(folder.path(), &["exec", "--debug"], reply);
+    let events: Vec<Value> =
+        ran.err.lines().map(|line| serde_json::from_str(line).expect("a line of --debug is JSON")).collect();
+    for wanted in ["root", "result"] {
+        assert!(events.iter().any(|event| event["fields"]["message"] == wanted), "{wanted} in {}", ran.err);
+    }
+}
+
+#[test]
+fn what_is_on_offer() {
+    let folder = root();
+    let tools = coder(folder.path(), &["tools", "--json"], "").lines();
+    let names: Vec<&str> =
+        tools[0]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(["read_file", "list_files", "search", "write_file", "bash"].iter().all(|name| names.contains(name)));
+    let told = coder(folder.path(), &["prompt"], "");
+    let listed = coder(folder.path(), &["tools"], "");
+    for name in &names {
+        assert!(told.out.contains(&format!("- `{name}(")) && listed.out.contains(&format!("{name}(")));
+    }
+    let reviewer = coder(folder.path(), &["prompt", "--persona", "reviewer"], "");
+    assert!(reviewer.out.contains("`read_file(") && !reviewer.out.contains("`write_file("));
+    let portuguese = coder(folder.path(), &["prompt", "--lang", "pt", "--format", "json"], "").lines();
+    assert!(portuguese[0]["text"].as_str().unwrap().contains("Ferramentas"));
+}
+
+#[test]
+fn the_policy_is_explained() {
+    let folder = root();
+    let explain = |args: &[&str], input: &str| coder(folder.path(), &[&["policy", "explain"], args].concat(), input);
+    let denied = explain(&["--json", "ls; rm -rf /"], "").lines();
+    assert_eq!((&denied[0]["verdict"], &denied[0]["effective"]), (&"deny".into(), &"deny".into()));
+    assert_eq!(denied[0]["commands"], serde_json::json!(["ls", "rm -rf /"]));
+    let batch = explain(&["--batch"], "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"make\"}\n").lines();
+    assert_eq!((&batch[0]["id"], &batch[0]["verdict"]), (&7.into(), &"allow".into()));
+    assert_eq!((&batch[1]["id"], &batch[1]["verdict"]), (&8.into(), &"ask".into()));
+    let tool = explain(&["--tool", "write_file", "--args", "{\"path\":\".env\",\"content\":\"\"}"], "");
+    assert!(tool.out.starts_with("deny: it does not run\n"), "{}", tool.out);
+}
+
+#[test]
+fn wrong_use_is_status_2_and_says_what_to_do() {
+    let folder = root();
+    for (args, input, wanted) in [
+        (&["--nonsense"][..], "", "--nonsense"),
+        (&["parse", "--chunk", "0"], "", "at least 1"),
+        (&["parse", "--batch"], "{}", "line 1 of the batch"),
+        (&["tools", "--root", "missing"], "", "--root"),
+        (&["tools", "--persona", "nobody"], "", "coder, reviewer"),
+        (&["--backend", "replay"], "", "--replies FILE"),
+        (&["--backend", "provider"], "", "--model"),
+        (&["policy", "explain"], "", "COMMAND"),
+        (&["policy", "explain", "--tool", "bash", "--args", "["], "", "--args"),
+        (&["-p", "x", "tools"], "", "-p"),
+    ] {
+        let ran = coder(folder.path(), args, input);
+        assert_eq!(ran.status, 2, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(wanted), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let lines = "for i in $(seq 20000); do echo '{\"id\":'$i',\"text\":\"x\"}'; done";
+    let script = format!("{lines} | '{CODER}' parse --batch | head -n 1 | wc -l; echo \"${{PIPESTATUS[1]}}\"");
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(out.split_whitespace().collect::<Vec<_>>(), ["1", "0"]);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(!err.contains("panicked") && !err.contains("coder"), "{err}");
+}

@@ -1,0 +1,58 @@
+//! What the model is taught is what the parser reads without mending.
+
+use toolfence::parse::parse;
+use toolfence::prompt::{Language, instructions, reminder};
+use toolfence::{Catalog, Param, ParamKind, ToolSpec};
+
+const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
+
+fn builtins() -> Catalog {
+    ToolSpec::builtins().iter().cloned().collect()
+}
+
+/// Every call in the text is strict and fits the catalog; gives their names.
+fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
+    let parsed = parse(text);
+    let broken = |event: &&toolfence::parse::Event| !matches!(event, toolfence::parse::Event::Call { .. });
+    let others: Vec<_> = parsed.events.iter().filter(broken).collect();
+    assert!(others.iter().all(|event| matches!(event, toolfence::parse::Event::Text { .. })), "{others:#?}");
+    let resolved = parsed.calls.into_iter().map(|mut call| {
+        assert!(call.repairs.is_empty(), "{call:?}");
+        catalog.resolve(&mut call).unwrap_or_else(|failure| panic!("{}", failure.message));
+        call.name
+    });
+    resolved.collect()
+}
+
+#[test]
+fn the_examples_are_strict_calls() {
+    for language in LANGUAGES {
+        let catalog = builtins();
+        assert_eq!(taught(&instructions(&catalog, language), &catalog), ["read_file", "write_file"]);
+    }
+}
+
+#[test]
+fn any_tool_can_be_the_only_one() {
+    let every = |name: &'static str, kind| Param::new(name, kind, "").required();
+    let fields = vec![every("x", ParamKind::Flag), every("y", ParamKind::Texts)];
+    let own = ToolSpec::new("own", "Everything at once.")
+        .param(every("a", ParamKind::Integer { least: -3, most: 4 }))
+        .param(every("b", ParamKind::Choice(&["one", "two"])))
+        .param(every("c", ParamKind::Objects(fields)))
+        .param(every("d", ParamKind::Any));
+    for spec in ToolSpec::builtins().iter().cloned().chain([own]) {
+        let catalog: Catalog = [spec.clone()].into_iter().collect();
+        let calls = taught(&instructions(&catalog, Language::English), &catalog);
+        assert!(!calls.is_empty() && calls.iter().all(|name| *name == spec.name), "{calls:?}");
+    }
+}
+
+#[test]
+fn the_reminder_shows_a_call() {
+    for language in LANGUAGES {
+        let parsed = parse(&reminder(language));
+        assert_eq!(parsed.calls.len(), 1);
+        assert!(parsed.calls[0].repairs.is_empty());
+    }
+}

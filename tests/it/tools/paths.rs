@@ -1,0 +1,206 @@
+//! One list of paths, and what each way to a file says of it.
+
+use super::{Place, picture};
+use toolfence::ErrorCode::{self, *};
+use toolfence::policy::{Facts, PathFact};
+use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop, Workspace};
+
+/// What a path is refused with, by reading it as a file and by listing or searching it as a folder.
+const REFUSED: &[(&str, ErrorCode)] = &[
+    ("", InvalidArgument),
+    ("a\0b", InvalidArgument),
+    ("~", PermissionDenied),
+    ("~/.ssh/id_rsa", Denied),
+    ("..", PermissionDenied),
+    ("../beside/secret.txt", PermissionDenied),
+    ("src/../../beside/secret.txt", PermissionDenied),
+    ("/etc/hosts", PermissionDenied),
+    ("/", PermissionDenied),
+    ("etc", PermissionDenied),
+    ("etc/hosts", PermissionDenied),
+    ("up.txt", PermissionDenied),
+    ("chain1", PermissionDenied),
+    ("chain1/secret.txt", PermissionDenied),
+    ("abs/../../beside/secret.txt", PermissionDenied),
+    ("loop_a", PermissionDenied),
+    ("loop_a/x", PermissionDenied),
+    ("zero", PermissionDenied),
+    ("magic", PermissionDenied),
+    ("magic/hosts", PermissionDenied),
+    (".env", Denied),
+    ("sub/.env.local", Denied),
+    ("sub/../.env", Denied),
+    ("UPPER/.ENV", Denied),
+    ("notes.txt", Denied),
+    ("innocent.txt", Denied),
+    ("dangling", NotFound),
+    ("missing.txt", NotFound),
+    ("plain.txt/x", NotFound),
+    ("plain.txt/", NotFound),
+];
+
+#[test]
+fn refused_paths_are_refused_by_every_way() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    let before = (picture(&place.root), picture(&place.beside));
+    let mut wrong = Vec::new();
+    for (path, code) in REFUSED {
+        // A home is refused as text, before anybody looks at the name.
+        let code = if path.starts_with('~') { PermissionDenied } else { *code };
+        for (way, got) in ways(&workspace, path) {
+            if got != Err(code) {
+                wrong.push(format!("{way} {path:?}: {got:?}, wanted {code:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(before, (picture(&place.root), picture(&place.beside)));
+}
+
+/// Reading, listing and searching a path, and opening it as a folder to run in.
+fn ways(workspace: &Workspace, path: &str) -> [(&'static str, Result<(), ErrorCode>); 4] {
+    let stop = Stop::default();
+    let code = |failure: toolfence::ToolFailure| failure.code;
+    let search = SearchFiles { path: path.into(), ..SearchFiles::new("x") };
+    [
+        ("read", workspace.read(&ReadFile::new(path), &stop).map(drop).map_err(code)),
+        ("list", workspace.list(&ListFiles::new(path), &stop).map(drop).map_err(code)),
+        ("search", workspace.search(&search, &stop).map(drop).map_err(code)),
+        ("folder", workspace.folder(path).map(drop).map_err(code)),
+    ]
+}
+
+#[test]
+fn a_refused_write_leaves_every_byte() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    let before = (picture(&place.root), picture(&place.beside));
+    let more: &[(&str, ErrorCode)] = &[
+        (".git/config", Denied),
+        (".GIT/config", Denied),
+        (".git/hooks/pre-commit", Denied),
+        ("src/../.git/config", Denied),
+        ("sub/.git/x", Denied),
+        ("toolfence.toml", Denied),
+        ("new/.env", Denied),
+        ("dangling", InvalidArgument),
+        ("new/", InvalidArgument),
+        (".", InvalidArgument),
+        ("src", InvalidArgument),
+        ("src/", InvalidArgument),
+        ("rel", InvalidArgument),
+        ("abs", InvalidArgument),
+        ("fifo", InvalidArgument),
+        ("socket", InvalidArgument),
+        ("nosuch/../x", NotFound),
+        ("etc/new", PermissionDenied),
+        ("chain1/new", PermissionDenied),
+    ];
+    let unlike_reading = ["dangling", "missing.txt", "~/.ssh/id_rsa"];
+    let refused = REFUSED.iter().filter(|(path, _)| !unlike_reading.contains(path)).chain(more);
+    let mut wrong = Vec::new();
+    for (path, code) in refused {
+        let got = workspace.write(path, "NEW\n").map_err(|failure| failure.code);
+        let plain_file_in_the_way = *path == "plain.txt/" && got == Err(InvalidArgument);
+        if got.as_ref().err() != Some(code) && !plain_file_in_the_way {
+            wrong.push(format!("{path:?}: {got:?}, wanted {code:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(before, (picture(&place.root), picture(&place.beside)));
+}
+
+#[test]
+fn no_answer_holds_what_is_outside_or_blocked() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    let stop = Stop::default();
+    for (path, _) in REFUSED {
+        let answers = [
+            format!("{:?}", workspace.read(&ReadFile::new(*path), &stop)),
+            format!("{:?}", workspace.list(&ListFiles::new(*path), &stop)),
+            format!("{:?}", workspace.search(&SearchFiles { path: (*path).into(), ..SearchFiles::new(".") }, &stop)),
+        ];
+        for answer in answers {
+            assert!(!answer.contains("OUTSIDE") && !answer.contains("SECRETVALUE"), "{path}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn paths_that_are_fine() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    let absolute = place.at("src/main.rs");
+    let absolute = absolute.to_str().expect("it is UTF-8");
+    for path in
+        ["src/main.rs", "./src//main.rs", "src/../src/main.rs", "abs/main.rs", "abs_file", "rel/main.rs", absolute]
+    {
+        let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| (file.path, file.text));
+        assert_eq!(read, Ok(("src/main.rs".into(), "fn main() {}\n".into())), "{path}");
+    }
+}
+
+#[test]
+fn special_files_are_refused_without_hanging() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    for path in ["fifo", "socket", "src", "."] {
+        let failure = workspace.read(&ReadFile::new(path), &Stop::default()).expect_err(path);
+        assert_eq!(failure.code, InvalidArgument, "{path}: {}", failure.message);
+    }
+    let folder = workspace.read(&ReadFile::new("src"), &Stop::default()).expect_err("it is a folder");
+    assert!(folder.message.contains("Use list_files"), "{}", folder.message);
+}
+
+#[test]
+fn a_missing_file_offers_close_names_and_no_blocked_one() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    let suggestions = |path: &str| workspace.read(&ReadFile::new(path), &Stop::default()).expect_err(path).suggestions;
+    let nearest = |path: &str| suggestions(path).into_iter().next().unwrap_or_default();
+    assert_eq!(nearest("src/mian.rs"), "src/main.rs");
+    assert_eq!(nearest("scr/main.rs"), "src/main.rs");
+    assert_eq!(nearest("plain.tx"), "plain.txt");
+    assert!(suggestions(".en").iter().all(|name| !name.contains(".env")), "{:?}", suggestions(".en"));
+    assert_eq!(suggestions("/app/work/src/main.rs"), ["src/main.rs"]);
+    assert_eq!(suggestions("../../x"), ["."]);
+}
+
+#[test]
+fn names_that_are_too_long_are_an_error_and_not_a_crash() {
+    let place = Place::new();
+    let workspace = place.workspace();
+    for path in ["n".repeat(300), "n/".repeat(3000), "n".repeat(100_000)] {
+        let read = workspace.read(&ReadFile::new(path.as_str()), &Stop::default()).expect_err("no such file");
+        let write = workspace.write(&path, "x").expect_err("no such name");
+        assert!(matches!(read.code, InvalidArgument | NotFound), "{}", read.message);
+        assert_eq!(write.code, InvalidArgument, "{}", write.message);
+        assert!(read.message.len() < 1000 && write.message.len() < 1000);
+    }
+    assert!(picture(&place.root).is_empty());
+}
+
+#[test]
+fn the_policy_is_told_where_paths_lead() {
+    let place = Place::full();
+    let workspace = place.workspace();
+    let inside = |cwd: &str, path: &str| match workspace.path(cwd, path) {
+        PathFact::Inside { names } => names.join(" "),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(inside("", "src/main.rs"), "src/main.rs");
+    assert_eq!(inside("src", "main.rs"), "src/main.rs");
+    assert_eq!(inside("src", ".."), " src/..");
+    assert_eq!(inside("", "abs/new/file"), "src/new/file abs/new/file");
+    assert_eq!(inside("", "UPPER/.ENV"), "UPPER/.ENV upper/.env");
+    assert_eq!(inside("", "notes.txt"), ".env notes.txt");
+    assert_eq!(inside("", "innocent.txt"), "innocent.txt .env");
+    assert_eq!(inside("", "etc/hosts"), "Outside");
+    assert_eq!(inside("src", "../.."), "Outside");
+    assert_eq!(inside("", "~/x"), "Outside");
+    assert_eq!(inside("", "/etc"), "Outside");
+    assert_eq!(inside("", "loop_a"), "Unknown");
+    assert_eq!(inside("", ""), "Unknown");
+}

@@ -1,0 +1,133 @@
+//! What a command writes, how it ends, and that nothing of it is left.
+
+use super::Place;
+use rustix::fd::AsFd;
+use std::ffi::OsStr;
+use std::fs;
+use std::time::{Duration, Instant};
+use toolfence::process::{Job, Outcome, environment, run};
+
+async fn bash(command: &str, limit: Duration) -> Outcome {
+    let place = Place::new();
+    let folder = place.workspace().folder(".").expect("it is the root");
+    let environment = environment(std::env::vars_os());
+    let job = Job {
+        program: OsStr::new("bash"),
+        args: &["--noprofile", "--norc", "-c", command].map(OsStr::new),
+        folder: folder.as_fd(),
+        environment: &environment,
+        limit,
+        keep: 100_000,
+    };
+    run(&job).await.expect("bash can be started")
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
+}
+
+fn quick(command: &str) -> Outcome {
+    block_on(bash(command, Duration::from_secs(20)))
+}
+
+/// Processes whose command line holds the marker.
+fn running(marker: &str) -> usize {
+    let holds = |entry: &fs::DirEntry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(marker)
+    };
+    fs::read_dir("/proc").expect("there is /proc").flatten().filter(holds).count()
+}
+
+/// Whether nothing with the marker runs, or stops running within a moment: a killed process takes a little to be gone.
+fn is_gone(marker: &str) -> bool {
+    (0..50).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        running(marker) == 0
+    })
+}
+
+#[test]
+fn output_is_in_the_order_written() {
+    let outcome = quick("echo one; echo two >&2; echo three; exit 3");
+    assert_eq!((outcome.output.as_str(), outcome.exit_code), ("one\ntwo\nthree\n", 3));
+    assert!(!outcome.truncated && !outcome.timed_out && outcome.signal.is_none());
+}
+
+#[test]
+fn there_is_no_input_no_terminal_and_no_key() {
+    let outcome =
+        quick("cat; test -t 1 || echo no tty; echo $TERM $PAGER $GIT_TERMINAL_PROMPT; env | grep -ci cargo_pkg");
+    assert_eq!(outcome.output, "no tty\ndumb cat 0\n0\n");
+}
+
+#[test]
+fn a_signal_is_told() {
+    let outcome = quick("kill -9 $$");
+    assert_eq!((outcome.signal, outcome.exit_code), (Some(9), 137));
+}
+
+#[test]
+fn bytes_that_are_no_text_do_no_harm() {
+    let outcome = quick(r"printf 'a\xff\xfe\x00b'");
+    assert_eq!((outcome.output.as_str(), outcome.total_bytes), ("a\u{FFFD}\u{FFFD}\0b", 5));
+}
+
+#[test]
+fn the_time_ends_the_whole_group_and_keeps_the_output() {
+    let started = Instant::now();
+    let outcome = block_on(bash("echo before; sleep 71003 & sleep 71003", Duration::from_secs(1)));
+    assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.timed_out), ("before\n", 124, true));
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(is_gone("sleep 71003"));
+}
+
+#[test]
+fn a_group_that_does_not_listen_is_killed() {
+    let outcome = block_on(bash(
+        "trap '' TERM; (trap '' TERM; sleep 71004) & sleep 71004; sleep 71004",
+        Duration::from_millis(300),
+    ));
+    assert!(outcome.timed_out && is_gone("sleep 71004"));
+}
+
+#[test]
+fn what_stays_in_the_background_is_ended() {
+    let started = Instant::now();
+    let outcome = quick("sleep 71005 & echo done");
+    assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.lingered), ("done\n", 0, true));
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    let quiet = quick("sleep 71005 >/dev/null 2>&1 & echo done");
+    assert!(!quiet.lingered && is_gone("sleep 71005"));
+}
+
+#[test]
+fn what_a_grandchild_says_within_two_seconds_is_heard() {
+    let outcome = quick("(sleep 0.3; echo late) & echo early");
+    assert_eq!((outcome.output.as_str(), outcome.lingered), ("early\nlate\n", false));
+}
+
+#[test]
+fn a_dropped_future_leaves_nothing() {
+    block_on(async {
+        let command = bash("sleep 71006 & sleep 71006", Duration::from_secs(60));
+        let _ = tokio::time::timeout(Duration::from_millis(500), command).await.expect_err("it sleeps for a day");
+    });
+    assert!(is_gone("sleep 71006"));
+}
+
+#[test]
+fn a_flood_grows_no_memory() {
+    let peak = || {
+        let status = fs::read_to_string("/proc/self/status").expect("there is /proc");
+        let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("the peak is told");
+        line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("it is a number")
+    };
+    quick("true");
+    let before = peak();
+    let outcome = quick("yes | head -c 512M");
+    assert_eq!((outcome.total_bytes, outcome.truncated), (512 << 20, true));
+    assert!(outcome.output.len() < 101_000 && outcome.output.contains(" left out ...]"));
+    // Other tests of this binary run at the same time; the flood itself is 512 MiB.
+    assert!(peak() - before < 256 << 10, "{} KiB", peak() - before);
+}

@@ -1,0 +1,82 @@
+//! A link that changes between two looks leads nowhere.
+
+use super::Place;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop};
+
+/// Swaps `link` between two targets for as long as `work` goes on.
+fn while_swapping(link: &Path, targets: [&Path; 2], work: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    let beside = link.with_extension("next");
+    symlink(targets[0], link).expect("a link can be made");
+    std::thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            let mut swaps = 0_u64;
+            for target in targets.iter().cycle() {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                symlink(target, &beside).expect("a link can be made");
+                fs::rename(&beside, link).expect("a link can be renamed");
+                swaps += 1;
+            }
+            swaps
+        });
+        work();
+        done.store(true, Ordering::Relaxed);
+        assert!(swapper.join().expect("the swapper does not panic") > 100, "the race was never run");
+    });
+}
+
+#[test]
+fn a_swapped_link_never_leads_out() {
+    let place = Place::new();
+    place.file("inside/secret.txt", "INSIDE\n");
+    let workspace = place.workspace();
+    for targets in [[Path::new("inside"), place.beside.as_path()], [&place.at("inside"), &place.beside]] {
+        let mut read = 0;
+        let _ = fs::remove_file(place.at("turn"));
+        while_swapping(&place.at("turn"), targets, || {
+            for _ in 0..3000 {
+                let answer = workspace.read(&ReadFile::new("turn/secret.txt"), &Stop::default());
+                assert!(!format!("{answer:?}").contains("OUTSIDE"));
+                read += usize::from(answer.is_ok());
+            }
+        });
+        assert!(read > 0, "nothing was ever read");
+    }
+}
+
+#[test]
+fn a_swapped_link_never_lets_a_write_out() {
+    let place = Place::new();
+    place.file("inside/secret.txt", "INSIDE\n");
+    let workspace = place.workspace();
+    while_swapping(&place.at("turn"), [Path::new("inside"), Path::new("../beside")], || {
+        for turn in 0..500 {
+            let _ = workspace.write("turn/secret.txt", &format!("{turn}\n"));
+            let _ = workspace.write("turn/new.txt", "new\n");
+        }
+    });
+    let names: Vec<_> = fs::read_dir(&place.beside).expect("it is there").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(names, ["secret.txt"]);
+    assert_eq!(fs::read_to_string(place.beside.join("secret.txt")).expect("it is there"), "OUTSIDE\n");
+}
+
+#[test]
+fn a_folder_swapped_for_a_link_shows_nothing_to_a_walk() {
+    let place = Place::new();
+    place.file("real/a/secret.txt", "INSIDE\n");
+    let workspace = place.workspace();
+    while_swapping(&place.at("turn"), [Path::new("real/a"), place.beside.as_path()], || {
+        for _ in 0..1000 {
+            let found = workspace.search(&SearchFiles::new("SIDE"), &Stop::default());
+            assert!(!format!("{found:?}").contains("OUTSIDE"));
+            let listed = workspace.list(&ListFiles::new("."), &Stop::default());
+            assert!(!format!("{listed:?}").contains("turn/"), "{listed:?}");
+        }
+    });
+}

@@ -1,0 +1,89 @@
+//! All of it or nothing, and what of the old file stays.
+
+use super::{Place, picture};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use toolfence::ErrorCode::{PermissionDenied, TooLarge};
+
+#[test]
+fn a_new_file_with_its_folders() {
+    let place = Place::new();
+    let written = place.workspace().write("a/b/c.txt", "one\ntwo\n").expect("it is inside");
+    assert_eq!((written.path.as_str(), written.created, written.added), ("a/b/c.txt", true, 2));
+    assert_eq!(place.content("a/b/c.txt"), "one\ntwo\n");
+    assert_eq!(picture(&place.root).len(), 3, "no temporary file is left");
+}
+
+#[test]
+fn mode_line_endings_and_mark_stay() {
+    let place = Place::new();
+    place.file("run.sh", "\u{FEFF}one\r\ntwo\r\n");
+    fs::set_permissions(place.at("run.sh"), fs::Permissions::from_mode(0o751)).expect("it is ours");
+    let written = place.workspace().write("run.sh", "one\n2\n").expect("it is inside");
+    assert_eq!(place.content("run.sh"), "\u{FEFF}one\r\n2\r\n");
+    assert!(written.kept_crlf && written.kept_bom && !written.created);
+    assert_eq!(fs::metadata(place.at("run.sh")).expect("it is there").mode() & 0o7777, 0o751);
+    let diff = written.diff.expect("it is small");
+    assert!(diff.contains("-two\r\n+2\r\n"), "{diff:?}");
+}
+
+#[test]
+fn mixed_endings_and_own_ones_are_left_alone() {
+    let place = Place::new();
+    for (old, new) in [("a\r\nb\n", "x\ny\n"), ("a\r\n", "x\r\ny\n"), ("a\n", "x\r\n")] {
+        place.file("f", old);
+        place.workspace().write("f", new).expect("it is inside");
+        assert_eq!(place.content("f"), new);
+    }
+}
+
+#[test]
+fn a_link_is_written_through_and_a_hard_link_is_broken_aloud() {
+    let place = Place::new();
+    place.file("real/target.txt", "old\n");
+    place.link(place.at("real/target.txt"), "link");
+    let written = place.workspace().write("link", "new\n").expect("it is inside");
+    assert_eq!((written.path.as_str(), place.content("real/target.txt").as_str()), ("real/target.txt", "new\n"));
+    assert!(fs::symlink_metadata(place.at("link")).expect("it is there").is_symlink());
+    fs::hard_link(place.at("real/target.txt"), place.at("other")).expect("a hard link can be made");
+    let written = place.workspace().write("other", "newer\n").expect("it is inside");
+    assert_eq!((written.broken_links, place.content("real/target.txt").as_str()), (1, "new\n"));
+}
+
+#[test]
+fn the_same_content_is_not_written_again() {
+    let place = Place::new();
+    place.file("f", "same\n");
+    let before = fs::metadata(place.at("f")).expect("it is there").ino();
+    let written = place.workspace().write("f", "same\n").expect("it is inside");
+    assert!(!written.changed && !written.created);
+    assert_eq!(fs::metadata(place.at("f")).expect("it is there").ino(), before);
+}
+
+#[test]
+fn ten_megabytes_and_not_one_byte_more() {
+    let place = Place::new();
+    let most = "x".repeat(10 << 20);
+    assert!(place.workspace().write("big", &most).is_ok());
+    let failure = place.workspace().write("bigger", &format!("{most}x")).expect_err("it is too long");
+    assert_eq!(failure.code, TooLarge);
+    assert_eq!(picture(&place.root).len(), 1);
+}
+
+#[test]
+fn a_read_only_file_stays_as_it_is() {
+    let place = Place::new();
+    place.file("fixed", "old\n");
+    fs::set_permissions(place.at("fixed"), fs::Permissions::from_mode(0o444)).expect("it is ours");
+    let before = picture(&place.root);
+    let failure = place.workspace().write("fixed", "new\n").expect_err("it is read-only");
+    assert_eq!((failure.code, picture(&place.root)), (PermissionDenied, before));
+}
+
+#[test]
+fn binary_content_may_be_replaced_without_a_diff() {
+    let place = Place::new();
+    place.file("f", b"\xFF\xFE\0");
+    let written = place.workspace().write("f", "text\n").expect("it is inside");
+    assert!(written.changed && written.diff.is_none());
+}
