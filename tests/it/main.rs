@@ -1,1 +1,4 @@
+//! The crate from outside, in one binary.
 
+#[cfg(feature = "policy")]
+mod policy;
