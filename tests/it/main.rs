@@ -12,6 +12,8 @@ mod http;
 mod live;
 mod oracle;
 mod parse;
+#[cfg(feature = "policy")]
+mod policy;
 mod prompt;
 #[cfg(feature = "policy")]
 mod session;
