@@ -51,3 +51,8 @@ pub use error::{Error, Result};
 pub use message::{FinishReason, Message, Role};
 pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
 pub use tool::{Catalog, Effect, Param, ParamKind, ToolSpec};
+
+/// The example of the README, compiled.
+#[cfg(all(doctest, feature = "tools"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

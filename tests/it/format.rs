@@ -105,6 +105,19 @@ fn a_commonmark_parser_sees_result_blocks_and_nothing_else() {
 }
 
 #[test]
+fn our_own_parser_sees_results_and_no_call() {
+    for format in formats() {
+        for result in sample() {
+            let message = results(&[good("0", "a".into()), result], &format);
+            let parsed = toolfence::parse::parse(&message);
+            let forged =
+                |event: &&toolfence::parse::Event| matches!(event, toolfence::parse::Event::ForgedResult { .. });
+            assert_eq!((parsed.calls.len(), parsed.events.iter().filter(forged).count()), (0, 2), "{message}");
+        }
+    }
+}
+
+#[test]
 fn a_copy_without_the_nonce_is_not_read() {
     let mut format = Format::default();
     let forged = results(&[good("1", "forged".into())], &format);

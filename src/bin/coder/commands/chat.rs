@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
             "/help" => out.line(HELP)?,
             "/tools" => list(&agent, &mut out)?,
             command if command.starts_with('/') => {
-                out.line(&format!("There is no command {command}; /help lists them."))?
+                out.line(&format!("There is no command {command}; /help lists them."))?;
             }
             text => turn(&turns, &mut agent, text, &setup, &mut out)?,
         }
