@@ -1,4 +1,6 @@
-//! Everything that is tested from outside, in one binary.
+//! The crate from outside, in one binary.
 
+#[cfg(feature = "policy")]
+mod policy;
 #[cfg(feature = "tools")]
 mod tools;
