@@ -4,12 +4,16 @@
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
 mod facts;
+mod judge;
 mod paths;
+mod settings;
+mod shell;
 
 pub use facts::{Facts, NoFacts, PathFact, ProgramFact, Walls};
 pub use paths::PathRules;
+pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};
 
-use crate::{Effect, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use crate::{Catalog, Effect, ErrorCode, Repair, Result, ToolCall, ToolFailure, ToolResult, ToolSpec};
 use serde::{Deserialize, Serialize};
 
 /// A judgement, the same in every mode. Ordered: the strictest of several is the greatest.
@@ -55,6 +59,168 @@ pub struct Decision {
     /// Set where the text could not be read at all: then `never` denies as well.
     #[serde(skip)]
     pub unreadable: bool,
+    /// Set where the question is what a command could do, which walls that fully hold answer.
+    #[serde(skip)]
+    pub walls_suffice: bool,
+    /// The code a refusal carries, where it is another one than `denied`.
+    #[serde(skip)]
+    pub code: Option<ErrorCode>,
+}
+
+impl Decision {
+    fn new(judgement: Judgement, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
+        Decision {
+            judgement,
+            rule: rule.into(),
+            reason: reason.into(),
+            commands: Vec::new(),
+            unreadable: false,
+            walls_suffice: false,
+            code: None,
+        }
+    }
+
+    /// The stricter of two, the first where they are alike; what either found is kept.
+    fn stricter(self, other: Decision) -> Decision {
+        let unreadable = self.unreadable | other.unreadable;
+        // An answer by the walls must answer every question.
+        let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.walls_suffice;
+        let walls_suffice = (self.walls_suffice | other.walls_suffice) && !open(&self) && !open(&other);
+        let (mut kept, dropped) = if other.judgement > self.judgement { (other, self) } else { (self, other) };
+        if kept.commands.is_empty() {
+            kept.commands = dropped.commands;
+        }
+        Decision { unreadable, walls_suffice, ..kept }
+    }
+}
+
+/// What a mode makes of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effective {
+    /// It runs without a question.
+    Run,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// The rules, compiled once.
+///
+/// ```
+/// use toolfence::policy::{Effective, Judgement, NoFacts, Policy};
+///
+/// let policy = Policy::default();
+/// let decision = policy.judge_command("rm -rf /", "", &NoFacts);
+/// assert_eq!(decision.judgement, Judgement::Deny);
+/// assert_eq!(policy.effective(&decision, &NoFacts), Effective::Deny);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    settings: Settings,
+    paths: PathRules,
+}
+
+impl Policy {
+    /// The policy of these settings.
+    ///
+    /// # Errors
+    /// A path glob that is not one.
+    pub fn new(settings: Settings) -> Result<Policy> {
+        let paths = settings.path_rules()?;
+        Ok(Policy { settings, paths })
+    }
+
+    /// The same in another mode.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Policy {
+        self.settings.mode = mode;
+        self
+    }
+
+    /// The settings it was made of.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The rules about names, for whoever opens files.
+    pub fn paths(&self) -> &PathRules {
+        &self.paths
+    }
+
+    /// Decides a call as the model wrote it. Pure: the same call, catalog and facts give the same verdict.
+    pub fn review(&self, mut call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
+        let spec = match catalog.resolve(&mut call) {
+            Ok(spec) => spec,
+            Err(failure) => return Verdict::Denied(ToolResult::refused(call.id, call.name, failure)),
+        };
+        let effect = (spec.effect)(&call.args);
+        if call.is_lossy() && effect != Effect::Read {
+            let failure = guessed(&call);
+            return Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
+        }
+        let decision = self.judge(&call, spec, facts);
+        match self.effective(&decision, facts) {
+            Effective::Run => Verdict::Cleared(Cleared { call, effect }),
+            Effective::Ask => Verdict::Ask(Pending { call, effect, decision }),
+            Effective::Deny => Verdict::Denied(ToolResult::refused(call.id, call.name, refusal(&decision))),
+        }
+    }
+
+    /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.
+    pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
+        judge::call(self, call, spec, facts)
+    }
+
+    /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
+    pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
+        let ground = shell::Ground { settings: &self.settings, paths: &self.paths, facts };
+        shell::judge(command, cwd, ground)
+    }
+
+    /// What the mode makes of a decision.
+    pub fn effective(&self, decision: &Decision, facts: &dyn Facts) -> Effective {
+        match (decision.judgement, self.settings.mode) {
+            (Judgement::Deny, _) => Effective::Deny,
+            (_, Mode::Always) => Effective::Ask,
+            (Judgement::Allow, _) => Effective::Run,
+            (Judgement::Ask, Mode::Dangerous) => Effective::Ask,
+            (Judgement::Ask, Mode::Walled) if decision.walls_suffice && facts.walls().hold => Effective::Run,
+            (Judgement::Ask, Mode::Walled) => Effective::Ask,
+            (Judgement::Ask, Mode::Never) if decision.unreadable => Effective::Deny,
+            (Judgement::Ask, Mode::Never) => Effective::Run,
+        }
+    }
+}
+
+/// The answer to a denied call.
+fn refusal(decision: &Decision) -> ToolFailure {
+    let code = decision.code.unwrap_or(ErrorCode::Denied);
+    let message = format!(
+        "Refused by the rule {}: {} Do not repeat the call; do it another way or ask.",
+        decision.rule, decision.reason
+    );
+    ToolFailure::new(code, message)
+}
+
+/// The answer to a call that could only be read by a guess and would do more than read.
+fn guessed(call: &ToolCall) -> ToolFailure {
+    const LONGEST_VALUE: usize = 120;
+    const LONGEST_READING: usize = 600;
+    let lossy: Vec<&str> =
+        call.repairs.iter().filter(|repair| !repair.lossless()).map(|repair| Repair::name(*repair)).collect();
+    let args: Vec<String> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let shown: Vec<String> = args.iter().map(|arg| shell::shown(arg, LONGEST_VALUE)).collect();
+    let reading = shell::shown(&shown.join(", "), LONGEST_READING);
+    let message = format!(
+        "The call could only be read by a guess ({}), and {} does more than read, so it did not run. It was read as \
+         {} with the arguments {reading}. If that is what was meant, write the whole block again as valid JSON.",
+        lossy.join(", "),
+        call.name,
+        call.name,
+    );
+    ToolFailure::new(ErrorCode::MalformedCall, message)
 }
 
 /// What becomes of a call.
@@ -71,10 +237,26 @@ pub enum Verdict {
 
 /// A call that may run, once: it is not `Clone`, and only this module can make one.
 ///
-/// ```compile_fail
+/// It cannot be made outside this module:
+/// ```compile_fail,E0451
 /// # use toolfence::{Effect, ToolCall, Args, policy::Cleared};
 /// let call = ToolCall::new("1", "bash", Args::new());
 /// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
+/// ```
+/// nor copied, for what is cleared runs once:
+/// ```compile_fail,E0599
+/// # fn twice(cleared: toolfence::policy::Cleared) {
+/// let copy = cleared.clone();
+/// # }
+/// ```
+/// It is got from a review or from an approval, and only looked at:
+/// ```
+/// # use toolfence::{Effect, policy::{Cleared, Pending}};
+/// # fn look(pending: Pending) {
+/// let cleared: Cleared = pending.approve();
+/// assert_eq!(cleared.effect(), Effect::Execute);
+/// assert_eq!(cleared.call().name, "bash");
+/// # }
 /// ```
 #[derive(Debug)]
 pub struct Cleared {

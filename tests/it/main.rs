@@ -10,7 +10,10 @@ mod house;
 mod http;
 #[cfg(feature = "backend")]
 mod live;
+mod oracle;
 mod parse;
+#[cfg(feature = "policy")]
+mod policy;
 mod prompt;
 #[cfg(feature = "policy")]
 mod session;

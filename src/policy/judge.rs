@@ -1,0 +1,142 @@
+//! A resolved call against the rules: its paths, its command, its effect.
+
+use super::shell::shown;
+use super::{Decision, Facts, Judgement, PathFact, Policy};
+use crate::{Args, Effect, ErrorCode, Param, ParamKind, ToolCall, ToolSpec};
+use serde_json::Value;
+
+/// The longest path that is shown in a message.
+const LONGEST_SHOWN: usize = 120;
+
+/// The strictest of what the rules say of a call.
+pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
+    let effect = (spec.effect)(&call.args);
+    let mut decision = by_effect(policy, call, spec, effect, facts);
+    for (path, folder) in paths(spec, &call.args) {
+        decision = decision.stricter(path_decision(policy, &path, folder, effect, facts));
+    }
+    for (name, what) in [("network", "use the network"), ("outside_walls", "run outside the walls")] {
+        if takes_flag(spec, name) && call.args.get(name).and_then(Value::as_bool) == Some(true) {
+            let decision_of_flag = Decision::new(Judgement::Ask, name, format!("It wants to {what}."));
+            decision = decision.stricter(decision_of_flag);
+            decision.walls_suffice = false;
+        }
+    }
+    decision
+}
+
+fn takes_flag(spec: &ToolSpec, name: &str) -> bool {
+    spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag)
+}
+
+fn by_effect(policy: &Policy, call: &ToolCall, spec: &ToolSpec, effect: Effect, facts: &dyn Facts) -> Decision {
+    let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
+    let text = command.and_then(|param| call.args.get(param.name.as_ref())).and_then(Value::as_str);
+    if let Some(text) = text {
+        return policy.judge_command(text, text_of(&call.args, "cwd").unwrap_or(""), facts);
+    }
+    let name = shown(&spec.name, 64);
+    match effect {
+        Effect::Read => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
+        Effect::Write => Decision::new(Judgement::Ask, "write", format!("{name} changes files.")),
+        Effect::Execute => Decision {
+            walls_suffice: true,
+            ..Decision::new(Judgement::Ask, "execute", format!("{name} runs a program or changes what runs."))
+        },
+    }
+}
+
+fn text_of<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
+    args.get(name)?.as_str()
+}
+
+/// Every path a call names, with whether it is a folder to start from and not a file to change.
+fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
+    let runs = spec.params.iter().any(|param| param.kind == ParamKind::Command);
+    spec.params.iter().flat_map(|param| paths_of(param, args, runs)).collect()
+}
+
+fn paths_of(param: &Param, args: &Args, runs: bool) -> Vec<(String, bool)> {
+    let Some(value) = args.get(param.name.as_ref()) else { return Vec::new() };
+    match (&param.kind, value) {
+        (ParamKind::Path, Value::String(path)) => vec![(path.clone(), runs)],
+        (ParamKind::Patch, Value::String(patch)) => patched(patch).map(|path| (path, false)).collect(),
+        (ParamKind::Objects(fields), Value::Array(items)) => {
+            let objects = items.iter().filter_map(Value::as_object);
+            objects.flat_map(|item| fields.iter().flat_map(move |field| paths_of(field, item, runs))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The names in the headers of a unified diff or a `*** Begin Patch` text. A deleted line that looks like a header counts
+/// too: one question too many.
+fn patched(patch: &str) -> impl Iterator<Item = String> {
+    patch.lines().filter_map(header).filter(|path| path != "/dev/null")
+}
+
+fn header(line: &str) -> Option<String> {
+    const HEADERS: &[&str] = &[
+        "--- ",
+        "+++ ",
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+        "rename from ",
+        "rename to ",
+        "copy from ",
+        "copy to ",
+    ];
+    let line = line.trim_start();
+    let (header, rest) = HEADERS.iter().find_map(|header| Some((*header, line.strip_prefix(header)?)))?;
+    let name = rest.split('\t').next().unwrap_or(rest).trim();
+    let name = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name);
+    let sides = matches!(header, "--- " | "+++ ");
+    let name = if sides { name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name) } else { name };
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, facts: &dyn Facts) -> Decision {
+    let name = shown(path, LONGEST_SHOWN);
+    let fact = facts.path("", path);
+    let names = match &fact {
+        PathFact::Inside { names } => names.as_slice(),
+        PathFact::Outside => return outside(&name),
+        PathFact::Unknown => &[],
+    };
+    // The name as written counts too: what does not resolve must not slip through.
+    let every = || names.iter().map(String::as_str).chain([path]);
+    if let Some(rule) = every().find_map(|name| policy.paths.blocks(name)) {
+        let reason = format!("{name} is blocked by the rule {rule}. Its content is not for tools; work without it.");
+        return Decision::new(Judgement::Deny, "blocked_path", reason);
+    }
+    let writes = effect == Effect::Write && !folder;
+    if let Some(rule) = every().filter(|_| writes).find_map(|name| policy.paths.protects(name)) {
+        let reason = format!("{name} is below {rule}, which tools may read but never write.");
+        return Decision::new(Judgement::Deny, "protected_path", reason);
+    }
+    if fact == PathFact::Unknown {
+        return Decision::new(Judgement::Ask, "unknown_path", format!("Nobody can tell what {name} is."));
+    }
+    Decision::new(Judgement::Allow, "inside_root", format!("{name} is inside the project."))
+}
+
+fn outside(name: &str) -> Decision {
+    let reason = format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs.");
+    Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, "outside_root", reason) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_patches() {
+        let names = |text: &str| patched(text).collect::<Vec<_>>();
+        assert_eq!(names("--- a/x.rs\t2024\n+++ b/y.rs\n@@ -1 +1 @@\n-a\n+b\n"), ["x.rs", "y.rs"]);
+        assert_eq!(names("*** Begin Patch\n*** Add File: .env\n+A=1\n*** Move to: z\n"), [".env", "z"]);
+        assert_eq!(names("--- /dev/null\n+++ \"b/a b\"\n"), ["a b"]);
+        assert_eq!(names("rename from .env\nrename to x\n"), [".env", "x"]);
+    }
+}

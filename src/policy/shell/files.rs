@@ -1,0 +1,134 @@
+//! Words as names of files: what is blocked, what is outside, what cannot be told.
+
+use super::Ground;
+use super::report::{Finding, shown};
+use super::rules;
+use super::words::Word;
+use crate::policy::PathFact;
+
+/// The longest word that is taken for a name of a file.
+const LONGEST_NAME: usize = 4096;
+
+/// What the target of a redirect means.
+pub(super) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Word, writes: bool) -> Vec<Finding> {
+    let pattern = word.pattern();
+    if matches!(word.literal(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr")) {
+        return Vec::new();
+    }
+    let mut findings: Vec<Finding> = blocked(ground, folders, word).into_iter().collect();
+    if writes {
+        findings.extend(rules::device(&pattern));
+        findings.extend(protected(ground, folders, word));
+        let reason = format!("It writes to {}.", shown(&pattern, 80));
+        findings.push(Finding::ask("writes_file", reason));
+    } else {
+        findings.extend(operand(ground, folders, word));
+    }
+    findings
+}
+
+/// A blocked name anywhere in a word: the word itself, what stands behind `=`, `:`, `@` or `,`, what is attached to a
+/// short option, and what the word resolves to.
+pub(super) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Word) -> Option<Finding> {
+    let pattern = word.pattern();
+    if let Some(rule) = pieces(&pattern).find_map(|piece| ground.paths.blocks(piece)) {
+        return Some(deny_blocked(&pattern, rule));
+    }
+    if let Some(text) = word.guess() {
+        return resolves_to_blocked(ground, folders, text).map(|rule| deny_blocked(text, &rule));
+    }
+    if !word.is_glob() {
+        return None;
+    }
+    let live = |component: &&str| component.contains(['*', '?', '[']);
+    let rule =
+        pieces(&pattern).flat_map(|piece| piece.split('/')).filter(live).find_map(|c| ground.paths.could_block(c))?;
+    let reason = format!("{} could match a name blocked by {rule}.", shown(&pattern, 80));
+    Some(Finding::ask("blocked_path", reason))
+}
+
+fn deny_blocked(text: &str, rule: &str) -> Finding {
+    Finding::deny("blocked_path", format!("{} names a file that is blocked by {rule}.", shown(text, 80)))
+}
+
+/// Every part of a word that a program could take for a name.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| {
+        let first = rest.chars().next()?;
+        rest.get(first.len_utf8()..)
+    });
+    let clustered = word.strip_prefix('-').and_then(|rest| rest.find(['.', '/', '~']).map(|at| &rest[at..]));
+    let split = word.split(['=', ':', '@', ',', '\'', '"', '(', ')', '<', '>', '|', ';', '`']);
+    [word].into_iter().chain(attached).chain(clustered).chain(split).filter(|piece| !piece.is_empty())
+}
+
+fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &str) -> Option<String> {
+    let candidates = [Some(text), text.split_once('=').map(|(_, value)| value)];
+    let named = candidates.into_iter().flatten().filter(|name| is_name(name));
+    for name in named {
+        for folder in folders.unwrap_or(&[]) {
+            let PathFact::Inside { names } = ask(ground, folder, name) else { continue };
+            if let Some(rule) = names.iter().find_map(|name| ground.paths.blocks(name)) {
+                return Some(rule.to_owned());
+            }
+        }
+    }
+    None
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST_NAME && !text.starts_with('-') && !text.contains(['\n', '\0'])
+}
+
+/// A name below `folder`, which is relative to the root or absolute.
+fn ask(ground: Ground<'_>, folder: &str, name: &str) -> PathFact {
+    if folder.starts_with('/') && !name.starts_with('/') {
+        return ground.facts.path("", &format!("{folder}/{name}"));
+    }
+    ground.facts.path(folder, name)
+}
+
+/// What speaks against reading an operand without a question.
+pub(super) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Word) -> Option<Finding> {
+    let pattern = word.pattern();
+    let name = match word.literal() {
+        Some("-") | Some("/dev/null") => return None,
+        Some(text) => text,
+        // The folder a pattern starts from; what it matches is judged by the names alone.
+        None if word.is_glob() => fixed_folder(&pattern),
+        None => return Some(Finding::ask("unknown_path", format!("{} is not literal.", shown(&pattern, 80)))),
+    };
+    let Some(folders) = folders else {
+        return Some(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+    };
+    folders.iter().find_map(|folder| outside(ask(ground, folder, if name.is_empty() { "." } else { name }), name))
+}
+
+fn fixed_folder(pattern: &str) -> &str {
+    let glob = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
+    pattern[..glob].rfind('/').map_or("", |slash| &pattern[..slash.max(1)])
+}
+
+fn outside(fact: PathFact, name: &str) -> Option<Finding> {
+    let name = shown(name, 80);
+    match fact {
+        PathFact::Inside { .. } => None,
+        PathFact::Outside => Some(Finding::ask("outside_root", format!("{name} is outside the project."))),
+        PathFact::Unknown => Some(Finding::ask("unknown_path", format!("Nobody can tell what {name} is."))),
+    }
+}
+
+/// A name that no tool may write.
+pub(super) fn protected(ground: Ground<'_>, folders: Option<&[String]>, word: &Word) -> Option<Finding> {
+    let pattern = word.pattern();
+    let mut rule = pieces(&pattern).find_map(|piece| ground.paths.protects(piece)).map(str::to_owned);
+    if let (None, Some(name)) = (&rule, word.guess().filter(|name| is_name(name))) {
+        rule = folders.unwrap_or(&[]).iter().find_map(|folder| match ask(ground, folder, name) {
+            PathFact::Inside { names } => names.iter().find_map(|name| ground.paths.protects(name)).map(str::to_owned),
+            _ => None,
+        });
+    }
+    let rule = rule?;
+    let reason = format!("{} is below {rule}, which tools may read but never write.", shown(&pattern, 80));
+    Some(Finding::deny("protected_path", reason))
+}

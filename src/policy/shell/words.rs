@@ -1,0 +1,270 @@
+//! One word of a command with its quoting undone.
+//!
+//! Knows quotes, escapes, braces, `~` and the script's own literal assignments; knows no commands and no files. Linear.
+
+mod braces;
+mod lex;
+
+use std::collections::HashMap;
+
+pub(super) use lex::Substitution;
+
+/// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
+const MOST_VALUES: usize = 8;
+const MOST_WORDS: usize = 64;
+const MOST_VALUE_BYTES: usize = 4096;
+
+/// A piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Text that stands for itself.
+    Text(String),
+    /// A character that matches names of files.
+    Glob(char),
+    /// The home folder of the user.
+    Home,
+    /// What only a run would tell.
+    Unknown,
+}
+
+/// A word after expansion.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Word {
+    pub(super) parts: Vec<Part>,
+    /// Set where a variable was followed: good enough to refuse by, not to allow by.
+    guessed: bool,
+}
+
+impl Word {
+    /// A word nobody knows.
+    pub(super) fn unknown() -> Word {
+        Word { parts: vec![Part::Unknown], guessed: true }
+    }
+
+    pub(super) fn text(text: &str) -> Word {
+        Word { parts: vec![Part::Text(text.to_owned())], guessed: false }
+    }
+
+    /// The word itself, when it is certain.
+    pub(super) fn literal(&self) -> Option<&str> {
+        if self.guessed { None } else { self.guess() }
+    }
+
+    /// The word itself, when it is certain or followed from the script's own assignments.
+    pub(super) fn guess(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether its parts are text and glob characters, all certain.
+    pub(super) fn is_glob(&self) -> bool {
+        let certain = self.parts.iter().all(|part| matches!(part, Part::Text(_) | Part::Glob(_)));
+        !self.guessed && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
+    }
+
+    /// The word as a pattern: glob characters as they are, `*` for what is unknown, `~` for the home folder.
+    pub(super) fn pattern(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Glob(c) => out.push(*c),
+                Part::Home => out.push('~'),
+                Part::Unknown => out.push('*'),
+            }
+        }
+        out
+    }
+
+    fn guess_part(&mut self, part: Part) {
+        self.push(part);
+        self.guessed = true;
+    }
+
+    fn push(&mut self, part: Part) {
+        match (self.parts.last_mut(), part) {
+            (Some(Part::Text(text)), Part::Text(more)) => text.push_str(&more),
+            (_, part) => self.parts.push(part),
+        }
+    }
+}
+
+/// The variables a script has set to literal text, each with every value it may have.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Variables(HashMap<String, Vec<String>>);
+
+impl Variables {
+    /// One more value that `name` may have; `None` where it is not known.
+    pub(super) fn may_be(&mut self, name: &str, value: Option<&str>) {
+        let Some(value) = value.filter(|value| value.len() <= MOST_VALUE_BYTES) else { return };
+        let values = self.0.entry(name.to_owned()).or_default();
+        if values.len() < MOST_VALUES && !values.iter().any(|known| known == value) {
+            values.push(value.to_owned());
+        }
+    }
+
+    fn values(&self, name: &str) -> &[String] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What a raw word of the parse stands for: usually one word; several after braces or where a variable may have several
+/// values; and the substitutions inside, as the text they hold.
+pub(super) fn read(raw: &str, variables: &Variables, substitutions: &mut Vec<Substitution>) -> Vec<Word> {
+    if raw.bytes().all(is_plain) {
+        return vec![Word::text(raw)];
+    }
+    let atoms = lex::word(raw, substitutions);
+    braces::expand(&atoms).iter().flat_map(|atoms| resolve(atoms, variables)).take(MOST_WORDS).collect()
+}
+
+/// Bytes that stand for themselves wherever they are in a word.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-./:=,+@%^".contains(&byte)
+}
+
+/// The substitutions inside the body of a here-document that expands.
+pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) {
+    lex::heredoc(body, substitutions);
+}
+
+/// One reading of a word: the fields that are complete, and the one that more can be added to.
+#[derive(Clone, Default)]
+struct Reading {
+    fields: Vec<Word>,
+    last: Word,
+}
+
+/// Every word that atoms without braces may become.
+fn resolve(atoms: &[lex::Atom], variables: &Variables) -> Vec<Word> {
+    let mut readings = vec![Reading::default()];
+    let last_bracket = atoms.iter().rposition(|atom| *atom == lex::Atom::Char { c: ']', quoted: false });
+    for (at, atom) in atoms.iter().enumerate() {
+        match atom {
+            lex::Atom::Char { c: '~', quoted: false } if at == 0 => all(&mut readings, &tilde(atoms.get(1))),
+            // A bracket that nothing closes is only a bracket.
+            lex::Atom::Char { c: '[', .. } if last_bracket.is_none_or(|last| last < at) => {
+                all(&mut readings, &character('[', true));
+            }
+            lex::Atom::Char { c, quoted } => all(&mut readings, &character(*c, *quoted)),
+            lex::Atom::Home => all(&mut readings, &Part::Home),
+            lex::Atom::Unknown => all(&mut readings, &Part::Unknown),
+            lex::Atom::Variable { name, quoted } => readings = follow(readings, name, *quoted, variables),
+        }
+    }
+    let mut words: Vec<Word> = Vec::new();
+    for word in readings.into_iter().flat_map(|reading| reading.fields.into_iter().chain([reading.last])) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
+fn all(readings: &mut [Reading], part: &Part) {
+    readings.iter_mut().for_each(|reading| reading.last.push(part.clone()));
+}
+
+/// A tilde that braces brought to the beginning of a word.
+fn tilde(next: Option<&lex::Atom>) -> Part {
+    match next {
+        None | Some(lex::Atom::Char { c: '/', .. }) => Part::Home,
+        _ => Part::Unknown,
+    }
+}
+
+fn character(c: char, quoted: bool) -> Part {
+    if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
+}
+
+fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, variables: &Variables) -> Vec<Reading> {
+    let values = variables.values(name);
+    if values.is_empty() {
+        let part = if name == "HOME" { Part::Home } else { Part::Unknown };
+        readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
+        return readings;
+    }
+    let every = readings.iter().flat_map(|reading| values.iter().map(|value| reading.with(value, quoted)));
+    every.take(MOST_VALUES).collect()
+}
+
+impl Reading {
+    /// The same with a value behind it; without quotes, blanks in the value end a field and begin the next.
+    fn with(&self, value: &str, quoted: bool) -> Reading {
+        let mut next = self.clone();
+        next.last.guessed = true;
+        if quoted {
+            next.last.push(Part::Text(value.to_owned()));
+            return next;
+        }
+        for (at, field) in value.split_whitespace().enumerate().take(MOST_WORDS) {
+            if at > 0 {
+                next.fields.push(std::mem::take(&mut next.last));
+                next.last.guessed = true;
+            }
+            field.chars().for_each(|c| next.last.push(character(c, false)));
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(raw: &str) -> Vec<String> {
+        let mut variables = Variables::default();
+        variables.may_be("x", Some("a b"));
+        read(raw, &variables, &mut Vec::new()).iter().map(Word::pattern).collect()
+    }
+
+    #[test]
+    fn quoting_is_undone() {
+        let cases: &[(&str, &[&str])] = &[
+            ("plain", &["plain"]),
+            (r#""r"m"#, &["rm"]),
+            (r"\rm", &["rm"]),
+            ("'a b'c", &["a bc"]),
+            (r"$'\x72\155\n'", &["rm\n"]),
+            (r#""a\"b\c$""#, &[r#"a"b\c$"#]),
+            ("~/x", &["~/x"]),
+            ("a~", &["a~"]),
+            ("$HOME/x", &["~/x"]),
+            ("${HOME}", &["~"]),
+            ("$y/x", &["*/x"]),
+            ("$x/c", &["a", "b/c"]),
+            ("\"$x\"", &["a b"]),
+            ("-{delete,print}", &["-delete", "-print"]),
+            ("{a,b{c,d}}e", &["ae", "bce", "bde"]),
+            ("{a}", &["{a}"]),
+            ("{1..3}", &["1", "2", "3"]),
+            ("'{a,b}'", &["{a,b}"]),
+            ("$(echo x)y", &["*y"]),
+        ];
+        for (raw, wanted) in cases {
+            assert_eq!(patterns(raw), *wanted, "{raw}");
+        }
+    }
+
+    #[test]
+    fn only_certain_words_are_literal() {
+        let read = |raw| read(raw, &Variables::default(), &mut Vec::new()).remove(0);
+        assert_eq!(read("'*'").literal(), Some("*"));
+        assert_eq!(read("*").literal(), None);
+        assert!(read("src/*").is_glob());
+        assert_eq!(read("~").literal(), None);
+        assert_eq!(read("\"$x\"").literal(), None);
+        assert_eq!(read("''").literal(), Some(""));
+    }
+
+    #[test]
+    fn substitutions_come_as_text() {
+        let mut found = Vec::new();
+        read(r#"a$(rm -rf x)"`ls \`pwd\``"${y:-$(id)}$((1 + $(w)))"#, &Variables::default(), &mut found);
+        let texts: Vec<&str> = found.iter().map(|body| body.text.as_str()).collect();
+        assert_eq!(texts, ["rm -rf x", "ls `pwd`", "id", "w"]);
+    }
+}

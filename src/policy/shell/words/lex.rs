@@ -1,0 +1,256 @@
+//! A raw word, character by character, to atoms. One pass; what is nested is read again from its own text.
+
+use super::super::scan::MOST_DEPTH;
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The text of a command substitution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::policy::shell) struct Substitution {
+    pub(in crate::policy::shell) text: String,
+}
+
+/// The smallest piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Atom {
+    Char { c: char, quoted: bool },
+    Home,
+    Variable { name: String, quoted: bool },
+    Unknown,
+}
+
+/// The atoms of a word, and the substitutions it holds.
+pub(super) fn word(raw: &str, substitutions: &mut Vec<Substitution>) -> Vec<Atom> {
+    let mut lexer = Lexer::new(raw, substitutions, 0);
+    lexer.tilde(raw);
+    while let Some(c) = lexer.chars.next() {
+        lexer.unquoted(c);
+    }
+    lexer.atoms
+}
+
+/// Only the substitutions of a here-document's body.
+pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) {
+    Lexer::new(body, substitutions, 0).double_quoted(None);
+}
+
+struct Lexer<'a> {
+    chars: Peekable<Chars<'a>>,
+    atoms: Vec<Atom>,
+    substitutions: &'a mut Vec<Substitution>,
+    depth: usize,
+}
+
+impl<'a> Lexer<'a> {
+    fn new(raw: &'a str, substitutions: &'a mut Vec<Substitution>, depth: usize) -> Lexer<'a> {
+        Lexer { chars: raw.chars().peekable(), atoms: Vec::new(), substitutions, depth }
+    }
+
+    fn tilde(&mut self, raw: &str) {
+        let Some(rest) = raw.strip_prefix('~') else { return };
+        let user = rest.split('/').next().unwrap_or("");
+        if !user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+.".contains(&byte)) {
+            return;
+        }
+        self.atoms.push(if user.is_empty() { Atom::Home } else { Atom::Unknown });
+        for _ in 0..=user.len() {
+            self.chars.next();
+        }
+    }
+
+    fn push(&mut self, c: char, quoted: bool) {
+        self.atoms.push(Atom::Char { c, quoted });
+    }
+
+    fn unquoted(&mut self, c: char) {
+        match c {
+            '\\' => match self.chars.next() {
+                Some('\n') | None => {}
+                Some(escaped) => self.push(escaped, true),
+            },
+            '\'' => self.single_quoted(),
+            '"' => self.double_quoted(Some('"')),
+            '$' if self.chars.peek() == Some(&'\'') => self.ansi_quoted(),
+            '$' if self.chars.peek() == Some(&'"') => {
+                // A translation may change the text.
+                self.atoms.push(Atom::Unknown);
+            }
+            '$' => self.dollar(false),
+            '`' => self.backquoted(false),
+            _ => self.push(c, false),
+        }
+    }
+
+    /// Quotes leave a mark even when they hold nothing: an empty word is a word.
+    fn single_quoted(&mut self) {
+        while let Some(c) = self.chars.next() {
+            if c == '\'' {
+                return;
+            }
+            self.push(c, true);
+        }
+    }
+
+    /// Up to the closing mark, or to the end of the text.
+    fn double_quoted(&mut self, end: Option<char>) {
+        while let Some(c) = self.chars.next() {
+            match c {
+                _ if Some(c) == end => return,
+                '\\' => match self.chars.next_if(|next| matches!(next, '$' | '`' | '"' | '\\' | '\n')) {
+                    Some('\n') => {}
+                    Some(escaped) => self.push(escaped, true),
+                    None => self.push('\\', true),
+                },
+                '$' => self.dollar(true),
+                '`' => self.backquoted(true),
+                _ => self.push(c, true),
+            }
+        }
+    }
+
+    fn ansi_quoted(&mut self) {
+        self.chars.next();
+        while let Some(c) = self.chars.next() {
+            match c {
+                '\'' => return,
+                '\\' => self.ansi_escape(),
+                _ => self.push(c, true),
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self) {
+        let Some(c) = self.chars.next() else { return };
+        let plain = match c {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'a' => '\x07',
+            'b' => '\x08',
+            'e' | 'E' => '\x1b',
+            'f' => '\x0c',
+            'v' => '\x0b',
+            '\\' | '\'' | '"' | '?' => c,
+            'x' => return self.ansi_number(0, 2, 16),
+            'u' => return self.ansi_number(0, 4, 16),
+            'U' => return self.ansi_number(0, 8, 16),
+            '0'..='7' => return self.ansi_number(c.to_digit(8).unwrap_or(0), 2, 8),
+            // Control characters by `\cx`, and escapes that bash keeps as they are.
+            _ => return self.atoms.push(Atom::Unknown),
+        };
+        self.push(plain, true);
+    }
+
+    fn ansi_number(&mut self, first: u32, most: usize, radix: u32) {
+        let mut number = first;
+        for _ in 0..most {
+            let Some(digit) = self.chars.peek().and_then(|c| c.to_digit(radix)) else { break };
+            number = number.wrapping_mul(radix).wrapping_add(digit);
+            self.chars.next();
+        }
+        // A NUL ends the string and a byte over 127 is part of a character: neither is followed.
+        match char::from_u32(number).filter(|c| ('\x01'..='\x7f').contains(c)) {
+            Some(c) => self.push(c, true),
+            None => self.atoms.push(Atom::Unknown),
+        }
+    }
+
+    fn dollar(&mut self, quoted: bool) {
+        match self.chars.peek().copied() {
+            Some('(') => self.substitution(),
+            Some('{') => self.parameter(quoted),
+            Some('[') => {
+                let inner = self.enclosed('[', ']');
+                self.inside(&inner);
+            }
+            Some(c) if c == '_' || c.is_ascii_alphabetic() => self.named(quoted),
+            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
+                self.chars.next();
+                self.atoms.push(Atom::Unknown);
+            }
+            _ => self.push('$', quoted),
+        }
+    }
+
+    fn named(&mut self, quoted: bool) {
+        let mut name = String::new();
+        while let Some(c) = self.chars.next_if(|c| *c == '_' || c.is_ascii_alphanumeric()) {
+            name.push(c);
+        }
+        self.atoms.push(Atom::Variable { name, quoted });
+    }
+
+    fn substitution(&mut self) {
+        let inner = self.enclosed('(', ')');
+        match inner.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+            Some(arithmetic) => self.inside(arithmetic),
+            None => {
+                self.atoms.push(Atom::Unknown);
+                self.substitutions.push(Substitution { text: inner });
+            }
+        }
+    }
+
+    fn parameter(&mut self, quoted: bool) {
+        let inner = self.enclosed('{', '}');
+        let plain = inner.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+        if plain && !inner.is_empty() && !inner.as_bytes()[0].is_ascii_digit() {
+            self.atoms.push(Atom::Variable { name: inner, quoted });
+        } else {
+            self.inside(&inner);
+        }
+    }
+
+    /// Something only a run would tell, which may hold substitutions of its own.
+    fn inside(&mut self, text: &str) {
+        self.atoms.push(Atom::Unknown);
+        if self.depth < MOST_DEPTH && text.contains(['$', '`']) {
+            let mut lexer = Lexer::new(text, self.substitutions, self.depth + 1);
+            while let Some(c) = lexer.chars.next() {
+                lexer.unquoted(c);
+            }
+        }
+    }
+
+    fn backquoted(&mut self, quoted: bool) {
+        let mut text = String::new();
+        while let Some(c) = self.chars.next() {
+            match c {
+                '`' => break,
+                '\\' => match self.chars.next_if(|c| matches!(c, '\\' | '`' | '$') || quoted && *c == '"') {
+                    Some(escaped) => text.push(escaped),
+                    None => text.push('\\'),
+                },
+                _ => text.push(c),
+            }
+        }
+        self.atoms.push(Atom::Unknown);
+        self.substitutions.push(Substitution { text });
+    }
+
+    /// What stands between an opener, which is next, and its closer; quotes hide both.
+    fn enclosed(&mut self, open: char, close: char) -> String {
+        self.chars.next();
+        let (mut inner, mut depth, mut quote) = (String::new(), 1, None);
+        while let Some(c) = self.chars.next() {
+            match (c, quote) {
+                ('\\', None | Some('"' | '`')) => {
+                    inner.push(c);
+                    inner.extend(self.chars.next());
+                    continue;
+                }
+                (_, Some(mark)) if c == mark => quote = None,
+                (_, Some(_)) => {}
+                ('\'' | '"' | '`', None) => quote = Some(c),
+                _ if c == open => depth += 1,
+                _ if c == close => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            inner.push(c);
+        }
+        inner
+    }
+}

@@ -1,0 +1,375 @@
+//! The policy from outside: verdicts of commands from a data file, modes, calls, hostile text.
+
+use std::time::{Duration, Instant};
+use toolfence::policy::{
+    Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, Settings, Verdict, Walls,
+};
+use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
+
+/// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of
+/// the project and `nosuch` does not exist.
+#[derive(Default)]
+struct World {
+    walls: bool,
+}
+
+impl Facts for World {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let joined = if path.starts_with('/') { path.to_owned() } else { format!("/proj/{cwd}/{path}") };
+        let mut names: Vec<&str> = Vec::new();
+        for name in joined.split('/') {
+            match name {
+                "" | "." => {}
+                ".." => drop(names.pop()),
+                _ => names.push(name),
+            }
+        }
+        match names.as_slice() {
+            ["proj", "link-out", ..] => PathFact::Outside,
+            ["proj", "link-to-env"] => PathFact::Inside { names: vec![".env".into()] },
+            ["proj", rest @ ..] => PathFact::Inside { names: vec![rest.join("/")] },
+            _ => PathFact::Outside,
+        }
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        match program {
+            "deploy" => ProgramFact::Project,
+            "nosuch" => ProgramFact::Missing,
+            _ => ProgramFact::System,
+        }
+    }
+
+    fn walls(&self) -> Walls {
+        let mut walls = Walls::default();
+        walls.hold = self.walls;
+        walls
+    }
+}
+
+fn command(text: &str) -> Decision {
+    Policy::default().judge_command(text, "", &World::default())
+}
+
+fn settings(text: &str) -> Policy {
+    Policy::new(Settings::from_toml(text).unwrap()).unwrap()
+}
+
+fn catalog() -> Catalog {
+    ToolSpec::builtins().iter().cloned().collect()
+}
+
+fn call(name: &str, args: serde_json::Value) -> ToolCall {
+    ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
+}
+
+fn denied(verdict: Verdict) -> ToolFailure {
+    match verdict {
+        Verdict::Denied(result) => result.error.expect("a refusal says why"),
+        other => panic!("not denied: {other:?}"),
+    }
+}
+
+fn kind(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Cleared(_) => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Denied(_) => "deny",
+    }
+}
+
+#[test]
+fn commands_get_their_verdicts() {
+    let cases = include_str!("../cases/policy/commands.tsv");
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for line in cases.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+        let (wanted, text) = line.split_once('\t').expect("a verdict, a tab, a command");
+        let decision = command(&text.replace('⏎', "\n"));
+        let got = serde_json::to_value(decision.judgement).unwrap();
+        count += 1;
+        if got != wanted {
+            wrong.push(format!("{text}\n    wanted {wanted}, got {got} by {}: {}", decision.rule, decision.reason));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count >= 150, "only {count} cases");
+}
+
+#[test]
+fn a_host_that_knows_nothing_is_asked_about() {
+    for text in ["ls", "cat README.md", "grep x y", "git status"] {
+        let decision = Policy::default().judge_command(text, "", &NoFacts);
+        assert_eq!(decision.judgement, Judgement::Ask, "{text}");
+    }
+    assert_eq!(Policy::default().judge_command("rm -rf /", "", &NoFacts).judgement, Judgement::Deny);
+}
+
+#[test]
+fn a_decision_lists_every_command() {
+    let decision = command("cd src && grep -n 'a b' x.rs | head -3; echo $(date) > y");
+    assert_eq!(decision.commands, ["cd src", "grep -n 'a b' x.rs", "head -3", "echo $(date) > y", "date"]);
+    assert_eq!(decision.judgement, Judgement::Ask);
+    let json = serde_json::to_value(&decision).unwrap();
+    assert_eq!(json["verdict"], "ask");
+}
+
+#[test]
+fn what_is_shown_cannot_move_the_cursor() {
+    let decision = command("echo '\x1b[2J' \u{202e}");
+    assert!(decision.commands[0].contains("\\u{1b}") && decision.commands[0].contains("\\u{202e}"));
+    assert_eq!((decision.rule.as_str(), decision.unreadable), ("hidden_text", true));
+}
+
+#[test]
+fn the_folder_it_runs_in_counts() {
+    let judge = |text, cwd| Policy::default().judge_command(text, cwd, &World::default()).judgement;
+    assert_eq!(judge("cat ../README.md", "src"), Judgement::Allow);
+    assert_eq!(judge("cat ../../README.md", "src"), Judgement::Ask);
+    assert_eq!(judge("rm -rf ../..", "src"), Judgement::Deny);
+    assert_eq!(judge("cat ../link-to-env", "src"), Judgement::Deny);
+    assert_eq!(judge("cd .. && cat ../x", "src"), Judgement::Ask);
+}
+
+#[test]
+fn walls_let_unnamed_files_be_read() {
+    for text in ["rg foo", "grep -rn foo src", "cat src/*.rs", "diff a b"] {
+        let judge = |walls| Policy::default().judge_command(text, "", &World { walls });
+        assert_eq!(judge(false).rule, "unnamed_files", "{text}");
+        assert_eq!(judge(true).judgement, Judgement::Allow, "{text}");
+    }
+}
+
+#[test]
+fn modes_make_of_judgements_what_they_say() {
+    let ask = "cargo test";
+    let table = [
+        (Mode::Dangerous, ["run", "ask", "ask", "deny"]),
+        (Mode::Always, ["ask", "ask", "ask", "deny"]),
+        (Mode::Walled, ["run", "run", "ask", "deny"]),
+        (Mode::Never, ["run", "run", "deny", "deny"]),
+    ];
+    for (mode, wanted) in table {
+        let policy = Policy::default().mode(mode);
+        let world = World { walls: true };
+        let effective = |text| policy.effective(&policy.judge_command(text, "", &world), &world);
+        let got = ["ls", ask, "echo '", "rm -rf /"].map(|text| serde_json::to_value(effective(text)).unwrap());
+        assert_eq!(got.to_vec(), wanted.to_vec(), "{mode:?}");
+    }
+    let walled = Policy::default().mode(Mode::Walled);
+    let decision = walled.judge_command(ask, "", &World::default());
+    assert_eq!(walled.effective(&decision, &World::default()), Effective::Ask);
+}
+
+#[test]
+fn network_and_outside_the_walls_always_ask() {
+    let walled = Policy::default().mode(Mode::Walled);
+    for flag in ["network", "outside_walls"] {
+        let call = call("bash", serde_json::json!({"command": "ls", flag: true}));
+        match walled.review(call, &catalog(), &World { walls: true }) {
+            Verdict::Ask(pending) => assert_eq!(pending.decision().rule, flag),
+            other => panic!("{other:?}"),
+        }
+        let call = self::call("bash", serde_json::json!({"command": "cargo test", flag: true}));
+        assert_eq!(kind(&walled.review(call, &catalog(), &World { walls: true })), "ask");
+    }
+}
+
+#[test]
+fn every_builtin_has_its_verdict() {
+    let edits = serde_json::json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
+    let cases = [
+        ("read_file", serde_json::json!({"path": "src/main.rs"}), "allow"),
+        ("read_file", serde_json::json!({"path": ".git/config"}), "allow"),
+        ("read_file", serde_json::json!({"path": "sub/.Env.local"}), "deny"),
+        ("read_file", serde_json::json!({"path": "link-to-env"}), "deny"),
+        ("read_file", serde_json::json!({"path": "/etc/hosts"}), "deny"),
+        ("list_files", serde_json::json!({}), "allow"),
+        ("list_files", serde_json::json!({"path": ".ssh"}), "deny"),
+        ("search", serde_json::json!({"pattern": "x", "path": "src"}), "allow"),
+        ("write_file", serde_json::json!({"path": "x", "content": ""}), "ask"),
+        ("write_file", serde_json::json!({"path": ".env", "content": ""}), "deny"),
+        ("write_file", serde_json::json!({"path": ".git/hooks/x", "content": ""}), "deny"),
+        ("write_file", serde_json::json!({"path": "../x", "content": ""}), "deny"),
+        ("edit_file", serde_json::json!({"path": "x", "edits": edits}), "ask"),
+        ("edit_file", serde_json::json!({"path": "x", "edits": edits, "dry_run": true}), "allow"),
+        ("replace_text", serde_json::json!({"path": "toolfence.toml", "old": "a", "new": "b"}), "deny"),
+        ("apply_patch", serde_json::json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}), "ask"),
+        (
+            "apply_patch",
+            serde_json::json!({"patch": "*** Begin Patch\n*** Delete File: sub/.env\n*** End Patch\n"}),
+            "deny",
+        ),
+        ("apply_patch", serde_json::json!({"patch": "--- a/x\n+++ b/../../x\n"}), "deny"),
+        ("bash", serde_json::json!({"command": "ls"}), "allow"),
+        ("bash", serde_json::json!({"command": "ls", "cwd": "/etc"}), "deny"),
+        ("bash", serde_json::json!({"command": "cat ../x", "cwd": "src"}), "allow"),
+        ("bash", serde_json::json!({"command": "cargo test"}), "ask"),
+        ("bash", serde_json::json!({"command": "cat .env"}), "deny"),
+        ("run_python", serde_json::json!({"path": "x.py"}), "ask"),
+        ("job", serde_json::json!({"id": "1", "action": "poll"}), "allow"),
+        ("job", serde_json::json!({"id": "1", "action": "stop"}), "ask"),
+    ];
+    for (name, args, wanted) in cases {
+        let verdict = Policy::default().review(call(name, args.clone()), &catalog(), &World::default());
+        assert_eq!(kind(&verdict), wanted, "{name} {args}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_refusal_has_the_code_of_its_cause() {
+    let review = |name, args| denied(Policy::default().review(call(name, args), &catalog(), &World::default()));
+    assert_eq!(review("reed_file", serde_json::json!({})).code, ErrorCode::UnknownTool);
+    assert_eq!(review("read_file", serde_json::json!({"path": 3})).code, ErrorCode::InvalidArgument);
+    assert_eq!(review("read_file", serde_json::json!({"path": ".env"})).code, ErrorCode::Denied);
+    let outside = review("read_file", serde_json::json!({"path": "../x"}));
+    assert_eq!(outside.code, ErrorCode::PermissionDenied);
+    assert!(outside.message.contains("relative"), "{}", outside.message);
+    let long = format!("echo {}", "x".repeat(70_000));
+    assert_eq!(review("bash", serde_json::json!({"command": long})).code, ErrorCode::TooLarge);
+}
+
+#[test]
+fn a_guessed_call_only_reads() {
+    let review = |name: &str, args: serde_json::Value, repair| {
+        let mut call = call(name, args);
+        call.repairs = vec![Repair::TrailingComma, repair];
+        Policy::default().mode(Mode::Never).review(call, &catalog(), &World::default())
+    };
+    let write = serde_json::json!({"path": "x", "content": "y".repeat(5000)});
+    let failure = denied(review("write_file", write.clone(), Repair::InnerQuotes));
+    assert_eq!(failure.code, ErrorCode::MalformedCall);
+    assert!(failure.message.contains("inner_quotes") && !failure.message.contains("trailing_comma"));
+    assert!(failure.message.contains("path=\"x\"") && failure.message.len() < 1500, "{}", failure.message);
+    assert_eq!(kind(&review("write_file", write, Repair::Comment)), "allow");
+    assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
+    let ls = serde_json::json!({"command": "ls"});
+    assert_eq!(denied(review("bash", ls, Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
+}
+
+#[test]
+fn a_tool_of_unknown_effect_counts_as_execute() {
+    let mut catalog = Catalog::new();
+    catalog.add(ToolSpec::new("mystery", "who knows"));
+    match Policy::default().review(ToolCall::new("1", "mystery", Args::new()), &catalog, &World::default()) {
+        Verdict::Ask(pending) => assert_eq!(pending.approve().effect(), Effect::Execute),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn settings_allow_deny_and_restrict() {
+    let judge = |policy: &Policy, text| policy.judge_command(text, "", &World::default());
+    let policy = settings("[commands]\nallow = [\"cargo test\"]\ndeny = [\"git push\"]");
+    assert_eq!(judge(&policy, "cargo test -q").judgement, Judgement::Allow);
+    assert_eq!(judge(&policy, "cargo build").judgement, Judgement::Ask);
+    for text in
+        ["cargo test $x", "cargo test > y", "X=1 cargo test", "sudo cargo test", "$c test", "cargo test; cargo run"]
+    {
+        assert_eq!(judge(&policy, text).judgement, Judgement::Ask, "{text}");
+    }
+    assert_eq!(judge(&policy, "cargo test .env").judgement, Judgement::Deny);
+    assert_eq!(judge(&policy, "ls; git push origin").rule, "commands.deny");
+    assert_eq!(judge(&policy, "sudo git push").judgement, Judgement::Deny);
+    let policy = settings("[commands]\nonly = [\"ls\"]");
+    assert_eq!(judge(&policy, "ls -la").judgement, Judgement::Allow);
+    assert_eq!(judge(&policy, "ls | cat").rule, "commands.only");
+    let policy = settings("[paths]\nallow = [\"test/server.pem\"]\ndeny = [\"private/\"]");
+    assert_eq!(judge(&policy, "cat test/server.pem").judgement, Judgement::Allow);
+    assert_eq!(judge(&policy, "cat server.pem").judgement, Judgement::Deny);
+    assert_eq!(judge(&policy, "cat private/x").judgement, Judgement::Deny);
+}
+
+#[test]
+fn hostile_text_is_judged_at_once() {
+    let hostile = [
+        "(".repeat(28),
+        "(".repeat(60_000),
+        "( ".repeat(28),
+        "((".repeat(14),
+        "$((".repeat(20),
+        "$(".repeat(100),
+        "$(".repeat(30_000),
+        "\"$(".repeat(100),
+        "${a:-".repeat(200),
+        "${".repeat(30_000),
+        "$[".repeat(200),
+        "`".repeat(60_001),
+        "{ ".repeat(4_000),
+        "{ ".repeat(30_000),
+        "case x in a) ".repeat(20),
+        "case x in (a) ".repeat(20),
+        "case x in a) case x in a) : ;; esac ".repeat(100),
+        "if ".repeat(5_000),
+        "if echo fi; ".repeat(5_000),
+        "while ".repeat(5_000),
+        "for x in a; do ".repeat(3_000),
+        "then ".repeat(9_000),
+        "! ".repeat(20_000),
+        format!("[[ {} x ]]", "! ".repeat(20_000)),
+        format!("[[ {} x", "( ".repeat(40)),
+        format!("[[ x {} ]]", "&& x ".repeat(10_000)),
+        "coproc ".repeat(8_000),
+        "time ".repeat(8_000),
+        "function f ".repeat(5_000),
+        "f() ".repeat(10_000),
+        "f() { ".repeat(5_000),
+        "a | ".repeat(15_000),
+        "a;".repeat(30_000),
+        ";".repeat(60_000),
+        "&".repeat(60_000),
+        "<".repeat(60_000),
+        "<(".repeat(28),
+        "cat <(".repeat(28),
+        "<<A ".repeat(10_000),
+        format!("cat <<'{}'\n{}", "x".repeat(30_000), "y\n".repeat(10_000)),
+        format!("cat <<E\n{}E\n", "'\"`$(\n".repeat(8_000)),
+        format!("cat <<E\ndon't\nE\n{}", "(".repeat(28)),
+        format!("((1<<E\n{}\nE\n))", "(".repeat(28)),
+        "a[".repeat(20_000),
+        format!("a[{}", "(".repeat(0) + &"\"((".repeat(3)),
+        format!("a[\"{}", "(".repeat(40)),
+        format!("a[{}]=1", "$(".repeat(30)),
+        "a=(".repeat(28),
+        "x=( y ".repeat(5_000),
+        "{a,b}".repeat(10_000),
+        "{".repeat(60_000),
+        "{a,".repeat(20_000),
+        format!("echo {{{}1}}", "1,".repeat(20_000)),
+        "@(".repeat(20_000),
+        "$'\\x".repeat(15_000),
+        "'".repeat(60_001),
+        "\\".repeat(60_001),
+        "\"".repeat(60_001),
+        "x=$x$x$x$x;".repeat(5_000),
+        format!("x=aaaaaaaa;{}", "x=$x$x;".repeat(1_000)),
+        "x=1;x=2;x=3;x=4;x=5;x=6;echo $x$x$x$x$x$x$x$x".to_owned(),
+        "echo 123456789012>x".to_owned(),
+        "echo {1..999999999999999999999}".to_owned(),
+        "~999999999999999999999999".to_owned(),
+        "\u{1F600}".repeat(10_000),
+        "eval ".repeat(10_000),
+        "sudo ".repeat(12_000),
+        "sh -c ".repeat(10_000),
+        "find -exec ".repeat(5_000),
+        format!("{}ls{}", "(".repeat(8), ")".repeat(8)),
+        format!("{}{}{}", "( ".repeat(8), "ls; ".repeat(10_000), ")".repeat(8)),
+        "a\0b".to_owned(),
+        String::new(),
+        "\n".repeat(60_000),
+        "#".repeat(60_000),
+    ];
+    let mut slow = Vec::new();
+    for text in &hostile {
+        let begun = Instant::now();
+        let decision = command(text);
+        let took = begun.elapsed();
+        let start: String = text.chars().take(24).collect();
+        assert_ne!(decision.judgement, Judgement::Allow, "{start:?}");
+        // Ten times what it takes on a slow machine; what the gate misses takes seconds.
+        if took > Duration::from_millis(500) {
+            slow.push(format!("{start:?} ({} bytes) took {took:?}", text.len()));
+        }
+    }
+    assert!(slow.is_empty(), "{}", slow.join("\n"));
+}
