@@ -18,10 +18,10 @@ pub struct ToolCall {
     #[serde(default)]
     pub args: Args,
     /// Why the model wants it, in its words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reason: Option<String>,
     /// What was needed to read it, in the order it was met; empty when the call was written exactly right.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", skip_deserializing)]
+    #[serde(default, skip_deserializing)]
     pub repairs: Vec<Repair>,
 }
 

@@ -264,8 +264,7 @@ impl<'a> Opener<'_, 'a> {
         // Only the first thing on a line can meet the paragraph that was open before it.
         let mut meets = paragraph && !self.cursor.is_blank();
         let first_depth = self.depth;
-        loop {
-            let Some(byte) = self.cursor.peek() else { break };
+        while let Some(byte) = self.cursor.peek() {
             if self.cursor.indent() > 3 {
                 if meets {
                     break;

@@ -67,29 +67,30 @@ impl Parser {
     fn prose_line(&mut self, line: Line) {
         self.hold = Hold::default();
         self.hold_seen = 0;
-        let text = self.input.slice(self.input.at, line.end);
-        if self.skipping {
-            self.skipping = line.cut;
-        } else if text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
-            && self.decoys.is_idle()
-            && self.blocks.plain_words()
-        {
-            self.skipping = line.cut;
-        } else if let Some((indent, tag)) = reasoning::opening(text)
-            && reasoning::opens(&self.blocks, text, indent, tag, true)
-        {
-            return self.open_reasoning(indent, tag);
-        } else {
-            self.skipping = line.cut;
-            self.block_structure(line);
-            if matches!(self.state, State::Block(_)) {
-                return self.input.pass(line);
+        let passes = self.skipping || self.is_plain_words(line);
+        self.skipping = line.cut;
+        if !passes {
+            let text = self.input.slice(self.input.at, line.end);
+            if let Some((indent, tag)) = reasoning::opening(text)
+                && reasoning::opens(&self.blocks, text, indent, tag, true)
+            {
+                self.skipping = false;
+                return self.open_reasoning(indent, tag);
             }
+            self.block_structure(line);
         }
+        let in_block = matches!(self.state, State::Block(_));
         self.input.pass(line);
-        if self.skipping || self.input.is_large() {
+        if !in_block && (self.skipping || self.input.is_large()) {
             self.show(self.input.at);
         }
+    }
+
+    /// Whether the line can be nothing but words of a paragraph: the usual case, decided by its first byte.
+    fn is_plain_words(&mut self, line: Line) -> bool {
+        let text = self.input.slice(self.input.at, line.end);
+        let letter = text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+        letter && self.decoys.is_idle() && self.blocks.plain_words()
     }
 
     /// What the line is to CommonMark.

@@ -69,7 +69,8 @@ pub struct Outcome {
 
 /// Runs a command to its end, and ends what it leaves running. Dropping the future kills the whole process group.
 ///
-/// Its input is empty, its stdout and stderr are one pipe. Memory is one buffer and what is kept.
+/// Its input is empty, its stdout and stderr are one pipe. Memory is one buffer and what is kept. It needs a tokio runtime
+/// with I/O and time enabled.
 ///
 /// # Errors
 /// The program cannot be started, or the system runs out of descriptors.

@@ -48,7 +48,7 @@ fn output_of(listing: &Listing) -> Output {
         text.push('\n');
     }
     let mut output = capped(text, listing.truncated || listing.gave_up);
-    output.data = Some(json!({"path": listing.path, "entries": listing.entries}));
+    output.data = Some(json!({"path": listing.path, "entries": listing.entries.len()}));
     output
 }
 

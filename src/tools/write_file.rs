@@ -7,6 +7,9 @@ use crate::{Output, ToolSpec};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// A longer diff would be told nobody, only paid for.
+const LONGEST_DIFF: usize = 64 << 10;
+
 /// The tool.
 #[derive(Debug)]
 pub struct Write {
@@ -67,10 +70,14 @@ fn notes(written: &Written) -> Vec<String> {
         let names = counted(written.broken_links, "other name");
         notes.push(format!("The file had {names} (hard links); there the old content remains."));
     }
-    if written.changed && written.diff.is_none() {
+    if written.changed && diff_of(written).is_none() {
         notes.push("No diff: the change is too big for one, or the old file was no UTF-8 text.".into());
     }
     notes
+}
+
+fn diff_of(written: &Written) -> Option<&str> {
+    written.diff.as_deref().filter(|diff| diff.len() <= LONGEST_DIFF)
 }
 
 fn data_of(written: &Written) -> Value {
@@ -79,7 +86,7 @@ fn data_of(written: &Written) -> Value {
         "path": written.path,
         "created": written.created,
         "bytes": written.bytes,
-        "diff": written.diff,
+        "diff": diff_of(written),
         "files_modified": modified,
     })
 }

@@ -44,7 +44,7 @@ impl<'w> Twins<'w> {
     }
 }
 
-#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types of these two fields differ between systems")]
+#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 fn identity(stat: &Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }

@@ -292,3 +292,63 @@ pub(super) fn path_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     let target = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
     Ok(OsStr::from_bytes(target.as_bytes()).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// What a kernel without `openat2` would have to do gives what `openat2` gives.
+    #[test]
+    fn by_hand_as_by_the_kernel() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = home.path().join("root");
+        fs::create_dir_all(root.join("a/b")).expect("a folder can be made");
+        fs::write(root.join("a/b/file"), "x").expect("a file can be written");
+        for (target, link) in
+            [("a", "in"), ("..", "out"), ("/etc", "far"), ("self", "self"), ("b/../../a/b/file", "a/file")]
+        {
+            symlink(target, root.join(link)).expect("a link can be made");
+        }
+        let fd = rustix::fs::open(&root, PASS, Mode::empty()).expect("it is there");
+        let roots = [root.as_path()];
+        for path in [
+            "a",
+            "a/b/file",
+            "a/../a/b/file",
+            "in/b/file",
+            "a/file",
+            "out",
+            "out/root/a",
+            "far",
+            "self",
+            "none",
+            "a/none",
+            "a/b/file/",
+            "a/b/file/x",
+            "..",
+            "a/../..",
+            ".",
+            "in/..",
+            "a/b/",
+        ] {
+            let path = Path::new(path);
+            let by_hand = open_by_hand(fd.as_fd(), &roots, path).map(|(fd, _)| inode(&fd));
+            let by_kernel = by_kernel(fd.as_fd(), path).unwrap_or(Err(Trouble::Outside)).map(|fd| inode(&fd));
+            assert_eq!(by_hand, by_kernel, "{}", path.display());
+        }
+        for name in
+            ["", "a", "a/b", "a/b/file", "in", "in/b", "a/file", "out", "far/hosts", "self", "none", "a/b/file/x"]
+        {
+            let name = if name.is_empty() { Path::new(".") } else { Path::new(name) };
+            let by_hand = exactly_by_hand(fd.as_fd(), name).map(|fd| inode(&fd)).ok();
+            let by_kernel = exactly_by_kernel(fd.as_fd(), name).map(|fd| inode(&fd)).ok();
+            assert_eq!(by_hand, by_kernel, "{}", name.display());
+        }
+    }
+
+    fn inode(fd: &OwnedFd) -> u64 {
+        rustix::fs::fstat(fd).expect("it is open").st_ino
+    }
+}

@@ -135,3 +135,27 @@ impl Drop for Temp<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_not_kept_is_taken_away() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let open = || rustix::fs::open(home.path(), resolve::PASS, Mode::empty()).expect("it is there");
+        let names = || fs::read_dir(home.path()).expect("it is there").count();
+        let (folder, made) = Made::below(open(), &["a".into(), "b".into()]).expect("they can be made");
+        let temp = Temp::write(&folder, b"content", None).expect("it can be written");
+        assert_eq!(fs::read_dir(home.path().join("a/b")).expect("it is there").count(), 1);
+        drop(temp);
+        drop(made);
+        assert_eq!(names(), 0);
+        fs::write(home.path().join("taken"), "old").expect("it can be written");
+        let folder = open();
+        let temp = Temp::write(&folder, b"new", None).expect("it can be written");
+        assert_eq!(temp.rename(OsStr::new("taken"), false), Err(Errno::EXIST));
+        assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));
+    }
+}

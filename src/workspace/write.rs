@@ -215,7 +215,7 @@ fn is_same(a: &Stat, b: &Stat) -> bool {
         == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
 }
 
-#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the type of this field differs between systems")]
+#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 fn links_of(stat: &Stat) -> u64 {
     stat.st_nlink as u64
 }

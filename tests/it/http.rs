@@ -90,8 +90,6 @@ fn options(url: &str) -> HttpOptions {
     let mut options = HttpOptions::new("tiny");
     options.base_url = Some(url.to_owned());
     options.back_off = Duration::from_millis(10);
-    options.first_byte = Duration::from_millis(500);
-    options.between = Duration::from_millis(300);
     options
 }
 
@@ -102,9 +100,23 @@ async fn ask(options: HttpOptions, seen: &mut Seen) -> Result<FinishReason, Erro
 
 /// One reply: what was told, and how it ended or why it did not begin.
 async fn reply(scripts: Vec<Script>) -> (String, String, Vec<String>) {
+    reply_with(|_| {}, scripts).await
+}
+
+/// The same by somebody who waits half a second and no longer.
+async fn impatient(script: Script) -> (String, String) {
+    let half = Duration::from_millis(500);
+    let (told, ended, _) =
+        reply_with(|options| (options.first_byte, options.between) = (half, half), vec![script]).await;
+    (told, ended)
+}
+
+async fn reply_with(change: impl Fn(&mut HttpOptions), scripts: Vec<Script>) -> (String, String, Vec<String>) {
     let (url, server) = serve(scripts).await;
     let mut seen = Seen::default();
-    let ended = ask(options(&url), &mut seen).await;
+    let mut options = options(&url);
+    change(&mut options);
+    let ended = ask(options, &mut seen).await;
     let ended = ended.map_or_else(|error| error.to_string().replace(&url, "URL"), |finish| format!("{finish:?}"));
     (seen.told, ended, server.await.unwrap())
 }
@@ -183,7 +195,6 @@ async fn errors_say_what_to_do() {
         (refusal("401 Unauthorized", "", "{\"detail\": \"who?\"}"), "HTTP 401: who?. Check the key"),
         (refusal("400 Bad Request", "", "{\"error\": \"too long\"}"), "HTTP 400: too long. Where the conversation"),
         (vec![(sse(&[]), 0)], "the connection was closed. Look at the server's log"),
-        (vec![(sse(&[]), 800)], "nothing came for 0.5 s. A model that is being loaded"),
     ] {
         let (told, ended, _) = reply(vec![script]).await;
         assert_eq!(told, "");
@@ -198,9 +209,12 @@ async fn errors_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn silence_in_the_middle_is_a_cut() {
-    let (told, ended, _) = reply(vec![vec![(sse(&[&text("one")]), 800)]]).await;
+async fn silence_is_an_error_before_the_reply_and_a_cut_in_it() {
+    let (told, ended) = impatient(vec![(sse(&[&text("one")]), 1500)]).await;
     assert_eq!((told.as_str(), ended.as_str()), ("one", "Cut"));
+    let (told, ended) = impatient(vec![(sse(&[]), 1500)]).await;
+    assert_eq!(told, "");
+    assert!(ended.contains("nothing came for 0.5 s. A model that is being loaded"), "{ended}");
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 //! A case is `%%% title | options`, the reply, a line `%%%`, and the events it gives, one a line. In a reply `␍` is a
 //! carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end leaves out the last newline.
 
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use toolfence::FinishReason;
@@ -95,7 +97,7 @@ fn describe(event: &Event) -> String {
         Event::Reasoning { text, closed, .. } => format!("reasoning {closed:?} {}", quoted(text)),
         Event::Call { call, index, replaces, .. } => {
             let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
-            let mut line = format!("call {} {} {}", call.id, call.name, serde_json::to_string(&call.args).unwrap());
+            let mut line = format!("call {} {} {}", call.id, call.name, sorted(&Value::Object(call.args.clone())));
             if *index > 0 {
                 line += &format!(" #{index}");
             }
@@ -117,6 +119,20 @@ fn describe(event: &Event) -> String {
         Event::Started { id, name } => format!("started {id} {name}"),
         Event::Progress { id, arg, text } => format!("progress {id} {arg} {}", quoted(text)),
         other => format!("{other:?}"),
+    }
+}
+
+/// JSON with the keys of every object in order: whether a map keeps the order of its text depends on who else is built in.
+fn sorted(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> = members.iter().collect();
+            let members: Vec<String> =
+                members.into_iter().map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), sorted(value))).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
     }
 }
 

@@ -237,9 +237,9 @@ fn a_guessed_call_only_reads() {
         Policy::default().mode(Mode::Never).review(call, &catalog(), &World::default())
     };
     let write = serde_json::json!({"path": "x", "content": "y".repeat(5000)});
-    let failure = denied(review("write_file", write.clone(), Repair::InnerQuotes));
+    let failure = denied(review("write_file", write.clone(), Repair::AmbiguousEscape));
     assert_eq!(failure.code, ErrorCode::MalformedCall);
-    assert!(failure.message.contains("inner_quotes") && !failure.message.contains("trailing_comma"));
+    assert!(failure.message.contains("ambiguous_escape") && !failure.message.contains("trailing_comma"));
     assert!(failure.message.contains("path=\"x\"") && failure.message.len() < 1500, "{}", failure.message);
     assert_eq!(kind(&review("write_file", write, Repair::Comment)), "allow");
     assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");

@@ -1,5 +1,6 @@
 //! The hands: what the workspace opens and refuses, what the tools answer, what a command leaves behind.
 
+mod answers;
 mod paths;
 mod process;
 mod races;

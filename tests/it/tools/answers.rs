@@ -1,0 +1,152 @@
+//! What the model is told: calls through policy and toolbox, answers word for word.
+
+use super::{Place, picture};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use toolfence::policy::{Mode, Policy, Settings, Verdict};
+use toolfence::toolbox::NoProgress;
+use toolfence::{ErrorCode, ToolCall, ToolResult, tools};
+
+/// Runs one call as `--yes` would.
+fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
+    let workspace = Arc::new(place.workspace());
+    let toolbox = tools::standard(Arc::clone(&workspace));
+    let policy = Policy::new(Settings::default()).expect("the defaults are right").mode(Mode::Never);
+    let Value::Object(args) = args else { panic!("arguments are an object") };
+    match policy.review(ToolCall::new("1", tool, args), &toolbox.catalog(), &*workspace) {
+        Verdict::Denied(result) => result,
+        Verdict::Ask(pending) => panic!("nothing is asked in this mode: {:?}", pending.decision()),
+        Verdict::Cleared(cleared) => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime")
+            .block_on(toolbox.run(cleared, &NoProgress))
+            .expect("no tool fails for the host"),
+    }
+}
+
+fn output(place: &Place, tool: &str, args: Value) -> String {
+    let result = run(place, tool, args);
+    assert!(result.success, "{:?}", result.error);
+    result.output
+}
+
+fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, String) {
+    let error = run(place, tool, args).error.expect("it fails");
+    (error.code, error.message)
+}
+
+#[test]
+fn read_file_numbers_lines_and_says_how_to_go_on() {
+    let place = Place::new();
+    place.file("f", "one\r\ntwo\r\n");
+    let notes = "[Lines end with CRLF; they are shown as if with LF.]\n";
+    assert_eq!(output(&place, "read_file", json!({"path": "f"})), format!("     1\tone\n     2\ttwo\n{notes}"));
+    let plain = output(&place, "read_file", json!({"path": "f", "line_numbers": false, "start_line": 2}));
+    assert_eq!(plain, format!("two\n{notes}"));
+    place.file("empty", "");
+    assert_eq!(output(&place, "read_file", json!({"path": "empty"})), "[The file is empty.]\n");
+    place.file("long", "x\n".repeat(2003));
+    let result = run(&place, "read_file", json!({"path": "long"}));
+    let end = "  2000\tx\n[TRUNCATED: showing first 2000 lines, 3 more available]\n[Go on with start_line=2001.]\n";
+    assert!(result.output.ends_with(end) && result.truncated);
+    assert_eq!(result.data, Some(json!({"path": "long", "start_line": 1, "end_line": 2000, "total_lines": 2003})));
+}
+
+#[test]
+fn write_file_says_what_changed() {
+    let place = Place::new();
+    let result = run(&place, "write_file", json!({"path": "d/f", "content": "one\ntwo\n"}));
+    assert_eq!(result.output, "Created d/f (8 bytes, 2 lines).\n");
+    let data = result.data.expect("it has data");
+    assert_eq!((&data["created"], &data["files_modified"]), (&json!(true), &json!(["d/f"])));
+    let result = run(&place, "write_file", json!({"path": "d/f", "content": "one\n2\n"}));
+    assert_eq!(result.output, "Wrote d/f (6 bytes, +1 -1 lines).\n");
+    let diff = "--- a/d/f\n+++ b/d/f\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    assert_eq!(result.data.expect("it has data")["diff"], diff);
+    let again = run(&place, "write_file", json!({"path": "d/f", "content": "one\n2\n"}));
+    assert_eq!(again.output, "d/f has this content already (6 bytes); nothing was written.\n");
+}
+
+#[test]
+fn list_files_shows_type_and_size() {
+    let place = Place::new();
+    place.file("src/main.rs", "fn main() {}\n");
+    place.file(".env", "KEY=1");
+    place.link("src", "link");
+    let shown = output(&place, "list_files", json!({"include_hidden": true}));
+    assert_eq!(shown, ".env  (blocked)\nlink  (link)\nsrc/\nsrc/main.rs  13 bytes\n");
+    for number in 0..201 {
+        place.file(&format!("many/{number:03}"), "");
+    }
+    let result = run(&place, "list_files", json!({"path": "many"}));
+    assert!(result.truncated && result.output.contains("\n[TRUNCATED: first 200 items]\n"), "{}", result.output);
+}
+
+#[test]
+fn search_says_where_it_stopped() {
+    let place = Place::new();
+    place.file("a", "x\nhit\ny\n");
+    assert_eq!(output(&place, "search", json!({"pattern": "hit"})), "a:2:hit\n");
+    assert_eq!(output(&place, "search", json!({"pattern": "hit", "context": 1})), "a-1-x\na:2:hit\na-3-y\n");
+    assert_eq!(output(&place, "search", json!({"pattern": "none"})), "[No matches in 1 file.]\n");
+    place.file("b", "hit\n".repeat(49));
+    assert!(!run(&place, "search", json!({"pattern": "hit"})).truncated);
+    place.file("c", "hit\n");
+    let result = run(&place, "search", json!({"pattern": "hit"}));
+    let note = "\n[TRUNCATED: reached limit 50 before completing search]\n";
+    assert!(result.truncated && result.output.contains(note), "{}", result.output);
+}
+
+#[test]
+fn bash_tells_status_and_time() {
+    let place = Place::new();
+    place.file("sub/f", "");
+    assert_eq!(output(&place, "bash", json!({"command": "ls", "cwd": "sub"})), "f\n");
+    let result = run(&place, "bash", json!({"command": "echo out; exit 3"}));
+    assert_eq!((result.output.as_str(), result.exit_code, result.success), ("out\n", Some(3), false));
+    assert_eq!(result.error.expect("it fails").code, ErrorCode::ExitStatus);
+    let started = Instant::now();
+    let result = run(&place, "bash", json!({"command": "echo first; sleep 71007", "timeout": 1}));
+    assert_eq!((result.output.as_str(), result.exit_code), ("first\n", Some(124)));
+    assert_eq!(result.error.expect("it fails").code, ErrorCode::Timeout);
+    assert!(started.elapsed() < Duration::from_secs(10));
+    let (code, message) = failure(&place, "bash", json!({"command": "true", "background": true}));
+    assert!(code == ErrorCode::InvalidArgument && message.contains("not available yet"), "{message}");
+    assert_eq!(failure(&place, "bash", json!({"command": "true", "cwd": "none"})).0, ErrorCode::NotFound);
+}
+
+#[test]
+fn a_result_is_never_longer_than_its_limit() {
+    let place = Place::new();
+    let result = run(&place, "bash", json!({"command": "head -c 1M /dev/zero | tr '\\0' x"}));
+    assert!(result.truncated && result.output.len() <= tools::RESULT_LIMIT);
+    assert_eq!(result.output_bytes, 1 << 20);
+}
+
+#[test]
+fn no_tool_leaves_the_root_or_tells_a_secret() {
+    let place = Place::full();
+    let before = (picture(&place.root), picture(&place.beside));
+    let paths =
+        ["../beside/secret.txt", "up.txt", "chain1/secret.txt", "etc/hosts", "/etc/hosts", "~/x", ".env", "notes.txt"];
+    for path in paths.into_iter().chain(["innocent.txt", "magic/hosts", "zero", "loop_a", "UPPER/.ENV", ".git/config"])
+    {
+        let calls = [
+            ("read_file", json!({"path": path})),
+            ("list_files", json!({"path": path})),
+            ("search", json!({"path": path, "pattern": "."})),
+            ("write_file", json!({"path": path, "content": "NEW"})),
+            ("bash", json!({"command": "true", "cwd": path})),
+        ];
+        for (tool, args) in calls {
+            let result = run(&place, tool, args);
+            let allowed = path == ".git/config" && ["read_file", "list_files", "search"].contains(&tool);
+            assert!(allowed || !result.success, "{tool} {path}: {result:?}");
+            let told = format!("{result:?}");
+            assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{tool} {path}: {told}");
+        }
+    }
+    assert_eq!(before, (picture(&place.root), picture(&place.beside)));
+}
