@@ -10,6 +10,7 @@ use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
 use crate::{Args, Catalog, ParamKind, Repair};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -36,6 +37,9 @@ enum Phase {
     /// The block is malformed whatever follows.
     Spoiled(Problem),
 }
+
+/// Room for the body of a usual call.
+const USUAL_BODY: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Block {
@@ -82,7 +86,7 @@ impl Block {
         Block {
             span,
             first_line,
-            body: String::new(),
+            body: String::with_capacity(USUAL_BODY),
             candidate: None,
             track: Track::new(ids),
             forged: false,
@@ -313,7 +317,10 @@ impl Block {
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
-    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> String {
+    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> Cow<'_, str> {
+        if self.track.tags.is_empty() {
+            return Cow::Borrowed(&self.body[start..end]);
+        }
         let mut out = String::new();
         let mut at = start;
         let inside = |tag: &&super::track::Tag| tag.start >= start && tag.end <= end;
@@ -325,7 +332,7 @@ impl Block {
             at = tag.end;
         }
         out.push_str(&self.body[at..end]);
-        out
+        Cow::Owned(out)
     }
 
     fn read_drifted(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
