@@ -3,11 +3,14 @@
 //! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
 
 use super::envelope::{self, Draft};
-use super::event::Span;
-use super::track::{Ids, Track, tag_of};
+use super::event::{Event, Span};
+use super::ids::Ids;
+use super::track::{Listener, Track, tag_of};
+use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
 use crate::{Args, Catalog, ParamKind, Repair};
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// A closing fence that may be content: the first one met inside an open string or body.
@@ -165,13 +168,15 @@ impl Block {
     }
 
     /// Content of a line, or a piece of it.
-    pub(super) fn content(&mut self, pad: usize, text: &str) {
+    pub(super) fn content(&mut self, pad: usize, text: &str, events: &mut VecDeque<Event>) {
         if self.full {
             return;
         }
         let from = self.body.len();
-        self.body.extend(std::iter::repeat_n(' ', pad));
-        if memchr::memchr(0, text.as_bytes()).is_some() {
+        if pad > 0 {
+            self.body.extend(std::iter::repeat_n(' ', pad));
+        }
+        if find_either(0, 0, text.as_bytes()).is_some() {
             self.body.push_str(&text.replace('\0', "\u{fffd}"));
         } else {
             self.body.push_str(text);
@@ -185,7 +190,7 @@ impl Block {
             self.body.truncate(most.max(from));
         }
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed(&self.body[from..], &mut self.track);
+            self.lexer.feed(&self.body[from..], &mut Listener { track: &mut self.track, events });
         }
         if over {
             self.overflow();
@@ -200,14 +205,14 @@ impl Block {
     }
 
     /// The end of a line of which everything was given. `prefix`: characters taken off before it.
-    pub(super) fn end_line(&mut self, prefix: usize) {
+    pub(super) fn end_line(&mut self, prefix: usize, events: &mut VecDeque<Event>) {
         if prefix > 0 {
             self.prefixes.push((self.lines, prefix));
         }
         self.lines += 1;
         let start = self.body.rfind('\n').map_or(0, |at| at + 1);
         match self.phase {
-            Phase::Body(index) => self.body_line(index, start),
+            Phase::Body(index) => self.body_line(index, start, events),
             Phase::After if !self.body[start..].trim().is_empty() => {
                 self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
             }
@@ -218,7 +223,7 @@ impl Block {
         }
         self.body.push('\n');
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed("\n", &mut self.track);
+            self.lexer.feed("\n", &mut Listener { track: &mut self.track, events });
             self.bodies_begin();
         }
     }
@@ -238,7 +243,7 @@ impl Block {
     }
 
     /// A line of a verbatim body, or the tag that ends it.
-    fn body_line(&mut self, index: usize, start: usize) {
+    fn body_line(&mut self, index: usize, start: usize, events: &mut VecDeque<Event>) {
         let line = &self.body[start..];
         let tag = self.track.tags[index].tag.clone();
         if line.trim_end_matches([' ', '\t']) == tag {
@@ -256,7 +261,7 @@ impl Block {
             return self.spoil(start, message);
         }
         let text = format!("{line}\n");
-        self.track.body_text(index, &text);
+        self.track.body_text(index, &text, events);
         self.bodies[index].push_str(&text);
     }
 

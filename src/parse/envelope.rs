@@ -76,8 +76,8 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
         object = inner;
     }
     draft.take_name(&mut object)?;
-    let spec = spec(catalog, &draft.name);
-    let wins = |key: &str| spec.is_some_and(|spec| spec.params.iter().any(|param| param.name == key));
+    let name = draft.name.clone();
+    let wins = |key: &str| spec(catalog, &name).is_some_and(|spec| spec.params.iter().any(|param| param.name == key));
     match draft.args_in(&mut object, &wins)? {
         Some(args) => {
             draft.take_envelope(&mut object, &|_| false);
@@ -157,7 +157,7 @@ impl Draft {
         wins: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Args>, String> {
         let holds =
-            |key: &str, value: &Value| (key == "args" || looks_like_args(value)) && (!wins(key) || value.is_object());
+            |key: &str, value: &Value| (key == "args" || looks_like_args(value)) && (value.is_object() || !wins(key));
         let found = object.iter().find(|(key, value)| is_args(key) && holds(key, value));
         let Some(key) = found.map(|(key, _)| key.clone()) else { return Ok(None) };
         if key != "args" {
