@@ -48,6 +48,7 @@ impl Facts for World {
     }
 }
 
+/// How many texts are put together at random.
 fn command(text: &str) -> Decision {
     Policy::default().judge_command(text, "", &World::default())
 }
