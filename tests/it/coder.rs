@@ -210,7 +210,7 @@ fn debug_tells_calls_and_results_as_json() {
     let ran = coder(folder.path(), &["exec", "--debug"], reply);
     let events: Vec<Value> =
         ran.err.lines().map(|line| serde_json::from_str(line).expect("a line of --debug is JSON")).collect();
-    for wanted in ["root", "result"] {
+    for wanted in ["root", "call", "path judged", "result"] {
         assert!(events.iter().any(|event| event["fields"]["message"] == wanted), "{wanted} in {}", ran.err);
     }
 }
