@@ -90,17 +90,17 @@ impl Setup {
             return Err(Failure::wrong_use("the provider is known by its model: give --model, such as gpt-4o-mini"));
         };
         let mut wanted = HttpOptions::new(model);
-        wanted.key = key(base_url.is_some());
+        wanted.key = key();
         wanted.base_url = base_url;
         let http = Http::new(wanted).map_err(|error| Failure::wrong_use(error.to_string()))?;
         Ok(Arc::new(http))
     }
 }
 
-/// The key of the environment. A provider by name looks for its own variable when ours is not set.
-fn key(any_server: bool) -> Option<String> {
-    let of = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
-    of("TOOLFENCE_API_KEY").or_else(|| any_server.then(|| of("OPENAI_API_KEY")).flatten())
+/// The key that is meant for this program. Another service's key, such as OPENAI_API_KEY, is never sent to a server that
+/// was only named by its URL; a provider named by its model finds its own variable itself.
+fn key() -> Option<String> {
+    std::env::var("TOOLFENCE_API_KEY").ok().filter(|key| !key.is_empty())
 }
 
 fn replay(options: &Options) -> Result<Arc<dyn Backend>, Failure> {
