@@ -89,7 +89,7 @@ fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
 #[test]
 fn the_demo_mends_the_project() {
     let folder = root();
-    let ran = coder(folder.path(), &["demo"], "");
+    let ran = coder(folder.path(), &["demo", "--persona", "reviewer", "--yes"], "");
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     for line in ["→ list_files .", "→ search \"median\"", "→ read_file stats.sh", "→ write_file stats.sh"] {
         assert!(ran.out.contains(line), "{line} in {}", ran.out);
