@@ -94,7 +94,8 @@ fn is_tool(fence: &str) -> bool {
     matches!(info.split([' ', '\t']).next(), Some("tool" | "tool_call" | "tool_code"))
 }
 
-fn newlines(text: &str) -> String {
+/// Every line ending as a newline, NUL as what CommonMark puts for it.
+pub(crate) fn newlines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
 }
 
