@@ -90,7 +90,8 @@ fn is_quoted<'a>(node: &'a AstNode<'a>) -> bool {
 /// Whether the fence that begins here has the raw info word `tool`, or one that is taken for it.
 fn is_tool(fence: &str) -> bool {
     let line = fence.split(['\n', '\r']).next().unwrap_or_default();
-    let info = line.trim_start_matches(['`', '~']).trim_start_matches([' ', '\t']);
+    let mark = if line.starts_with('~') { '~' } else { '`' };
+    let info = line.trim_start_matches(mark).trim_start_matches([' ', '\t']);
     matches!(info.split([' ', '\t']).next(), Some("tool" | "tool_call" | "tool_code"))
 }
 
