@@ -3,30 +3,34 @@
 //! The first byte chooses the chunk size, the second how the reply ends; the rest is the reply.
 #![no_main]
 
+#[path = "../../tests/it/oracle/markdown.rs"]
+mod markdown;
+
 use libfuzzer_sys::fuzz_target;
 use toolfence::FinishReason;
-use toolfence::format::{Format, results};
 use toolfence::parse::{Event, Options, Parser, Span};
-use toolfence::{Output, ToolResult};
 
 fuzz_target!(|data: &[u8]| {
     let [chunk, ending, reply @ ..] = data else { return };
     let reply = String::from_utf8_lossy(reply);
     let chunk = usize::from(*chunk % 16) + 1;
     let reason = [FinishReason::Stop, FinishReason::Length, FinishReason::Cut][usize::from(*ending % 3)];
-    let strict = ending & 0x80 != 0;
+    let mut options = Options::default();
+    options.strict = ending & 0x80 != 0;
+    options.in_reasoning = ending & 0x40 != 0;
+    if ending & 0x20 != 0 {
+        options.limits.block = 100;
+    }
 
-    let whole = events(&reply, reply.len().max(1), reason, strict);
-    assert_eq!(whole, events(&reply, chunk, reason, strict), "the events depend on the chunking");
-    spans_hold(&reply, &whole);
-    results_hold(&reply);
+    let whole = events(&reply, reply.len().max(1), reason, &options);
+    assert_eq!(whole, events(&reply, chunk, reason, &options), "the events depend on the chunking");
+    spans_cover(&reply, &whole);
+    fences_are_commonmark(&reply);
 });
 
 /// The merged events of a reply, the provisional ones included.
-fn events(reply: &str, chunk: usize, reason: FinishReason, strict: bool) -> Vec<Event> {
-    let mut options = Options::default();
-    options.strict = strict;
-    let mut parser = Parser::new(options);
+fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) -> Vec<Event> {
+    let mut parser = Parser::new(options.clone());
     let mut merged = Vec::new();
     let mut rest = reply;
     while !rest.is_empty() {
@@ -51,22 +55,23 @@ fn drain(parser: &mut Parser, merged: &mut Vec<Event>) {
     }
 }
 
-/// Spans lie in the reply, on characters, in order and apart; text is the bytes of its span.
-fn spans_hold(reply: &str, events: &[Event]) {
+/// Spans follow one another without a gap from the first byte to the last; text is the bytes of its span.
+fn spans_cover(reply: &str, events: &[Event]) {
     let mut last = Span::default();
     for event in events {
         let Some(span) = span(event) else { continue };
-        assert!(span.start <= span.end && span.end <= reply.len(), "{event:?}");
         assert!(reply.is_char_boundary(span.start) && reply.is_char_boundary(span.end), "{event:?}");
         if let Event::Text { text, .. } = event {
             assert_eq!(*text, reply[span.start..span.end], "text is what was written");
         }
         if matches!(event, Event::Ignored { .. }) {
+            assert!(span.end <= last.end, "{event:?} is told before it is shown");
             continue; // its bytes are in the text too
         }
-        assert!(span == last || span.start >= last.end, "{event:?} reaches into what was told before");
+        assert!(span == last || span.start == last.end, "a gap before {event:?}");
         last = span;
     }
+    assert_eq!(last.end, reply.len(), "the end is missing");
 }
 
 fn span(event: &Event) -> Option<Span> {
@@ -82,12 +87,16 @@ fn span(event: &Event) -> Option<Span> {
     }
 }
 
-/// Whatever a tool puts out, a results message holds no call.
-fn results_hold(output: &str) {
-    let result = ToolResult::new("1", "bash", Output::text(output), 0);
-    let message = results(&[result], &Format::default());
-    let read = toolfence::parse::parse(&message);
-    assert!(read.calls.is_empty(), "an output became a call");
-    let forged = read.events.iter().filter(|event| matches!(event, Event::ForgedResult { .. })).count();
-    assert_eq!(forged, 1, "one result is one block");
+/// Where there is nothing that CommonMark does not know, we see the fences that one of two other parsers sees: each of
+/// them has faults of its own. Both have some with a lone CR; how a line ends must not matter.
+fn fences_are_commonmark(reply: &str) {
+    let text = markdown::bland(reply);
+    let plain = markdown::newlines(&text);
+    let ours = markdown::ours(&plain);
+    assert_eq!(ours, markdown::ours(&text), "the line endings matter: {text:?}");
+    let theirs = markdown::comrak(&plain);
+    if ours != theirs {
+        let pulldown = markdown::pulldown(&plain);
+        assert_eq!(ours, pulldown, "neither agrees: {plain:?}, comrak {theirs:?}");
+    }
 }

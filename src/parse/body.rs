@@ -76,11 +76,12 @@ impl Parser {
     }
 
     fn block_line(&mut self, line: Line) {
+        let State::Block(block) = &mut self.state else { return };
         if std::mem::replace(&mut self.skipping, line.cut) {
-            return self.input.pass(line);
+            block.span.end = self.input.offset(line.end);
+            return self.pass_in_block(line);
         }
         let text = self.input.slice(self.input.at, line.end);
-        let State::Block(block) = &mut self.state else { return };
         let step = if self.options.bare {
             Step::Content { from: 0, pad: 0, doubtful: false }
         } else {
@@ -103,13 +104,21 @@ impl Parser {
                     block.end_line(text[..from].chars().count(), &mut self.queue);
                 }
                 block.span.end = self.input.offset(line.end);
-                if block.is_too_large() && block.candidate.is_none() {
-                    self.input.use_up(self.input.offset(line.next));
-                }
-                self.input.pass(line);
+                self.pass_in_block(line);
             }
         }
         self.settle();
+    }
+
+    /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
+    fn pass_in_block(&mut self, line: Line) {
+        if let State::Block(block) = &self.state
+            && block.is_too_large()
+            && block.candidate.is_none()
+        {
+            self.input.use_up(block.span.end);
+        }
+        self.input.pass(line);
     }
 
     /// Goes back to a doubtful closing fence when what followed it does not fit; whether it did.

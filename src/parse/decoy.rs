@@ -92,6 +92,11 @@ impl Decoys {
         None
     }
 
+    /// What was watched is over, wherever it stood.
+    pub(super) fn over(&mut self) -> Option<Event> {
+        self.fence_ends(None).or_else(|| self.prose())
+    }
+
     /// A line of prose: what was drawn ends.
     pub(super) fn prose(&mut self) -> Option<Event> {
         self.drawn.take().and_then(Suspect::judge)

@@ -35,7 +35,7 @@ impl Parser {
                 true
             }
             None if self.input.finished.is_some() => {
-                let event = self.decoys.fence_ends(None).or_else(|| self.decoys.prose());
+                let event = self.decoys.over();
                 self.show(self.input.len());
                 self.queue.extend(event);
                 self.end()
@@ -60,7 +60,8 @@ impl Parser {
             self.open_reasoning(indent, tag);
             return true;
         }
-        self.show(if self.hold == Hold::Free { self.input.len() } else { self.input.at });
+        let held = if self.hold == Hold::Free { self.hold_seen } else { 0 };
+        self.show(self.input.at + held);
         false
     }
 
@@ -101,7 +102,7 @@ impl Parser {
         let kind = self.blocks.line(text);
         let over = match kind {
             Kind::Inside(_) | Kind::Closes(_) => None,
-            Kind::Opens(..) => self.decoys.fence_ends(None).or_else(|| self.decoys.prose()),
+            Kind::Opens(..) => self.decoys.over(),
             _ => self.decoys.fence_ends(None),
         };
         let found = match kind {
@@ -114,26 +115,23 @@ impl Parser {
             Kind::Opens(opening, offset) => {
                 let word = word(&opening);
                 let span = Span { start: span.start + offset, end: span.end };
-                if !self.opens_block(&word) {
-                    let why = if self.blocks.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
-                    self.decoys.fence(why, opening, span);
-                }
-                self.announce(over, at);
                 if self.opens_block(&word) {
-                    self.open_tool_block(&word, at + offset, span);
+                    self.announce(over, at);
+                    return self.open_tool_block(&word, at + offset, span);
                 }
-                return;
+                let why = if self.blocks.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
+                self.decoys.fence(why, opening, span);
+                None
             }
         };
-        self.announce(over, at);
-        self.announce(found, line.end);
+        self.announce(over.or(found), line.end);
     }
 
     fn opens_block(&self, word: &Word) -> bool {
         !matches!(word, Word::Other) && !self.blocks.in_quote()
     }
 
-    /// Emits what was found, behind the text up to `at`.
+    /// Emits what was found, behind the text up to `at`: the end of a line, for its beginning may be shown already.
     fn announce(&mut self, event: Option<Event>, at: usize) {
         if event.is_some() {
             self.show(at);

@@ -77,7 +77,9 @@ impl Parser {
     /// A section opens at the beginning of the current line, behind `indent` spaces.
     pub(super) fn open_reasoning(&mut self, indent: usize, tag: &'static Tag) {
         let at = self.input.at + indent;
+        let ignored = self.decoys.over();
         self.show(at);
+        self.queue.extend(ignored);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.len());
         self.state = State::Reasoning(Reasoning { tag: Some(tag), start });

@@ -1,0 +1,73 @@
+//! The laws of the JSON reader on any text.
+//!
+//! The first byte says whether the text is known to be whole; the rest is the text.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use toolfence::json::{self, Lexer, Status};
+
+fuzz_target!(|data: &[u8]| {
+    let [closed, text @ ..] = data else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let closed = closed & 1 == 1;
+
+    strict_is_serde_json(text);
+    lexer_is_chunk_invariant(text, usize::from(data[0] >> 1) % 7 + 1);
+    let Ok(reading) = json::read(text, closed) else { return };
+    if json::strict(text).is_ok_and(|value| value.is_object() || value.is_array()) {
+        assert!(reading.repairs.is_empty(), "valid JSON was repaired");
+        assert_eq!(reading.values.len(), 1);
+    }
+    for value in &reading.values {
+        assert!(value.is_object() || value.is_array(), "a call is no scalar");
+        let printed = value.to_string();
+        let again = json::read(&printed, false).expect("what was read can be read again");
+        assert!(again.repairs.is_empty(), "what was repaired needs repair again: {printed}");
+        assert_eq!(again.values, std::slice::from_ref(value));
+    }
+    if !closed {
+        whole_when_read(text);
+    }
+});
+
+/// Valid JSON is what `serde_json` reads, but for a key that stands twice.
+fn strict_is_serde_json(text: &str) {
+    let theirs = serde_json::from_str::<Value>(text);
+    match (json::strict(text), theirs) {
+        (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
+        (Err(problem), Ok(_)) => assert!(problem.message.contains("stands twice"), "refused: {problem:?}"),
+        (Ok(ours), Err(error)) => panic!("read {ours}, but: {error}"),
+        (Err(problem), Err(_)) => assert!(text.is_char_boundary(problem.at.min(text.len())) && problem.at <= text.len()),
+    }
+}
+
+/// Nothing that may have been cut is read before its last bracket: without its end it is no value any more.
+fn whole_when_read(text: &str) {
+    let Some(end) = text.rfind(['}', ']']) else { panic!("read without a closing bracket") };
+    if json::strict(text).is_ok()
+        && let Ok(less) = json::read(&text[..end], false)
+    {
+        panic!("read {less:?} from a text without its end");
+    }
+}
+
+/// The lexer accepts what `serde_json` accepts, and is the same for any pieces.
+fn lexer_is_chunk_invariant(text: &str, chunk: usize) {
+    let mut whole = Lexer::new(json::MOST_NESTING);
+    whole.feed(text, &mut ());
+    let mut pieces = Lexer::new(json::MOST_NESTING);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = (first.len_utf8()..=chunk.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at));
+        let (piece, more) = rest.split_at(end.unwrap_or(first.len_utf8()));
+        pieces.feed(piece, &mut ());
+        rest = more;
+    }
+    assert_eq!(whole.status(), pieces.status(), "the status depends on the pieces");
+    assert_eq!(whole.saw_control(), pieces.saw_control());
+    let valid = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object() || value.is_array());
+    if valid {
+        assert_eq!(whole.status(), Status::Between { values: 1 });
+    }
+}

@@ -1,0 +1,112 @@
+//! The tool fences of a document, as independent CommonMark parsers see them and as we do.
+//!
+//! Fences in block quotes are left out. What CommonMark knows nothing of must not be in the document: see [`bland`].
+
+use comrak::nodes::{AstNode, NodeValue};
+use pulldown_cmark::{CodeBlockKind, Event as Md, Parser as Markdown, Tag, TagEnd};
+use toolfence::FinishReason;
+use toolfence::parse::{Event, Options, Parser};
+
+/// The line each fence stands in, from 1, and its content.
+pub(crate) type Blocks = Vec<(usize, String)>;
+
+/// The document with one final line ending, and without what is ours alone: strings that can hold a closing fence, objects
+/// that the next opening fence ends, reasoning.
+pub(crate) fn bland(text: &str) -> String {
+    let mut text = text.replace('"', "'").replace(['{', '}'], "|");
+    for (tag, other) in [("<think", "<thank"), ("<reasoning", "<seasoning")] {
+        text = text.replace(tag, other);
+    }
+    if !text.ends_with(['\n', '\r']) {
+        text.push('\n');
+    }
+    text
+}
+
+/// What our parser sees.
+pub(crate) fn ours(text: &str) -> Blocks {
+    let mut parser = Parser::new(Options::default());
+    parser.push(text);
+    parser.finish(FinishReason::Stop);
+    let mut found = Blocks::new();
+    while let Some(event) = parser.poll() {
+        if let Event::Call { body, span, .. }
+        | Event::Malformed { body, span, .. }
+        | Event::Incomplete { body, span, .. } = event
+        {
+            found.push((line_of(text, span.start), body.to_string()));
+        }
+    }
+    found
+}
+
+/// What pulldown-cmark sees.
+pub(crate) fn pulldown(text: &str) -> Blocks {
+    let (mut found, mut quotes, mut open) = (Blocks::new(), 0, false);
+    for (event, range) in Markdown::new(text).into_offset_iter() {
+        match event {
+            Md::Start(Tag::BlockQuote(_)) => quotes += 1,
+            Md::End(TagEnd::BlockQuote(_)) => quotes -= 1,
+            Md::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => {
+                open = quotes == 0 && is_tool(&text[range.start..]);
+                if open {
+                    found.push((line_of(text, range.start), String::new()));
+                }
+            }
+            Md::Text(piece) if open => {
+                if let Some((_, body)) = found.last_mut() {
+                    *body += &newlines(&piece);
+                }
+            }
+            Md::End(TagEnd::CodeBlock) => open = false,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What comrak sees.
+pub(crate) fn comrak(text: &str) -> Blocks {
+    let arena = comrak::Arena::new();
+    let root = comrak::parse_document(&arena, text, &comrak::Options::default());
+    let starts = line_starts(text);
+    let mut found = Blocks::new();
+    for node in root.descendants() {
+        let data = node.data.borrow();
+        let NodeValue::CodeBlock(block) = &data.value else { continue };
+        let start = data.sourcepos.start;
+        let fence = starts.get(start.line - 1).and_then(|at| text.get(at + start.column - 1..));
+        if block.fenced && !is_quoted(node) && fence.is_some_and(is_tool) {
+            found.push((start.line, newlines(&block.literal)));
+        }
+    }
+    found
+}
+
+fn is_quoted<'a>(node: &'a AstNode<'a>) -> bool {
+    node.ancestors().any(|node| matches!(node.data.borrow().value, NodeValue::BlockQuote))
+}
+
+/// Whether the fence that begins here has the raw info word `tool`, or one that is taken for it.
+fn is_tool(fence: &str) -> bool {
+    let line = fence.split(['\n', '\r']).next().unwrap_or_default();
+    let mark = if line.starts_with('~') { '~' } else { '`' };
+    let info = line.trim_start_matches(mark).trim_start_matches([' ', '\t']);
+    matches!(info.split([' ', '\t']).next(), Some("tool" | "tool_call" | "tool_code"))
+}
+
+/// Every line ending as a newline, NUL as what CommonMark puts for it.
+pub(crate) fn newlines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
+}
+
+/// Where lines begin; CR, LF and CRLF end one.
+fn line_starts(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let ends = |at: &usize| bytes[*at - 1] == b'\n' || (bytes[*at - 1] == b'\r' && bytes.get(*at) != Some(&b'\n'));
+    std::iter::once(0).chain((1..=bytes.len()).filter(ends)).collect()
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    line_starts(&text[..at]).len()
+}
