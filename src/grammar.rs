@@ -21,6 +21,9 @@ use serde_json::Value;
 /// What begins a tool block: the trigger of a lazy grammar.
 pub const TRIGGER: &str = "```tool";
 
+/// A fence that is long enough around a call: no line of JSON can close it, and a closing fence inside a body is content.
+const FENCE: &str = "```";
+
 /// The tag of every verbatim body. No line of a body is this word, and none announces it again.
 pub const TAG: &str = "EOF";
 

@@ -4,7 +4,7 @@
 //! is announced as a body, the rest of the object comes first and the body behind that.
 
 use super::rules::{Rules, but, json_string, literal, slug};
-use super::{GrammarOptions, Start, TAG, TRIGGER};
+use super::{FENCE, GrammarOptions, Start, TAG, TRIGGER};
 use crate::{Catalog, Param, ParamKind, ToolSpec};
 
 /// The arguments a call may hold, required ones first; `None` where no value satisfies a required one.
@@ -42,8 +42,7 @@ pub(super) fn write(rules: &mut Rules, catalog: &Catalog, options: &GrammarOptio
     }
     rules.add("call", &tools.join(" | "));
     if bodies {
-        let close = TRIGGER.trim_end_matches("tool");
-        rules.add("block", &format!("\"{TRIGGER}\\n\" call \"{close}\\n\""));
+        rules.add("block", &format!("\"{TRIGGER}\\n\" call \"{FENCE}\\n\""));
     }
     true
 }
@@ -62,7 +61,9 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
     let string = |count: &str| format!("\"\\\"\" (\"<\" | \"<\"? first-char char{count})? \"\\\"\"");
     rules.add("string", &string(&format!("{{0,{}}}", text - 1)));
     let content = options.longest_content.map_or("*".to_owned(), |most| format!("{{0,{}}}", most - 1));
-    rules.add("content", &string(&content));
+    if options.start == Start::Bare {
+        rules.add("content", &string(&content));
+    }
     rules.add("texts", &format!("\"[\" (string (\", \" string){{0,{items}}})? \"]\""));
     rules.add("decimal", "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?");
     rules.add("any-leaf", "string | decimal | \"true\" | \"false\" | \"null\"");

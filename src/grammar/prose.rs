@@ -7,7 +7,7 @@
 //! byte order mark at the very beginning would hide such characters, so no line begins with that either.
 
 use super::rules::{Rules, but};
-use super::{GrammarOptions, TRIGGER};
+use super::{FENCE, GrammarOptions};
 
 /// Adds `prose`: any number of lines and code blocks within the bounds, each with its line ending.
 pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
@@ -32,6 +32,5 @@ fn code(rules: &mut Rules, lines: usize) {
     rules.add("code-line", &format!("[ \\t]{{0,40}} {inside} \"\\n\""));
     rules.add("word-end", "[-a-zA-Z0-9+#.]{0,15}");
     rules.add("word", "[a-su-zA-Z] word-end | \"t\" ([a-np-z] word-end | \"o\" ([a-np-z] word-end)?)?");
-    let fence = TRIGGER.trim_end_matches("tool");
-    rules.add("code", &format!("\"{fence}\" word? \"\\n\" code-line{{0,{lines}}} \"{fence}\\n\""));
+    rules.add("code", &format!("\"{FENCE}\" word? \"\\n\" code-line{{0,{lines}}} \"{FENCE}\\n\""));
 }
