@@ -100,6 +100,9 @@ impl Blocks {
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
     /// Changes nothing: closing is the caller's decision.
     pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
+        if let Some(content) = self.plain_content(line) {
+            return Some(Kind::Inside(content));
+        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched < self.containers.len() {
@@ -146,6 +149,9 @@ impl Blocks {
 
     /// Takes a line and says what it is.
     pub(super) fn line<'a>(&mut self, line: &'a str) -> Kind<'a> {
+        if let Some(content) = self.plain_content(line) {
+            return Kind::Inside(content);
+        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched == self.containers.len()
@@ -154,6 +160,13 @@ impl Blocks {
             return kind;
         }
         Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
+    }
+
+    /// A line of a fenced code block of the document that cannot close it: decided by the first character that is no blank.
+    fn plain_content<'a>(&self, line: &'a str) -> Option<Content<'a>> {
+        let Leaf::Fence { mark, indent: 0, .. } = self.leaf else { return None };
+        let first = line.bytes().find(|byte| *byte != b' ' && *byte != b'\t');
+        (self.containers.is_empty() && first != Some(mark)).then_some(Content { pad: 0, text: line })
     }
 
     /// How many containers the line continues; moves over their marks.

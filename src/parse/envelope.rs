@@ -70,6 +70,10 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
         return Err("a call is an object with name and args".into());
     };
     let mut draft = Draft { id: None, name: String::new(), args: Args::new(), reason: None, repairs: repairs.to_vec() };
+    if is_taught(&object) {
+        draft.take_taught(object);
+        return Ok(draft);
+    }
     if let Some(inner) = unwrap(&mut object) {
         draft.repairs.push(Repair::Wrapper);
         draft.id = object.remove("id").and_then(text);
@@ -95,6 +99,17 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
     Ok(draft)
 }
 
+/// Whether an object has the taught shape and nothing else: nearly every call.
+fn is_taught(object: &Map<String, Value>) -> bool {
+    let fits = |(key, value): (&String, &Value)| match key.as_str() {
+        "name" => value.as_str().is_some_and(|name| !name.is_empty() && undecorated(name).len() == name.len()),
+        "args" => value.is_object(),
+        "id" | "reason" => value.is_string(),
+        _ => false,
+    };
+    object.contains_key("name") && object.contains_key("args") && object.iter().all(fits)
+}
+
 /// The object inside a wrapper, when the keys beside it say nothing but `type`, `id` and `index`.
 fn unwrap(object: &mut Map<String, Value>) -> Option<Map<String, Value>> {
     let key = WRAPPERS.into_iter().find(|key| object.get(*key).is_some_and(Value::is_object))?;
@@ -117,6 +132,9 @@ fn text(value: Value) -> Option<String> {
 }
 
 fn undecorated(name: &str) -> &str {
+    if !name.bytes().any(|byte| matches!(byte, b'.' | b':' | b'<')) {
+        return name;
+    }
     let name = name.strip_prefix("functions.").unwrap_or(name);
     let name = name.split("<|").next().unwrap_or(name);
     match name.rsplit_once(':') {
@@ -126,6 +144,18 @@ fn undecorated(name: &str) -> &str {
 }
 
 impl Draft {
+    fn take_taught(&mut self, object: Map<String, Value>) {
+        for (key, value) in object {
+            match (key.as_str(), value) {
+                ("name", Value::String(name)) => self.name = name,
+                ("args", Value::Object(args)) => self.args = args,
+                ("reason", Value::String(reason)) => self.reason = Some(reason),
+                ("id", Value::String(id)) => self.id = Some(id),
+                _ => {}
+            }
+        }
+    }
+
     fn take_name(&mut self, object: &mut Map<String, Value>) -> Result<(), String> {
         let written = match object.remove("name") {
             Some(Value::String(name)) => name,
