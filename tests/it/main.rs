@@ -17,6 +17,7 @@ mod policy;
 mod prompt;
 #[cfg(feature = "policy")]
 mod session;
+mod spec;
 #[cfg(feature = "policy")]
 mod support;
 #[cfg(feature = "tools")]
