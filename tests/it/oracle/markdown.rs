@@ -102,6 +102,34 @@ pub(crate) fn code_blocks(text: &str) -> Vec<CodeBlock> {
         .collect()
 }
 
+/// Where pulldown-cmark 0.13 is known to read a document otherwise than the specification: a closing fence with a tab
+/// behind it; a complete tag that continues a paragraph lazily; a vertical tab or a form feed, taken for blanks.
+pub(crate) fn pulldown_differs(text: &str) -> bool {
+    let tab_behind_fence = |line: &str| {
+        let marks = line.trim_start_matches([' ', '>', '\t', '-', '+', '*']);
+        (marks.starts_with("```") || marks.starts_with("~~~")) && line.ends_with('\t')
+    };
+    has_complete_tag(text) || text.contains(['\u{b}', '\u{c}']) || text.lines().any(tab_behind_fence)
+}
+
+/// Where comrak 0.55 is: a complete tag that continues a paragraph lazily; CDATA in any case; a tab before a fence in a
+/// list item, that counts as one column when the fence's indentation is taken from the content; a vertical tab or a form
+/// feed, taken for blanks.
+pub(crate) fn comrak_differs(text: &str) -> bool {
+    let tab_before_fence = |line: &str| {
+        let fence = line.find("```").or(line.find("~~~"));
+        fence.is_some_and(|at| line[..at].trim_end_matches(' ').contains('\t'))
+    };
+    has_complete_tag(text)
+        || text.contains("<![cdata[")
+        || text.contains(['\u{b}', '\u{c}'])
+        || text.lines().any(tab_before_fence)
+}
+
+fn has_complete_tag(text: &str) -> bool {
+    ["<x", "</", "<source>", "<a>"].iter().any(|tag| text.contains(tag))
+}
+
 fn is_quoted<'a>(node: &'a AstNode<'a>) -> bool {
     node.ancestors().any(|node| matches!(node.data.borrow().value, NodeValue::BlockQuote))
 }
