@@ -15,6 +15,7 @@ mod parse;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;
+mod safety;
 #[cfg(feature = "policy")]
 mod session;
 mod spec;
