@@ -313,7 +313,9 @@ impl Block {
         repairs.dedup();
         let drafts = envelope::drafts(values, &repairs, reader.catalog);
         let drafts = drafts.map_err(|message| Problem::new(self.track.values[0].0, message))?;
-        refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString))
+        let drafts =
+            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
+        refuse_tags(drafts, |_| !reader.closed, is_nearly_tag)
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
@@ -341,8 +343,22 @@ impl Block {
         }
         let reading = json::read(&self.body, reader.closed)?;
         let drafts = envelope::drafts(reading.values, &reading.repairs, reader.catalog);
-        let drafts = drafts.map_err(|message| Problem::new(0, message))?;
-        refuse_tags(drafts, |_| true)
+        let mut drafts = drafts.map_err(|message| Problem::new(0, message))?;
+        if reading.repairs.contains(&Repair::SurroundingText) {
+            // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
+            // object inside another fence even when it is the first.
+            let trusted = usize::from(!self.body.lines().any(|line| line.trim_start().starts_with("~~~")));
+            drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
+        }
+        let loose = self.has_loose_end();
+        refuse_tags(drafts, |_| true, |text| tag_of(text).is_some() || (loose && is_nearly_tag(text)))
+    }
+
+    /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
+    pub(super) fn has_loose_end(&self) -> bool {
+        let is_object = matches!(self.phase, Phase::Object);
+        let behind = self.body.rfind(['}', ']']).map_or("", |at| &self.body[at..]);
+        is_object && behind.split_once('\n').is_some_and(|(_, lines)| !lines.trim().is_empty())
     }
 
     /// The reply's line and column of a byte of the body.
@@ -389,22 +405,34 @@ fn keeps_final_newline(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str)
 
 /// Refuses a call whose arguments hold what looks like the announcement of a verbatim body that was never read as one:
 /// writing the announcement in place of the text would lose the text.
-fn refuse_tags(drafts: Vec<Draft>, suspect: impl Fn(&Draft) -> bool) -> Result<Vec<Draft>, Problem> {
-    match drafts.iter().find(|draft| suspect(draft) && args_hold_tag(&draft.args)) {
+fn refuse_tags(
+    drafts: Vec<Draft>,
+    suspect: impl Fn(&Draft) -> bool,
+    is_tag: impl Fn(&str) -> bool,
+) -> Result<Vec<Draft>, Problem> {
+    match drafts.iter().find(|draft| suspect(draft) && args_hold(&draft.args, &is_tag)) {
         None => Ok(drafts),
         Some(draft) => {
-            let message =
-                format!("{}: a verbatim body needs an object that is exact JSON; correct the object", draft.name);
+            let message = format!(
+                "{}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON; correct the object",
+                draft.name
+            );
             Err(unfinished(0, message))
         }
     }
 }
 
-fn args_hold_tag(args: &Args) -> bool {
+/// Whether `text` looks like the announcement of a body that was written wrong.
+fn is_nearly_tag(text: &str) -> bool {
+    let ends = text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    tag_of(text).is_none() && (text.contains("<<") || (text.len() < 64 && text.starts_with('<') && ends))
+}
+
+fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {
     let mut open: Vec<&Value> = args.values().collect();
     while let Some(value) = open.pop() {
         match value {
-            Value::String(text) if tag_of(text).is_some() => return true,
+            Value::String(text) if is_tag(text) => return true,
             Value::Array(items) => open.extend(items),
             Value::Object(members) => open.extend(members.values()),
             _ => {}

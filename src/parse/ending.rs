@@ -92,12 +92,16 @@ impl Parser {
             Err(problem) => Err(problem),
         };
         match drafts {
-            Ok(drafts) => self.emit_calls(drafts, block),
+            Ok(drafts) => {
+                let completed = block.is_unfinished() && drafts.iter().any(Draft::is_completed);
+                self.after_broken |= completed || block.has_loose_end();
+                self.emit_calls(drafts, block);
+            }
             Err(_) if block.is_unfinished() && matches!(ending, Ending::Reply(_)) && !block.is_spoiled() => {
                 self.incomplete(block);
             }
             Err(problem) => {
-                self.after_broken |= problem.inside || (!readable && block.is_unfinished());
+                self.after_broken |= problem.inside || (!readable && !block.is_complete());
                 self.malformed(block, &problem);
             }
         }

@@ -156,6 +156,11 @@ impl Draft {
         }
     }
 
+    /// Whether its end was added or guessed at: what followed the block may have been meant as the rest of it.
+    pub(super) fn is_completed(&self) -> bool {
+        self.repairs.iter().any(|repair| *repair == Repair::FinalClosers || !repair.lossless())
+    }
+
     fn take_name(&mut self, object: &mut Map<String, Value>) -> Result<(), String> {
         let written = match object.remove("name") {
             Some(Value::String(name)) => name,

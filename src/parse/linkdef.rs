@@ -55,7 +55,7 @@ fn destination(text: &str) -> Option<&str> {
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b' ' | b'\t' | b'\n' => return (at > 0 && depth == 0).then(|| &text[at..]),
-            0..=31 | 127 => return None,
+            1..=31 | 127 => return None, // NUL stands for a character that is none of these
             _ if escaped && byte.is_ascii_punctuation() => escaped = false,
             b'\\' => escaped = true,
             b'(' => depth += 1,

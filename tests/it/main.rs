@@ -17,8 +17,10 @@ mod parse;
 mod policy;
 mod prompt;
 mod random;
+mod safety;
 #[cfg(feature = "policy")]
 mod session;
+mod spec;
 #[cfg(feature = "policy")]
 mod support;
 #[cfg(feature = "tools")]

@@ -40,8 +40,9 @@ pub(crate) fn ours(text: &str) -> Blocks {
     found
 }
 
-/// What pulldown-cmark sees.
+/// What pulldown-cmark sees. It takes a byte order mark for text, so it is not given one.
 pub(crate) fn pulldown(text: &str) -> Blocks {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut quotes, mut open) = (Blocks::new(), 0, false);
     for (event, range) in Markdown::new(text).into_offset_iter() {
         match event {
@@ -67,20 +68,66 @@ pub(crate) fn pulldown(text: &str) -> Blocks {
 
 /// What comrak sees.
 pub(crate) fn comrak(text: &str) -> Blocks {
+    let starts = line_starts(text);
+    let is_tool = |block: &CodeBlock| {
+        let fence = starts.get(block.line - 1).and_then(|at| text.get(at + block.column - 1..));
+        block.fenced && !block.quoted && fence.is_some_and(is_tool)
+    };
+    code_blocks(text).into_iter().filter(is_tool).map(|block| (block.line, block.literal)).collect()
+}
+
+/// A code block as comrak sees it; line and column from 1, the column in bytes.
+pub(crate) struct CodeBlock {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) literal: String,
+    pub(crate) fenced: bool,
+    pub(crate) quoted: bool,
+}
+
+/// Every code block, fenced or indented, in quotes or not.
+pub(crate) fn code_blocks(text: &str) -> Vec<CodeBlock> {
     let arena = comrak::Arena::new();
     let root = comrak::parse_document(&arena, text, &comrak::Options::default());
-    let starts = line_starts(text);
-    let mut found = Blocks::new();
-    for node in root.descendants() {
-        let data = node.data.borrow();
-        let NodeValue::CodeBlock(block) = &data.value else { continue };
-        let start = data.sourcepos.start;
-        let fence = starts.get(start.line - 1).and_then(|at| text.get(at + start.column - 1..));
-        if block.fenced && !is_quoted(node) && fence.is_some_and(is_tool) {
-            found.push((start.line, newlines(&block.literal)));
-        }
-    }
-    found
+    let read = |node: &AstNode<'_>| match &node.data.borrow().value {
+        NodeValue::CodeBlock(block) => Some((newlines(&block.literal), block.fenced)),
+        _ => None,
+    };
+    let blocks = root.descendants().filter_map(|node| read(node).map(|found| (node, found)));
+    blocks
+        .map(|(node, (literal, fenced))| {
+            let start = node.data.borrow().sourcepos.start;
+            CodeBlock { line: start.line, column: start.column, literal, fenced, quoted: is_quoted(node) }
+        })
+        .collect()
+}
+
+/// Where pulldown-cmark 0.13 is known to read a document otherwise than the specification: a closing fence with a tab
+/// behind it; a complete tag that continues a paragraph lazily; a vertical tab or a form feed, taken for blanks.
+pub(crate) fn pulldown_differs(text: &str) -> bool {
+    let tab_behind_fence = |line: &str| {
+        let marks = line.trim_start_matches([' ', '>', '\t', '-', '+', '*']);
+        (marks.starts_with("```") || marks.starts_with("~~~")) && line.ends_with('\t')
+    };
+    has_complete_tag(text) || text.contains(['\u{b}', '\u{c}']) || text.lines().any(tab_behind_fence)
+}
+
+/// Where comrak 0.55 is: a complete tag that continues a paragraph lazily; CDATA in any case; a tab before a fence in a
+/// list item, that counts as one column when the fence's indentation is taken from the content; a vertical tab or a form
+/// feed, taken for blanks.
+pub(crate) fn comrak_differs(text: &str) -> bool {
+    let tab_before_fence = |line: &str| {
+        let fence = line.find("```").or(line.find("~~~"));
+        fence.is_some_and(|at| line[..at].trim_end_matches(' ').contains('\t'))
+    };
+    has_complete_tag(text)
+        || text.contains("<![cdata[")
+        || text.contains(['\u{b}', '\u{c}'])
+        || text.lines().any(tab_before_fence)
+}
+
+fn has_complete_tag(text: &str) -> bool {
+    ["<x", "</", "<source>", "<a>"].iter().any(|tag| text.contains(tag))
 }
 
 fn is_quoted<'a>(node: &'a AstNode<'a>) -> bool {

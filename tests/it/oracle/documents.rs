@@ -1,0 +1,103 @@
+//! Documents made by dice of everything that can stand around a fence.
+
+/// A small generator of pseudo-random numbers: the same documents on every machine.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: Option<u64>) -> Dice {
+        let mut dice = Dice(seed.unwrap_or_default().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed);
+        dice.below(2);
+        dice
+    }
+
+    pub(crate) fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % most as u64) as usize
+    }
+
+    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+
+    /// Once in so many times.
+    fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}
+
+const BEFORE: &[&str] = &[
+    "",
+    "",
+    "",
+    "> ",
+    ">",
+    "- ",
+    "-",
+    "+   ",
+    "1. ",
+    "2) ",
+    "10. ",
+    "  ",
+    "    ",
+    " ",
+    "\t",
+    "   ",
+    "-\t",
+    ">\t",
+    " \t",
+    "* ",
+    "-     ",
+    "01. ",
+    "123456789. ",
+    "1234567890. ",
+    "  - ",
+    "      ",
+];
+
+#[rustfmt::skip]
+const WHAT: &[&str] = &[
+    "", "", "text", "x `y` z", "```tool", "```tool", "```", "```", "~~~tool", "~~~", "````tool", "````", "``` tool x",
+    "```rust", "```to`ol", "# head", "#no", "===", "---", "- - -", "* * *", "***", "<div>", "</div>", "<!--", "-->",
+    "<x>", "</x>", "<x y='z'>", "<pre>", "</pre>", "<?", "?>", "<!A", ">", "<![CDATA[", "]]>", "[foo]: /url", "'title'",
+    "[foo]:", "[a", "\\```tool", "*", "1.", "```tool ```", "<div", "{", "}",
+    "```&#116;ool", "```to\\ol", "```tool&amp;", "```\ttool", "```tool\t", "~~~ tool ~~~", "`````", "``````tool", "``", "~~",
+    "   ```tool", "    ```tool", "\t```", "  ```", "<script>", "</script>", "<style", "</STYLE>", "<textarea>", "<!---->",
+    "<!-->", "<search>", "<source>", "<x", "<x/>", "</x >", "<x y=z w>", "<x y=>", "<a><b>", "<![cdata[", "<!a>", "<?x?>",
+    "= =", "=", "--", "__ _", "+", "-", "0.", "1)", "[foo]: <u> 'a", "b'", "(x)", "[foo]: /u (t) x", "[\\]]: x", "[]: x",
+    "###### ", "#######", "\u{a0}```tool", "\u{feff}```tool", "a\0b", "```tool\0", "```tool_call", "é", "|", "| - |",
+    "\u{2028}```tool", "\u{b}", "\u{c}```", "```tool\u{a0}x", "\\", "a  ", "`", "```\\", "~~~`", "~~~ tool `x`",
+];
+const ENDS: &[&str] = &["\n", "\n", "\n", "\n", "\n", "\r\n", "\r"];
+
+/// A document of up to thirteen lines, sometimes of many; of one kind of line ending, or of all.
+pub(crate) fn document(dice: &mut Dice) -> String {
+    let mut text = String::new();
+    if dice.once_in(40) {
+        text.push('\u{feff}');
+    }
+    let most = if dice.once_in(50) { 80 } else { 12 };
+    let deep = if dice.once_in(10) { 9 } else { 4 };
+    let mixed = dice.once_in(3);
+    let end = dice.pick(ENDS);
+    let mut before = String::new();
+    for _ in 0..=dice.below(most) {
+        // The lines of a container look alike: often the marks of the line before stand again, as blanks or as they are.
+        match dice.below(4) {
+            0 => {}
+            1 => before = before.chars().map(|c| if matches!(c, '>' | '\t') { c } else { ' ' }).collect(),
+            _ => {
+                before.clear();
+                (0..dice.below(deep)).for_each(|_| before += dice.pick(BEFORE));
+            }
+        }
+        text += &before;
+        text += dice.pick(WHAT);
+        if dice.once_in(8) {
+            text += dice.pick(&[" ", "\t", "  "]);
+        }
+        text += if mixed { dice.pick(ENDS) } else { end };
+    }
+    text
+}
