@@ -72,6 +72,8 @@ pub(super) struct Reader<'a> {
     pub(super) catalog: Option<&'a Catalog>,
     /// Whether the block is known to be whole: its closing fence is there.
     pub(super) closed: bool,
+    /// Whether it ends where the next tool block opens: that fence may have been meant as content.
+    pub(super) ends_at_fence: bool,
 }
 
 impl Block {
@@ -315,7 +317,7 @@ impl Block {
         let drafts = drafts.map_err(|message| Problem::new(self.track.values[0].0, message))?;
         let drafts =
             refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
-        refuse_tags(drafts, |_| !reader.closed, is_nearly_tag)
+        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
@@ -422,10 +424,11 @@ fn refuse_tags(
     }
 }
 
-/// Whether `text` looks like the announcement of a body that was written wrong.
+/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`.
 fn is_nearly_tag(text: &str) -> bool {
-    let ends = text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.len() < 64 && text.starts_with('<') && ends))
+    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && is_word))
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {

@@ -78,7 +78,11 @@ impl Parser {
         if cut && !self.options.bare && !block.is_spoiled() {
             return self.incomplete(block);
         }
-        let reader = Reader { catalog: self.options.catalog.as_deref(), closed: ending.closes() };
+        let reader = Reader {
+            catalog: self.options.catalog.as_deref(),
+            closed: ending.closes(),
+            ends_at_fence: ending == Ending::NextFence,
+        };
         let read = match ending {
             Ending::Container => Err(Problem::new(
                 block.body.len(),
