@@ -426,9 +426,8 @@ fn refuse_tags(
 
 /// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`.
 fn is_nearly_tag(text: &str) -> bool {
-    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
-    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && is_word))
+    let ends = text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    tag_of(text).is_none() && (text.contains("<<") || (text.len() < 64 && text.starts_with('<') && ends))
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {
