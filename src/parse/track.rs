@@ -183,7 +183,9 @@ impl Track {
 fn grow(id: &Arc<str>, arg: &Arc<str>, text: &str, events: &mut VecDeque<Event>) {
     match events.back_mut() {
         _ if text.is_empty() => {}
-        Some(Event::Progress { id: same, arg: open, text: so_far }) if Arc::ptr_eq(same, id) && Arc::ptr_eq(open, arg) => {
+        Some(Event::Progress { id: same, arg: open, text: so_far })
+            if Arc::ptr_eq(same, id) && Arc::ptr_eq(open, arg) =>
+        {
             so_far.push_str(text);
         }
         _ => events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() }),
