@@ -8,6 +8,7 @@ mod format;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
+mod json;
 #[cfg(feature = "backend")]
 mod live;
 mod oracle;
