@@ -113,8 +113,8 @@ repairs! {
     BacktickString = "backtick_string", false;
     /// `"a" + "b"`.
     Concatenation = "concatenation", false;
-    /// A key with a quote at its end only.
-    HalfQuotedKey = "half_quoted_key", false;
+    /// A key or value with a quote at its end only.
+    HalfQuoted = "half_quoted", false;
     /// A string value without quotes.
     UnquotedValue = "unquoted_value", false;
     /// `=` or `=>` for a colon.

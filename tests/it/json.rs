@@ -333,3 +333,128 @@ fn steps_grow_with_each_pair_of_pieces() {
         }
     }
 }
+
+const CONTENTS: [&str; 38] = [
+    "ls -la",
+    "echo \"hi\"",
+    "git commit -m \"fix: a, b\"",
+    "grep -rn \"fn main() {\" src",
+    "say \"a\", \"b\" and c",
+    "{\"a\": \"b\", \"c\": [1, 2]}",
+    "{\n  \"name\": \"x\",\n  \"v\": {\"w\": \"y\", \"z\": 1}\n}\n",
+    "it's",
+    "don't \"quote\" me",
+    "5\" disk",
+    "C:\\new\\docs",
+    "C:\\Users\\ana",
+    "\\d+\\s*",
+    "a\nb\nc\n",
+    "",
+    "\"\"",
+    "x \"y\"",
+    "\"y\" x",
+    "# Title\n\n\"q\"\n```sh\nmake\n```\n",
+    "a, b: c",
+    "\"k\": \"v\"",
+    "a}",
+    "{",
+    "[\"a\", \"b\"]",
+    "name: \"x\"\non: [\"push\"]\n",
+    "<a href=\"x\">y</a>",
+    "if x == \"a\" {",
+    "print(\"a\" + \"b\")",
+    "/* \"x\" */",
+    "a # b",
+    "não é \"isso\"",
+    "http://x.y/?a=b&c=\"d\"",
+    "'a' 'b'",
+    "\"a\" \"b\"",
+    "awk '{print \"x\", $1}'",
+    "\"a\": 1, \"b\": 2",
+    "say \"",
+    "a\\",
+];
+
+const KEYS: [&str; 8] = ["name", "args", "path", "content", "command", "reason", "old", "new"];
+
+/// An object as a call has it, with contents that are hard to quote.
+fn call(dice: &mut Dice, depth: usize) -> Value {
+    let text = |dice: &mut Dice| Value::from(CONTENTS[dice.roll(CONTENTS.len())]);
+    let mut members = serde_json::Map::new();
+    for _ in 0..1 + dice.roll(3) {
+        let value = match dice.roll(if depth == 0 { 9 } else { 6 }) {
+            0 => json!(dice.roll(100)),
+            1 => json!(true),
+            2..=5 => text(dice),
+            6 => json!([text(dice), text(dice)]),
+            _ => call(dice, depth + 1),
+        };
+        members.insert(KEYS[dice.roll(KEYS.len())].to_owned(), value);
+    }
+    Value::Object(members)
+}
+
+/// The lines of printed JSON, each changed by what stands in it and whether a closing bracket follows.
+fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let closes = |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with(['}', ']']));
+    let changed = lines.iter().enumerate().map(|(index, line)| change(line, closes(lines.get(index + 1))));
+    changed.collect::<Vec<_>>().join("\n")
+}
+
+/// The ways a model gets JSON wrong, done to a whole text.
+fn faults(text: &str) -> Vec<(&'static str, String)> {
+    let kept = text.replace("\\\\", "\u{3}");
+    let back = |text: String| text.replace('\u{3}', "\\\\");
+    let quotes = kept.replace("\\\"", "\"");
+    let single = kept.replace("\\\"", "\u{2}").replace('"', "\u{4}").replace('\u{2}', "\"");
+    let comma =
+        |line: &str, last: bool| if last && !line.ends_with(['{', '[']) { format!("{line},") } else { line.into() };
+    vec![
+        ("quotes not escaped", back(quotes.clone())),
+        ("neither quotes nor newlines escaped", back(quotes.replace("\\n", "\n"))),
+        ("newlines not escaped", back(kept.replace("\\n", "\n"))),
+        ("backslashes not escaped", kept.replace('\u{3}', "\\")),
+        ("nothing escaped", quotes.replace("\\n", "\n").replace('\u{3}', "\\")),
+        ("commas lost", by_line(text, |line, _| line.strip_suffix(',').unwrap_or(line).to_owned())),
+        ("trailing commas", by_line(text, comma)),
+        ("last closer lost", text[..text.len() - 1].to_owned()),
+        ("a closer too many", format!("{text}}}")),
+        (
+            "closing quotes lost",
+            by_line(text, |line, _| line.strip_suffix("\",").map_or(line.to_owned(), |line| format!("{line},"))),
+        ),
+        ("an opening quote lost", text.replacen("\": \"", "\": ", 1)),
+        ("single quotes", back(single.replace('\'', "\\'").replace('\u{4}', "'"))),
+        ("single quotes not escaped", back(single.replace('\u{4}', "'"))),
+        (
+            "keys without quotes",
+            KEYS.iter()
+                .fold(text.into(), |text: String, key| text.replace(&format!(" \"{key}\":"), &format!(" {key}:"))),
+        ),
+        ("encoded twice", serde_json::to_string(text).unwrap().trim_matches('"').to_owned()),
+    ]
+}
+
+/// A call with a fault in its writing is read as it was meant, or refused. Backslashes and quotes that nobody escaped may
+/// happen to say something else that is valid; then nothing can tell.
+#[test]
+fn a_fault_never_makes_another_call() {
+    let mut dice = Dice(0x5151_5151_aaaa_1111);
+    let mut table: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for _ in 0..1500 {
+        let value = call(&mut dice, 0);
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        for (name, broken) in faults(&text).into_iter().filter(|(_, broken)| strict(broken).is_err()) {
+            let reading = read(&broken, true);
+            table.entry(name).or_default()[usize::from(reading.is_err())] += 1;
+            if let Ok(reading) = reading {
+                assert_eq!(reading.values, [value.clone()], "{name} {:?}: {broken}", reading.repairs);
+            }
+        }
+    }
+    for (name, [right, refused]) in table {
+        println!("{name}: {right} as meant, {refused} refused");
+        assert!(right > 0, "{name}: {right} as meant, {refused} refused");
+    }
+}

@@ -96,7 +96,7 @@ impl Reader<'_> {
         }
         self.go_on(length);
         if self.peek() == Some(b'"') {
-            self.note(Repair::HalfQuotedKey);
+            self.note(Repair::HalfQuoted);
             self.go_on(1);
         } else {
             self.note(Repair::UnquotedKey);

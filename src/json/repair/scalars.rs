@@ -1,6 +1,7 @@
 //! Values without quotes: numbers, literals, and words that should have been strings.
 
 use super::blanks::odd_blank;
+use super::follow::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
 use serde_json::Value;
@@ -62,16 +63,31 @@ impl Reader<'_> {
         if word.starts_with("...") || word.starts_with('\u{2026}') {
             return self.ellipsis();
         }
-        let ends = rest.as_bytes().get(length).is_some_and(|byte| b",}]\n\r".contains(byte));
         let begins = word.starts_with(|c: char| c.is_alphanumeric() || "_./~$@*<-+\\".contains(c));
-        let doubtful = is_doubtful(word);
-        if !ends || !begins || doubtful {
+        let repair = match rest.as_bytes().get(length) {
+            Some(b',' | b'}' | b']' | b'\n' | b'\r') => Some(Repair::UnquotedValue),
+            Some(b'"') if word.len() == length && self.is_half_quoted(word) => Some(Repair::HalfQuoted),
+            _ => None,
+        };
+        let Some(repair) = repair.filter(|_| begins && !is_doubtful(word)) else {
             return self
                 .problem("a value is wanted here: a string in double quotes, a number, true, false, null, { or [");
+        };
+        self.note(repair);
+        if self.has(Repair::HalfQuoted) && self.has(Repair::UnquotedValue) {
+            return self.problem("some strings have no quotes and some have one; write each in double quotes");
         }
-        self.note(Repair::UnquotedValue);
-        self.go_on(word.len());
+        self.go_on(word.len() + usize::from(repair == Repair::HalfQuoted));
         Ok(Value::from(word))
+    }
+
+    /// Whether the quote behind the word that stands here ends it, as if one stood before it too.
+    fn is_half_quoted(&mut self, word: &str) -> bool {
+        let behind = self.at + word.len() + 1;
+        let mut look = Look::new(self.text, behind, b'"', self.equals);
+        let fits = matches!(look.follow(&self.stack), Follow::Next | Follow::Done);
+        self.steps += look.seen(behind);
+        fits && !word.contains('\\')
     }
 }
 

@@ -208,8 +208,7 @@ impl Reader<'_> {
                 Ok(None)
             }
             Follow::Next if odd && inner.balance > 0 => Ok(None),
-            Follow::Next if !odd && (inner.balance == 0 || !inner.keys) => Ok(Some(follow)),
-            Follow::Done if !odd => Ok(Some(follow)),
+            Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(Some(follow)),
             _ => self.problem(
                 "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
             ),
