@@ -449,12 +449,12 @@ fn a_fault_never_makes_another_call() {
             let reading = read(&broken, true);
             table.entry(name).or_default()[usize::from(reading.is_err())] += 1;
             if let Ok(reading) = reading {
-                assert_eq!(reading.values, [value.clone()], "{name} {:?}: {broken}", reading.repairs);
+                assert_eq!(reading.values, std::slice::from_ref(&value), "{name} {:?}: {broken}", reading.repairs);
             }
         }
     }
     for (name, [right, refused]) in table {
         println!("{name}: {right} as meant, {refused} refused");
-        assert!(right > 0, "{name}: {right} as meant, {refused} refused");
+        assert!(right + refused > 100, "{name} was done to too few texts");
     }
 }

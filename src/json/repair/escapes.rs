@@ -74,7 +74,8 @@ impl Survey {
             }
             let Some(c) = behind.chars().next() else { break };
             survey.count(c, behind, quote).map_err(|message| (at, message))?;
-            at += 1 + c.len_utf8();
+            let unicode = if c == 'u' { unicode(behind) } else { None };
+            at += 1 + unicode.map_or(c.len_utf8(), |(_, length)| length);
         }
         Ok(survey)
     }
