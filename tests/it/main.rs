@@ -9,6 +9,7 @@ mod grammar;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
+mod json;
 #[cfg(feature = "backend")]
 mod live;
 mod oracle;
