@@ -145,6 +145,8 @@ repairs! {
     EscapedBlank = "escaped_blank", false;
     /// A blank JSON does not know between tokens: a no-break space, a byte order mark.
     OddBlank = "odd_blank", false;
+    /// No comma before a key that is not in double quotes: it may have been content of the string before it.
+    LooseComma = "loose_comma", false;
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
     /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among bare

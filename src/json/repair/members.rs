@@ -21,7 +21,7 @@ impl Reader<'_> {
             let key = look.key();
             self.steps += look.seen(self.at);
             if key || byte == b'"' {
-                self.note(Repair::MissingComma);
+                self.note(if byte == b'"' { Repair::MissingComma } else { Repair::LooseComma });
                 return Ok(Ok(Next::Key));
             }
         } else if matches!(byte, b'"' | b'{' | b'[') {
