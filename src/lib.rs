@@ -6,7 +6,7 @@
 //! # The floors
 //! | floor | feature | what is there |
 //! |---|---|---|
-//! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`tool`] and the words everybody uses |
+//! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`] and the words everybody uses |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
 //! | the hands | `tools` | `workspace`, `process`, `tools` |
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session |
@@ -18,6 +18,7 @@ pub mod clip;
 pub mod error;
 pub mod fence;
 pub mod format;
+pub mod grammar;
 pub mod json;
 pub mod message;
 pub mod outcome;

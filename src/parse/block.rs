@@ -3,11 +3,15 @@
 //! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
 
 use super::envelope::{self, Draft};
-use super::event::Span;
-use super::track::{Ids, Track, tag_of};
+use super::event::{Event, Span};
+use super::ids::Ids;
+use super::track::{Listener, Track, tag_of};
+use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
 use crate::{Args, Catalog, ParamKind, Repair};
 use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// A closing fence that may be content: the first one met inside an open string or body.
@@ -33,6 +37,9 @@ enum Phase {
     /// The block is malformed whatever follows.
     Spoiled(Problem),
 }
+
+/// Room for the body of a usual call.
+const USUAL_BODY: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Block {
@@ -65,6 +72,8 @@ pub(super) struct Reader<'a> {
     pub(super) catalog: Option<&'a Catalog>,
     /// Whether the block is known to be whole: its closing fence is there.
     pub(super) closed: bool,
+    /// Whether it ends where the next tool block opens: that fence may have been meant as content.
+    pub(super) ends_at_fence: bool,
 }
 
 impl Block {
@@ -79,7 +88,7 @@ impl Block {
         Block {
             span,
             first_line,
-            body: String::new(),
+            body: String::with_capacity(USUAL_BODY),
             candidate: None,
             track: Track::new(ids),
             forged: false,
@@ -165,13 +174,15 @@ impl Block {
     }
 
     /// Content of a line, or a piece of it.
-    pub(super) fn content(&mut self, pad: usize, text: &str) {
+    pub(super) fn content(&mut self, pad: usize, text: &str, events: &mut VecDeque<Event>) {
         if self.full {
             return;
         }
         let from = self.body.len();
-        self.body.extend(std::iter::repeat_n(' ', pad));
-        if memchr::memchr(0, text.as_bytes()).is_some() {
+        if pad > 0 {
+            self.body.extend(std::iter::repeat_n(' ', pad));
+        }
+        if find_either(0, 0, text.as_bytes()).is_some() {
             self.body.push_str(&text.replace('\0', "\u{fffd}"));
         } else {
             self.body.push_str(text);
@@ -185,7 +196,7 @@ impl Block {
             self.body.truncate(most.max(from));
         }
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed(&self.body[from..], &mut self.track);
+            self.lexer.feed(&self.body[from..], &mut Listener { track: &mut self.track, events });
         }
         if over {
             self.overflow();
@@ -200,14 +211,14 @@ impl Block {
     }
 
     /// The end of a line of which everything was given. `prefix`: characters taken off before it.
-    pub(super) fn end_line(&mut self, prefix: usize) {
+    pub(super) fn end_line(&mut self, prefix: usize, events: &mut VecDeque<Event>) {
         if prefix > 0 {
             self.prefixes.push((self.lines, prefix));
         }
         self.lines += 1;
         let start = self.body.rfind('\n').map_or(0, |at| at + 1);
         match self.phase {
-            Phase::Body(index) => self.body_line(index, start),
+            Phase::Body(index) => self.body_line(index, start, events),
             Phase::After if !self.body[start..].trim().is_empty() => {
                 self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
             }
@@ -218,7 +229,7 @@ impl Block {
         }
         self.body.push('\n');
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed("\n", &mut self.track);
+            self.lexer.feed("\n", &mut Listener { track: &mut self.track, events });
             self.bodies_begin();
         }
     }
@@ -238,7 +249,7 @@ impl Block {
     }
 
     /// A line of a verbatim body, or the tag that ends it.
-    fn body_line(&mut self, index: usize, start: usize) {
+    fn body_line(&mut self, index: usize, start: usize, events: &mut VecDeque<Event>) {
         let line = &self.body[start..];
         let tag = self.track.tags[index].tag.clone();
         if line.trim_end_matches([' ', '\t']) == tag {
@@ -256,7 +267,7 @@ impl Block {
             return self.spoil(start, message);
         }
         let text = format!("{line}\n");
-        self.track.body_text(index, &text);
+        self.track.body_text(index, &text, events);
         self.bodies[index].push_str(&text);
     }
 
@@ -306,11 +317,14 @@ impl Block {
         let drafts = drafts.map_err(|message| Problem::new(self.track.values[0].0, message))?;
         let drafts =
             refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
-        refuse_tags(drafts, |_| !reader.closed, is_nearly_tag)
+        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
-    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> String {
+    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> Cow<'_, str> {
+        if self.track.tags.is_empty() {
+            return Cow::Borrowed(&self.body[start..end]);
+        }
         let mut out = String::new();
         let mut at = start;
         let inside = |tag: &&super::track::Tag| tag.start >= start && tag.end <= end;
@@ -322,7 +336,7 @@ impl Block {
             at = tag.end;
         }
         out.push_str(&self.body[at..end]);
-        out
+        Cow::Owned(out)
     }
 
     fn read_drifted(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
@@ -410,10 +424,11 @@ fn refuse_tags(
     }
 }
 
-/// Whether `text` looks like the announcement of a body that was written wrong.
+/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`.
 fn is_nearly_tag(text: &str) -> bool {
-    let ends = text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.len() < 64 && text.starts_with('<') && ends))
+    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && is_word))
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {

@@ -100,12 +100,20 @@ impl Blocks {
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
     /// Changes nothing: closing is the caller's decision.
     pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
-        let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
+        if let Some(content) = self.plain_content(line) {
+            return Some(Kind::Inside(content));
+        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched < self.containers.len() {
             return None;
         }
+        self.fence_line(cursor)
+    }
+
+    /// A line that continues the containers of the open fenced code block.
+    fn fence_line<'a>(&self, mut cursor: Cursor<'a>) -> Option<Kind<'a>> {
+        let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
         cursor.skip(indent);
         let content = cursor.content();
@@ -141,14 +149,24 @@ impl Blocks {
 
     /// Takes a line and says what it is.
     pub(super) fn line<'a>(&mut self, line: &'a str) -> Kind<'a> {
+        if let Some(content) = self.plain_content(line) {
+            return Kind::Inside(content);
+        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched == self.containers.len()
-            && let Some(kind) = self.continue_leaf(cursor, line)
+            && let Some(kind) = self.continue_leaf(cursor)
         {
             return kind;
         }
         Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
+    }
+
+    /// A line of a fenced code block of the document that cannot close it: decided by the first character that is no blank.
+    fn plain_content<'a>(&self, line: &'a str) -> Option<Content<'a>> {
+        let Leaf::Fence { mark, indent: 0, .. } = self.leaf else { return None };
+        let first = line.bytes().find(|byte| *byte != b' ' && *byte != b'\t');
+        (self.containers.is_empty() && first != Some(mark)).then_some(Content { pad: 0, text: line })
     }
 
     /// How many containers the line continues; moves over their marks.
@@ -177,10 +195,10 @@ impl Blocks {
     }
 
     /// The line as a continuation of the open code or HTML block, if it is one.
-    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>, line: &'a str) -> Option<Kind<'a>> {
+    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>) -> Option<Kind<'a>> {
         match self.leaf {
             Leaf::Fence { .. } => {
-                let kind = self.in_fence(line)?;
+                let kind = self.fence_line(cursor)?;
                 if matches!(kind, Kind::Closes(_)) {
                     self.leaf = Leaf::None;
                 }

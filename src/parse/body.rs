@@ -8,6 +8,23 @@ use super::input::Line;
 use super::{Parser, State};
 use crate::fence;
 
+/// What the open block has of the line that is still coming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Nothing: so many of its bytes are only blanks and marks of fences.
+    Undecided(usize),
+    /// So many of its bytes: it is content for certain.
+    Given(usize),
+    /// Nothing, whatever comes: it does not continue the block's container.
+    Withheld,
+}
+
+impl Default for Piece {
+    fn default() -> Piece {
+        Piece::Undecided(0)
+    }
+}
+
 /// What to do with a line.
 enum Step {
     /// Content from this byte of the line on; `doubtful`: it may be the closing fence.
@@ -32,19 +49,30 @@ impl Parser {
     }
 
     /// The ending of the line is not there yet: give the block what is certainly content.
-    fn piece_of_line(&mut self) {
+    pub(super) fn piece_of_line(&mut self) {
         let State::Block(block) = &mut self.state else { return };
         if !block.takes_pieces() || self.skipping {
             return;
         }
         let rest = self.input.rest();
-        let content =
-            if self.options.bare { Some(Content { pad: 0, text: rest }) } else { self.blocks.certain_content(rest) };
-        if let Some(Content { pad, text }) = content {
-            block.content(if self.fed == 0 { pad } else { 0 }, &text[self.fed..]);
-            self.fed = text.len();
-        }
-        self.queue.append(&mut block.track.events);
+        let (pad, text) = match self.piece {
+            Piece::Given(bytes) => (0, &rest[bytes..]),
+            Piece::Undecided(_) if self.options.bare => (0, rest),
+            Piece::Undecided(seen) => {
+                if rest.bytes().skip(seen).all(|byte| matches!(byte, b' ' | b'\t' | b'`' | b'~')) {
+                    self.piece = Piece::Undecided(rest.len());
+                    return;
+                }
+                let Some(Content { pad, text }) = self.blocks.certain_content(rest) else {
+                    self.piece = Piece::Withheld;
+                    return;
+                };
+                (pad, text)
+            }
+            Piece::Withheld => return,
+        };
+        block.content(pad, text, &mut self.queue);
+        self.piece = Piece::Given(rest.len());
     }
 
     fn block_line(&mut self, line: Line) {
@@ -66,15 +94,16 @@ impl Parser {
                     let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
                     block.doubt(end, next, self.input.line + 1);
                 }
-                let fed = std::mem::take(&mut self.fed);
-                block.content(if fed == 0 { pad } else { 0 }, &text[from + fed..]);
+                match std::mem::take(&mut self.piece) {
+                    Piece::Given(bytes) => block.content(0, &text[bytes..], &mut self.queue),
+                    _ => block.content(pad, &text[from..], &mut self.queue),
+                }
                 if line.cut {
                     block.overflow();
                 } else if line.ended {
-                    block.end_line(text[..from].chars().count());
+                    block.end_line(text[..from].chars().count(), &mut self.queue);
                 }
                 block.span.end = self.input.offset(line.end);
-                self.queue.append(&mut block.track.events);
                 self.pass_in_block(line);
             }
         }

@@ -75,6 +75,9 @@ impl Decoys {
     pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event> {
         let line = line.trim_start_matches([' ', '\t']);
         let Some(suspect) = &mut self.drawn else {
+            if !line.starts_with(['`', '~']) {
+                return None; // nearly every line
+            }
             let opening = fence::opening(line).filter(|opening| opening.word() == "tool")?;
             let start = span.end - line.len();
             self.drawn = Some(Suspect::new(why, opening, Span { start, end: span.end }));

@@ -1,6 +1,7 @@
 //! How a tool block ends, and what becomes of it: calls, malformed, incomplete, forged.
 
 use super::block::{Block, Candidate, Reader};
+use super::body::Piece;
 use super::envelope::Draft;
 use super::event::{Event, ReadError, Span};
 use super::{MOST_SPECULATIONS, Parser, State};
@@ -43,7 +44,7 @@ impl Parser {
             return self.go_back(candidate);
         }
         let State::Block(mut block) = std::mem::replace(&mut self.state, State::Prose) else { return };
-        self.fed = 0;
+        self.piece = Piece::default();
         if ending.closes() {
             block.span.end = self.input.offset(line_end);
             self.pass_closing_line(line_end);
@@ -69,7 +70,6 @@ impl Parser {
 
     /// Emits what the block is.
     fn judge(&mut self, block: &mut Block, ending: Ending) {
-        self.queue.append(&mut block.track.events);
         if block.forged {
             let body = std::mem::take(&mut block.body).into();
             return self.queue.push_back(Event::ForgedResult { body, span: block.span });
@@ -78,7 +78,11 @@ impl Parser {
         if cut && !self.options.bare && !block.is_spoiled() {
             return self.incomplete(block);
         }
-        let reader = Reader { catalog: self.options.catalog.as_deref(), closed: ending.closes() };
+        let reader = Reader {
+            catalog: self.options.catalog.as_deref(),
+            closed: ending.closes(),
+            ends_at_fence: ending == Ending::NextFence,
+        };
         let read = match ending {
             Ending::Container => Err(Problem::new(
                 block.body.len(),
@@ -173,7 +177,6 @@ impl Parser {
         let at = candidate.body;
         let message = "the closing fence came inside a string or a verbatim body that was still open; \
                        write newlines in strings as \\n, or end the verbatim body with its TAG";
-        self.queue.append(&mut block.track.events);
         block.body.truncate(at);
         block.span.end = candidate.end;
         self.malformed(&mut block, &Problem::new(at, message));
@@ -183,7 +186,7 @@ impl Parser {
         self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
         self.input.use_up(candidate.end);
         self.input.go_back(candidate.next, candidate.next_line);
-        self.fed = 0;
+        self.piece = Piece::default();
         self.skipping = false;
     }
 }

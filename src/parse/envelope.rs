@@ -70,14 +70,18 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
         return Err("a call is an object with name and args".into());
     };
     let mut draft = Draft { id: None, name: String::new(), args: Args::new(), reason: None, repairs: repairs.to_vec() };
+    if is_taught(&object) {
+        draft.take_taught(object);
+        return Ok(draft);
+    }
     if let Some(inner) = unwrap(&mut object) {
         draft.repairs.push(Repair::Wrapper);
         draft.id = object.remove("id").and_then(text);
         object = inner;
     }
     draft.take_name(&mut object)?;
-    let spec = spec(catalog, &draft.name);
-    let wins = |key: &str| spec.is_some_and(|spec| spec.params.iter().any(|param| param.name == key));
+    let name = draft.name.clone();
+    let wins = |key: &str| spec(catalog, &name).is_some_and(|spec| spec.params.iter().any(|param| param.name == key));
     match draft.args_in(&mut object, &wins)? {
         Some(args) => {
             draft.take_envelope(&mut object, &|_| false);
@@ -93,6 +97,17 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
         }
     }
     Ok(draft)
+}
+
+/// Whether an object has the taught shape and nothing else: nearly every call.
+fn is_taught(object: &Map<String, Value>) -> bool {
+    let fits = |(key, value): (&String, &Value)| match key.as_str() {
+        "name" => value.as_str().is_some_and(|name| !name.is_empty() && undecorated(name).len() == name.len()),
+        "args" => value.is_object(),
+        "id" | "reason" => value.is_string(),
+        _ => false,
+    };
+    object.contains_key("name") && object.contains_key("args") && object.iter().all(fits)
 }
 
 /// The object inside a wrapper, when the keys beside it say nothing but `type`, `id` and `index`.
@@ -117,6 +132,9 @@ fn text(value: Value) -> Option<String> {
 }
 
 fn undecorated(name: &str) -> &str {
+    if !name.bytes().any(|byte| matches!(byte, b'.' | b':' | b'<')) {
+        return name;
+    }
     let name = name.strip_prefix("functions.").unwrap_or(name);
     let name = name.split("<|").next().unwrap_or(name);
     match name.rsplit_once(':') {
@@ -126,6 +144,18 @@ fn undecorated(name: &str) -> &str {
 }
 
 impl Draft {
+    fn take_taught(&mut self, object: Map<String, Value>) {
+        for (key, value) in object {
+            match (key.as_str(), value) {
+                ("name", Value::String(name)) => self.name = name,
+                ("args", Value::Object(args)) => self.args = args,
+                ("reason", Value::String(reason)) => self.reason = Some(reason),
+                ("id", Value::String(id)) => self.id = Some(id),
+                _ => {}
+            }
+        }
+    }
+
     /// Whether its end was added or guessed at: what followed the block may have been meant as the rest of it.
     pub(super) fn is_completed(&self) -> bool {
         self.repairs.iter().any(|repair| *repair == Repair::FinalClosers || !repair.lossless())
@@ -162,7 +192,7 @@ impl Draft {
         wins: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Args>, String> {
         let holds =
-            |key: &str, value: &Value| (key == "args" || looks_like_args(value)) && (!wins(key) || value.is_object());
+            |key: &str, value: &Value| (key == "args" || looks_like_args(value)) && (value.is_object() || !wins(key));
         let found = object.iter().find(|(key, value)| is_args(key) && holds(key, value));
         let Some(key) = found.map(|(key, _)| key.clone()) else { return Ok(None) };
         if key != "args" {

@@ -2,6 +2,7 @@
 
 use super::event::Span;
 use crate::FinishReason;
+use crate::fence::find_either;
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl Input {
     /// however it came.
     pub(super) fn next_line(&mut self, most: usize) -> Option<Line> {
         let bytes = self.text.as_bytes();
-        let found = memchr::memchr2(b'\n', b'\r', &bytes[self.searched..]).map(|length| self.searched + length);
+        let found = find_either(b'\n', b'\r', &bytes[self.searched..]).map(|length| self.searched + length);
         let end = found.unwrap_or(bytes.len());
         self.searched = end;
         if end - self.at > most {
@@ -102,6 +103,17 @@ impl Input {
             (None, _) => return None,
         };
         Some(Line { end, next, ended: next > end, cut: false })
+    }
+
+    /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
+    pub(super) fn has_only_words(&mut self, most: usize) -> bool {
+        let new = &self.text.as_bytes()[self.searched..];
+        let goes_on = self.finished.is_none() && self.text.len() - self.at <= most;
+        let words = goes_on && find_either(b'\n', b'\r', new).is_none();
+        if words {
+            self.searched = self.text.len();
+        }
+        words
     }
 
     /// Goes on behind the line.

@@ -36,6 +36,7 @@ mod envelope;
 mod event;
 mod hold;
 mod html;
+mod ids;
 mod input;
 mod linkdef;
 mod prose;
@@ -47,13 +48,14 @@ pub use event::{Event, Ignored, ReadError, Span};
 use crate::{Catalog, FinishReason, ToolCall};
 use block::Block;
 use blocks::Blocks;
+use body::Piece;
 use decoy::Decoys;
 use hold::Hold;
+use ids::Ids;
 use input::Input;
 use reasoning::Reasoning;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use track::Ids;
 
 /// How much of a reply is read before an event says that it is too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,8 +105,8 @@ pub struct Parser {
     hold_seen: usize,
     /// The current line was longer than the limit: its rest is text.
     skipping: bool,
-    /// Bytes of the current line's content that the open block has already.
-    fed: usize,
+    /// What the open block has of the current line already.
+    piece: Piece,
     queue: VecDeque<Event>,
     ids: Ids,
     calls: usize,
@@ -137,7 +139,7 @@ impl Parser {
             hold: Hold::default(),
             hold_seen: 0,
             skipping: false,
-            fed: 0,
+            piece: Piece::default(),
             queue: VecDeque::new(),
             ids: Ids::default(),
             calls: 0,
@@ -167,6 +169,11 @@ impl Parser {
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event> {
+        if self.queue.is_empty()
+            && let Some(event) = self.middle_of_line()
+        {
+            return event;
+        }
         loop {
             if let Some(event) = self.queue.pop_front() {
                 return Some(event);
@@ -181,6 +188,27 @@ impl Parser {
     /// Back to the beginning of a reply, with the same options.
     pub fn reset(&mut self) {
         *self = Parser::new(self.options.clone());
+    }
+
+    /// The usual chunk: more of a line that is known to be text, or content of the open block. `None` when it is anything
+    /// else; what it gives is what [`poll`](Parser::poll) gives.
+    fn middle_of_line(&mut self) -> Option<Option<Event>> {
+        match &self.state {
+            State::Prose if self.hold == Hold::Free => {
+                let more = self
+                    .input
+                    .has_only_words(self.options.limits.block)
+                    .then(|| self.input.take_text(self.input.len()));
+                more.map(|text| text.map(|(text, span)| Event::Text { text, span }))
+            }
+            State::Block(block) if block.candidate.is_none() && matches!(self.piece, Piece::Given(_)) => {
+                self.input.has_only_words(self.options.limits.block).then(|| {
+                    self.piece_of_line();
+                    self.queue.pop_front()
+                })
+            }
+            _ => None,
+        }
     }
 
     /// One step; whether there may be more to do.

@@ -57,6 +57,9 @@ impl Reasoning {
 /// The tag a line begins with, behind at most three spaces: its bytes of indentation and which it is.
 pub(super) fn opening(line: &str) -> Option<(usize, &'static Tag)> {
     let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
+    if line.as_bytes().get(indent) != Some(&b'<') {
+        return None; // nearly every line
+    }
     let tag = TAGS.iter().find(|tag| line[indent..].starts_with(tag.open))?;
     (indent < 4).then_some((indent, tag))
 }

@@ -5,36 +5,10 @@
 
 use super::envelope::{is_args, is_name, is_wrapper};
 use super::event::Event;
+use super::ids::Ids;
 use crate::json::Watch;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// The ids of a reply: those the model gave, and the next one to give.
-#[derive(Debug, Default)]
-pub(super) struct Ids {
-    used: HashSet<String>,
-    given: usize,
-}
-
-impl Ids {
-    /// Takes the model's id, unless it gave none or gave it before.
-    pub(super) fn take(&mut self, wanted: Option<&str>) -> Option<Arc<str>> {
-        let id = wanted.filter(|id| !id.is_empty() && !self.used.contains(*id))?;
-        self.used.insert(id.to_owned());
-        Some(id.into())
-    }
-
-    /// An id nobody has.
-    pub(super) fn give(&mut self) -> Arc<str> {
-        loop {
-            self.given += 1;
-            let id = format!("call_{}", self.given);
-            if let Some(id) = self.take(Some(&id)) {
-                return id;
-            }
-        }
-    }
-}
 
 /// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
 #[derive(Debug, Clone)]
@@ -51,10 +25,12 @@ pub(super) struct Tag {
     id: Option<Arc<str>>,
 }
 
-#[derive(Debug)]
-enum Frame {
-    Object(String),
-    Array(usize),
+/// An open object or array: where the step that leads into it begins in the path, and the number of the next element.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    step: usize,
+    object: bool,
+    index: usize,
 }
 
 /// A call of the block as far as it is known.
@@ -69,7 +45,6 @@ struct Call {
 #[derive(Debug, Default)]
 pub(super) struct Track {
     pub(super) ids: Ids,
-    pub(super) events: VecDeque<Event>,
     pub(super) tags: Vec<Tag>,
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
@@ -78,22 +53,26 @@ pub(super) struct Track {
     /// Nothing more is emitted: the end of the block is undecided.
     pub(super) muted: bool,
     frames: Vec<Frame>,
+    /// The keys and indices that lead to the current value, joined by `/`.
+    path: String,
     value_start: usize,
     /// The depth whose keys are the envelope's: 1 in an object, 2 in an array of calls, one more in a wrapper.
     envelope: usize,
     /// The same without a wrapper.
     outer: usize,
     call: Call,
-    /// The text of a key, a name, an id or what may be a tag.
+    /// The text of a name, an id or what may be a tag.
     short: String,
-    /// What the string that is being read is.
     role: Role,
-    arg: Arc<str>,
+    arg: Option<Arc<str>>,
 }
 
+/// What the string that is being read is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Role {
+    /// Its first piece decides.
     #[default]
+    Undecided,
     Other,
     Name,
     Id,
@@ -123,19 +102,17 @@ impl Track {
     }
 
     /// More of a verbatim body, for the live preview.
-    pub(super) fn body_text(&mut self, tag: usize, text: &str) {
+    pub(super) fn body_text(&self, tag: usize, text: &str, events: &mut VecDeque<Event>) {
         let Some(Tag { id: Some(id), arg, .. }) = self.tags.get(tag) else { return };
-        let event = Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() };
         if !self.muted {
-            self.events.push_back(event);
+            events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() });
         }
     }
 
+    /// The key of the current value, where it stands in an object.
     fn key(&self) -> Option<&str> {
-        match self.frames.last() {
-            Some(Frame::Object(key)) => Some(key),
-            _ => None,
-        }
+        let frame = self.frames.last()?;
+        frame.object.then(|| &self.path[frame.step..])
     }
 
     /// A value begins: whether it belongs to the arguments of a call.
@@ -149,44 +126,18 @@ impl Track {
         }
     }
 
-    /// Emits `started` as soon as the name is known and the arguments begin.
-    fn start(&mut self) {
-        if self.call.started.is_some() || self.call.name.is_none() {
-            return;
-        }
-        let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
-        self.call.started = Some(id.clone());
-        let name = self.call.name.clone().unwrap_or_default();
-        if !self.muted {
-            self.events.push_back(Event::Started { id, name });
-        }
-    }
-
-    /// The path of the value that begins, below the arguments.
-    fn path(&self) -> String {
-        let beside = self.frames.len() == self.envelope;
-        let below = self.frames.iter().skip(self.envelope - usize::from(beside));
-        let steps: Vec<String> = below
-            .map(|frame| match frame {
-                Frame::Object(key) => key.clone(),
-                Frame::Array(index) => index.to_string(),
-            })
-            .collect();
-        steps.join("/")
-    }
-
-    fn progress(&mut self, text: String) {
-        let Some(id) = self.call.started.clone() else { return };
-        if !self.muted && !text.is_empty() {
-            self.events.push_back(Event::Progress { id, arg: self.arg.clone(), text });
-        }
+    /// Where the path below the arguments begins.
+    fn argument(&self) -> &str {
+        let above = self.frames.len().min(self.envelope + 1) - 1;
+        &self.path[self.frames[above].step..]
     }
 
     /// The role of a string value that begins.
-    fn string_role(&mut self) -> Role {
+    fn string_role(&mut self, events: &mut VecDeque<Event>) -> Role {
+        self.begin_step();
         if self.in_args() {
-            self.start();
-            self.arg = self.path().into();
+            self.start(events);
+            self.arg = Some(self.argument().into());
             return Role::MaybeTag;
         }
         let at_envelope = self.frames.len() == self.envelope;
@@ -197,9 +148,35 @@ impl Track {
         }
     }
 
-    fn next_element(&mut self) {
-        if let Some(Frame::Array(index)) = self.frames.last_mut() {
-            *index += 1;
+    /// Emits `started` as soon as the name is known and the arguments begin.
+    fn start(&mut self, events: &mut VecDeque<Event>) {
+        let Some(name) = self.call.name.as_ref().filter(|_| self.call.started.is_none()) else { return };
+        let name = name.clone();
+        let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
+        self.call.started = Some(id.clone());
+        if !self.muted {
+            events.push_back(Event::Started { id, name });
+        }
+    }
+
+    fn progress(&self, text: &str, events: &mut VecDeque<Event>) {
+        let (Some(id), Some(arg)) = (&self.call.started, &self.arg) else { return };
+        if !self.muted && !text.is_empty() {
+            events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() });
+        }
+    }
+
+    /// An element of an array begins: its number is the last step of the path.
+    fn begin_step(&mut self) {
+        if let Some(Frame { step, object: false, index }) = self.frames.last().copied() {
+            self.path.truncate(step);
+            self.path.push_str(&index.to_string());
+        }
+    }
+
+    fn end_step(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.index += 1;
         }
     }
 }
@@ -225,91 +202,112 @@ pub(super) fn tag_of(text: &str) -> Option<&str> {
     text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes()))
 }
 
-impl Watch for Track {
+/// The lexer's listener: what is known, and where provisional events go.
+pub(super) struct Listener<'a> {
+    pub(super) track: &'a mut Track,
+    pub(super) events: &'a mut VecDeque<Event>,
+}
+
+impl Watch for Listener<'_> {
     fn open(&mut self, object: bool, at: usize) {
-        let depth = self.frames.len();
+        let track = &mut *self.track;
+        let depth = track.frames.len();
+        track.begin_step();
         if depth == 0 {
-            self.value_start = at;
-            self.outer = if object { 1 } else { 2 };
-            self.envelope = self.outer;
-        } else if object && depth == self.envelope && self.key().is_some_and(is_wrapper) {
-            self.envelope += 1;
-        } else if depth == self.envelope && self.key().is_some_and(is_args) || self.in_args() {
-            self.start();
+            track.value_start = at;
+            track.outer = if object { 1 } else { 2 };
+            track.envelope = track.outer;
+        } else if object && depth == track.envelope && track.key().is_some_and(is_wrapper) {
+            track.envelope += 1;
+        } else if depth == track.envelope && track.key().is_some_and(is_args) || track.in_args() {
+            track.start(self.events);
         }
-        self.frames.push(if object { Frame::Object(String::new()) } else { Frame::Array(0) });
+        if depth > 0 {
+            track.path.push('/');
+        }
+        track.frames.push(Frame { step: track.path.len(), object, index: 0 });
     }
 
     fn close(&mut self, end: usize) {
-        if self.frames.len() == self.envelope {
-            self.start();
-            self.started.push(self.call.started.clone());
-            self.call = Call::default();
+        let track = &mut *self.track;
+        if track.frames.len() == track.envelope {
+            track.start(self.events);
+            let call = std::mem::take(&mut track.call);
+            track.started.push(call.started);
         }
-        self.frames.pop();
-        if self.frames.len() < self.outer {
-            self.envelope = self.outer;
+        if let Some(frame) = track.frames.pop() {
+            track.path.truncate(frame.step.saturating_sub(1));
         }
-        if self.frames.is_empty() {
-            self.values.push((self.value_start, end));
-        } else {
-            self.next_element();
+        if track.frames.len() < track.outer {
+            track.envelope = track.outer;
         }
+        if track.frames.is_empty() {
+            track.values.push((track.value_start, end));
+        }
+        track.end_step();
     }
 
     fn text(&mut self, piece: &str, key: bool) {
+        let track = &mut *self.track;
         if key {
-            self.short.push_str(piece);
-            return;
+            if track.role == Role::Undecided {
+                track.role = Role::Other;
+                let step = track.frames.last().map_or(0, |frame| frame.step);
+                track.path.truncate(step);
+            }
+            return track.path.push_str(piece);
         }
-        if self.role == Role::Other && self.short.is_empty() {
-            self.role = self.string_role();
-            self.short.push('\0'); // the role of this string is decided
+        if track.role == Role::Undecided {
+            track.role = track.string_role(self.events);
         }
-        match self.role {
-            Role::Name | Role::Id => self.short.push_str(piece),
-            Role::Argument => self.progress(piece.to_owned()),
+        match track.role {
+            Role::Name | Role::Id => track.short.push_str(piece),
+            Role::Argument => track.progress(piece, self.events),
             Role::MaybeTag => {
-                self.short.push_str(piece);
-                if !may_be_tag(&self.short[1..]) {
-                    self.role = Role::Argument;
-                    let text = self.short[1..].to_owned();
-                    self.progress(text);
+                track.short.push_str(piece);
+                if !may_be_tag(&track.short) {
+                    track.role = Role::Argument;
+                    track.progress(&track.short, self.events);
+                    track.short.clear();
                 }
             }
-            Role::Other => {}
+            Role::Other | Role::Undecided => {}
         }
     }
 
     fn text_end(&mut self, key: bool, start: usize, end: usize, escaped: bool) {
-        let short = std::mem::take(&mut self.short);
+        let track = &mut *self.track;
+        let role = std::mem::take(&mut track.role);
         if key {
-            if let Some(Frame::Object(current)) = self.frames.last_mut() {
-                *current = short;
+            if role == Role::Undecided {
+                let step = track.frames.last().map_or(0, |frame| frame.step);
+                track.path.truncate(step); // the empty key
             }
             return;
         }
-        let text = short.strip_prefix('\0').unwrap_or_default();
-        match std::mem::take(&mut self.role) {
-            Role::Name => self.call.name = Some(text.to_owned()),
-            Role::Id => self.call.model_id = Some(text.to_owned()),
-            Role::MaybeTag => match tag_of(text) {
-                Some(tag) if !escaped => self.tags.push(Tag {
-                    tag: tag.to_owned(),
-                    start,
-                    end,
-                    arg: self.arg.clone(),
-                    tool: self.call.name.clone(),
-                    id: self.call.started.clone(),
-                }),
-                _ => self.progress(text.to_owned()),
-            },
-            Role::Argument | Role::Other => {}
+        match role {
+            Role::Name => track.call.name = Some(std::mem::take(&mut track.short)),
+            Role::Id => track.call.model_id = Some(std::mem::take(&mut track.short)),
+            Role::MaybeTag => {
+                match tag_of(&track.short).filter(|_| !escaped) {
+                    Some(tag) => track.tags.push(Tag {
+                        tag: tag.to_owned(),
+                        start,
+                        end,
+                        arg: track.arg.clone().unwrap_or_default(),
+                        tool: track.call.name.clone(),
+                        id: track.call.started.clone(),
+                    }),
+                    None => track.progress(&track.short, self.events),
+                }
+                track.short.clear();
+            }
+            Role::Argument | Role::Other | Role::Undecided => {}
         }
-        self.next_element();
+        track.end_step();
     }
 
     fn scalar(&mut self) {
-        self.next_element();
+        self.track.end_step();
     }
 }

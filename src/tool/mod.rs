@@ -208,10 +208,10 @@ fn signature_of(param: &Param) -> String {
 
 /// Two names are the same word when they differ only in case, `_`, `-` and blanks.
 fn same_word(a: &str, b: &str) -> bool {
-    let word = |text: &'_ str| -> Vec<char> {
-        text.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
-    };
-    a == b || word(a) == word(b)
+    fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
+        text.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
+    }
+    a == b || letters(a).eq(letters(b))
 }
 
 fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {

@@ -52,6 +52,7 @@ impl Workspace {
         let relative = self.relative(path)?;
         self.refuse_blocked(path, &relative)?;
         let opened = self.open_relative(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        tracing::debug!(asked = path, real = %opened.name.display(), "opened");
         self.refuse_blocked(path, &opened.name)?;
         self.refuse_twin(path, &opened.stat)?;
         Ok(opened)
@@ -59,7 +60,9 @@ impl Workspace {
 
     /// A model's string relative to the root.
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, ToolFailure> {
-        wanted::relative(path, &self.spellings()).map_err(|failure| self.with_relative_spelling(failure, path))
+        let relative = wanted::relative(path, &self.spellings());
+        tracing::debug!(root = %self.canonical.display(), asked = path, ?relative, "path");
+        relative.map_err(|failure| self.with_relative_spelling(failure, path))
     }
 
     /// Opens a relative path without asking the rules.

@@ -14,23 +14,9 @@ const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sb
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
-        let joined =
-            if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") };
-        // A shell takes "" for no file at all, and a tilde for somebody's home.
-        if path.is_empty() || path.contains('\0') {
-            return PathFact::Unknown;
-        }
-        if path.starts_with('~') {
-            return PathFact::Outside;
-        }
-        let Ok(relative) = wanted::relative(&joined, &self.spellings()) else {
-            return if joined.starts_with('/') { PathFact::Outside } else { PathFact::Unknown };
-        };
-        match self.follow(&relative) {
-            Ok(spot) => self.inside(&spot, &relative),
-            Err(Trouble::Outside) => PathFact::Outside,
-            Err(Trouble::Sys(_)) => PathFact::Unknown,
-        }
+        let fact = self.fact_of(cwd, path);
+        tracing::debug!(root = %self.root().display(), cwd, asked = path, ?fact, "path judged");
+        fact
     }
 
     fn program(&self, program: &str) -> ProgramFact {
@@ -54,6 +40,26 @@ impl Facts for Workspace {
 }
 
 impl Workspace {
+    fn fact_of(&self, cwd: &str, path: &str) -> PathFact {
+        let joined =
+            if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") };
+        // A shell takes "" for no file at all, and a tilde for somebody's home.
+        if path.is_empty() || path.contains('\0') {
+            return PathFact::Unknown;
+        }
+        if path.starts_with('~') {
+            return PathFact::Outside;
+        }
+        let Ok(relative) = wanted::relative(&joined, &self.spellings()) else {
+            return if joined.starts_with('/') { PathFact::Outside } else { PathFact::Unknown };
+        };
+        match self.follow(&relative) {
+            Ok(spot) => self.inside(&spot, &relative),
+            Err(Trouble::Outside) => PathFact::Outside,
+            Err(Trouble::Sys(_)) => PathFact::Unknown,
+        }
+    }
+
     fn inside(&self, spot: &Spot, relative: &Path) -> PathFact {
         let folder = rustix::fs::fstat(&spot.folder)
             .map_err(Trouble::from)

@@ -89,7 +89,7 @@ fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
 #[test]
 fn the_demo_mends_the_project() {
     let folder = root();
-    let ran = coder(folder.path(), &["demo"], "");
+    let ran = coder(folder.path(), &["demo", "--persona", "reviewer", "--yes"], "");
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     for line in ["→ list_files .", "→ search \"median\"", "→ read_file stats.sh", "→ write_file stats.sh"] {
         assert!(ran.out.contains(line), "{line} in {}", ran.out);
@@ -210,7 +210,7 @@ fn debug_tells_calls_and_results_as_json() {
     let ran = coder(folder.path(), &["exec", "--debug"], reply);
     let events: Vec<Value> =
         ran.err.lines().map(|line| serde_json::from_str(line).expect("a line of --debug is JSON")).collect();
-    for wanted in ["root", "result"] {
+    for wanted in ["root", "call", "path judged", "result"] {
         assert!(events.iter().any(|event| event["fields"]["message"] == wanted), "{wanted} in {}", ran.err);
     }
 }

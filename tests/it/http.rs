@@ -167,7 +167,7 @@ async fn reasoning_and_calls_have_their_own_channels() {
     let more = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":\"ls\"}"}}]}}]}"#;
     let (answer, done, cut) = (text("so"), end("tool_calls"), end("length"));
     let (told, ended, _) = reply(vec![vec![(sse(&[thought, &answer, call, more, &done, "[DONE]"]), 0)]]).await;
-    let wanted = r#"<hm>so[{"id":"a","name":"bash","args":{"command":"ls"}}]"#;
+    let wanted = r#"<hm>so[{"id":"a","name":"bash","args":{"command":"ls"},"reason":null,"repairs":[]}]"#;
     assert_eq!((told.as_str(), ended.as_str()), (wanted, "Stop"));
     let (told, ended, _) = reply(vec![vec![(sse(&[&answer, call, more, &cut, "[DONE]"]), 0)]]).await;
     assert_eq!((told.as_str(), ended.as_str()), ("so", "Length"), "a call of half a reply is not made");

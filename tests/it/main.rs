@@ -5,6 +5,7 @@ mod agent;
 #[cfg(feature = "cli")]
 mod coder;
 mod format;
+mod grammar;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
@@ -15,6 +16,7 @@ mod parse;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;
+mod random;
 mod safety;
 #[cfg(feature = "policy")]
 mod session;

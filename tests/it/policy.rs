@@ -1,6 +1,7 @@
 //! The policy from outside: verdicts of commands from a data file, modes, calls, hostile text.
 
-use std::time::{Duration, Instant};
+mod hostile;
+
 use toolfence::policy::{
     Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, Settings, Verdict, Walls,
 };
@@ -47,6 +48,7 @@ impl Facts for World {
     }
 }
 
+/// How many texts are put together at random.
 fn command(text: &str) -> Decision {
     Policy::default().judge_command(text, "", &World::default())
 }
@@ -278,98 +280,4 @@ fn settings_allow_deny_and_restrict() {
     assert_eq!(judge(&policy, "cat test/server.pem").judgement, Judgement::Allow);
     assert_eq!(judge(&policy, "cat server.pem").judgement, Judgement::Deny);
     assert_eq!(judge(&policy, "cat private/x").judgement, Judgement::Deny);
-}
-
-#[test]
-fn hostile_text_is_judged_at_once() {
-    let hostile = [
-        "(".repeat(28),
-        "(".repeat(60_000),
-        "( ".repeat(28),
-        "((".repeat(14),
-        "$((".repeat(20),
-        "$(".repeat(100),
-        "$(".repeat(30_000),
-        "\"$(".repeat(100),
-        "${a:-".repeat(200),
-        "${".repeat(30_000),
-        "$[".repeat(200),
-        "`".repeat(60_001),
-        "{ ".repeat(4_000),
-        "{ ".repeat(30_000),
-        "case x in a) ".repeat(20),
-        "case x in (a) ".repeat(20),
-        "case x in a) case x in a) : ;; esac ".repeat(100),
-        "if ".repeat(5_000),
-        "if echo fi; ".repeat(5_000),
-        "while ".repeat(5_000),
-        "for x in a; do ".repeat(3_000),
-        "then ".repeat(9_000),
-        "! ".repeat(20_000),
-        format!("[[ {} x ]]", "! ".repeat(20_000)),
-        format!("[[ {} x", "( ".repeat(40)),
-        format!("[[ x {} ]]", "&& x ".repeat(10_000)),
-        "coproc ".repeat(8_000),
-        "time ".repeat(8_000),
-        "function f ".repeat(5_000),
-        "f() ".repeat(10_000),
-        "f() { ".repeat(5_000),
-        "a | ".repeat(15_000),
-        "a;".repeat(30_000),
-        ";".repeat(60_000),
-        "&".repeat(60_000),
-        "<".repeat(60_000),
-        "<(".repeat(28),
-        "cat <(".repeat(28),
-        "<<A ".repeat(10_000),
-        format!("cat <<'{}'\n{}", "x".repeat(30_000), "y\n".repeat(10_000)),
-        format!("cat <<E\n{}E\n", "'\"`$(\n".repeat(8_000)),
-        format!("cat <<E\ndon't\nE\n{}", "(".repeat(28)),
-        format!("((1<<E\n{}\nE\n))", "(".repeat(28)),
-        "a[".repeat(20_000),
-        format!("a[{}", "(".repeat(0) + &"\"((".repeat(3)),
-        format!("a[\"{}", "(".repeat(40)),
-        format!("a[{}]=1", "$(".repeat(30)),
-        "a=(".repeat(28),
-        "x=( y ".repeat(5_000),
-        "{a,b}".repeat(10_000),
-        "{".repeat(60_000),
-        "{a,".repeat(20_000),
-        format!("echo {{{}1}}", "1,".repeat(20_000)),
-        "@(".repeat(20_000),
-        "$'\\x".repeat(15_000),
-        "'".repeat(60_001),
-        "\\".repeat(60_001),
-        "\"".repeat(60_001),
-        "x=$x$x$x$x;".repeat(5_000),
-        format!("x=aaaaaaaa;{}", "x=$x$x;".repeat(1_000)),
-        "x=1;x=2;x=3;x=4;x=5;x=6;echo $x$x$x$x$x$x$x$x".to_owned(),
-        "echo 123456789012>x".to_owned(),
-        "echo {1..999999999999999999999}".to_owned(),
-        "~999999999999999999999999".to_owned(),
-        "\u{1F600}".repeat(10_000),
-        "eval ".repeat(10_000),
-        "sudo ".repeat(12_000),
-        "sh -c ".repeat(10_000),
-        "find -exec ".repeat(5_000),
-        format!("{}ls{}", "(".repeat(8), ")".repeat(8)),
-        format!("{}{}{}", "( ".repeat(8), "ls; ".repeat(10_000), ")".repeat(8)),
-        "a\0b".to_owned(),
-        String::new(),
-        "\n".repeat(60_000),
-        "#".repeat(60_000),
-    ];
-    let mut slow = Vec::new();
-    for text in &hostile {
-        let begun = Instant::now();
-        let decision = command(text);
-        let took = begun.elapsed();
-        let start: String = text.chars().take(24).collect();
-        assert_ne!(decision.judgement, Judgement::Allow, "{start:?}");
-        // Ten times what it takes on a slow machine; what the gate misses takes seconds.
-        if took > Duration::from_millis(500) {
-            slow.push(format!("{start:?} ({} bytes) took {took:?}", text.len()));
-        }
-    }
-    assert!(slow.is_empty(), "{}", slow.join("\n"));
 }

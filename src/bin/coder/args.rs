@@ -33,7 +33,7 @@ pub(crate) struct Options {
     /// Who answers
     #[arg(long, global = true, value_enum, default_value_t = BackendKind::Http)]
     pub(crate) backend: BackendKind,
-    /// Where the OpenAI-shaped server is; the key comes from TOOLFENCE_API_KEY or OPENAI_API_KEY
+    /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY
     #[arg(long, global = true, value_name = "URL", default_value = "http://127.0.0.1:8080/v1")]
     pub(crate) base_url: String,
     /// The recorded replies of the replay backend

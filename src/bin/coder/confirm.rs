@@ -69,7 +69,11 @@ fn read(line: &str) -> Answer {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_lowercase().as_str() {
         "y" | "yes" if rest.is_empty() => Answer::Yes,
-        "n" | "no" if !rest.trim().is_empty() => Answer::No(format!("The user said no: {}", rest.trim())),
+        "n" | "no" if !rest.trim().is_empty() => {
+            let reason = rest.trim();
+            let end = if reason.ends_with(['.', '!', '?']) { "" } else { "." };
+            Answer::No(format!("The user said no: {reason}{end}"))
+        }
         _ => Answer::No("The user said no.".into()),
     }
 }
@@ -86,6 +90,6 @@ mod tests {
         for no in ["", "\n", "n\n", "yep\n", "y but carefully\n", "sure\n"] {
             assert_eq!(read(no), Answer::No("The user said no.".into()));
         }
-        assert_eq!(read("n use the other file\n"), Answer::No("The user said no: use the other file".into()));
+        assert_eq!(read("n use the other file\n"), Answer::No("The user said no: use the other file.".into()));
     }
 }

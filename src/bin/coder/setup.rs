@@ -34,16 +34,15 @@ impl Setup {
     /// What the options ask for.
     pub(crate) fn new(options: &Options) -> Result<Setup, Failure> {
         let mode = if options.yes { Mode::Never } else { Mode::default() };
-        Setup::build(options, &options.root, mode)
+        Setup::build(persona(&options.persona, options.lang.into())?, options, &options.root, mode)
     }
 
-    /// The same in another folder, where nothing but the mode's questions decides: `--yes` is not for the demo.
+    /// The demo's own: its folder, its persona, and every question asked, whatever the options say.
     pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
-        Setup::build(options, root, Mode::default())
+        Setup::build(persona("coder", options.lang.into())?, options, root, Mode::default())
     }
 
-    fn build(options: &Options, root: &Path, mode: Mode) -> Result<Setup, Failure> {
-        let persona = persona(options)?;
+    fn build(persona: Persona, options: &Options, root: &Path, mode: Mode) -> Result<Setup, Failure> {
         let policy = policy(&persona)?.mode(mode);
         let workspace = Workspace::open(root, policy.paths().clone())
             .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
@@ -90,17 +89,17 @@ impl Setup {
             return Err(Failure::wrong_use("the provider is known by its model: give --model, such as gpt-4o-mini"));
         };
         let mut wanted = HttpOptions::new(model);
-        wanted.key = key(base_url.is_some());
+        wanted.key = key();
         wanted.base_url = base_url;
         let http = Http::new(wanted).map_err(|error| Failure::wrong_use(error.to_string()))?;
         Ok(Arc::new(http))
     }
 }
 
-/// The key of the environment. A provider by name looks for its own variable when ours is not set.
-fn key(any_server: bool) -> Option<String> {
-    let of = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
-    of("TOOLFENCE_API_KEY").or_else(|| any_server.then(|| of("OPENAI_API_KEY")).flatten())
+/// The key that is meant for this program. Another service's key, such as OPENAI_API_KEY, is never sent to a server that
+/// was only named by its URL; a provider named by its model finds its own variable itself.
+fn key() -> Option<String> {
+    std::env::var("TOOLFENCE_API_KEY").ok().filter(|key| !key.is_empty())
 }
 
 fn replay(options: &Options) -> Result<Arc<dyn Backend>, Failure> {
@@ -113,12 +112,11 @@ fn replay(options: &Options) -> Result<Arc<dyn Backend>, Failure> {
     Ok(Arc::new(replay))
 }
 
-/// A persona by its name, or from a file where the argument looks like one.
-fn persona(options: &Options) -> Result<Persona, Failure> {
-    let wanted = options.persona.as_str();
+/// A persona by its name, or else from a file.
+fn persona(wanted: &str, language: Language) -> Result<Persona, Failure> {
     let known = PERSONAS.iter().find(|(name, ..)| *name == wanted);
     if let Some((_, english, portuguese)) = known {
-        let text = if Language::from(options.lang) == Language::Portuguese { portuguese } else { english };
+        let text = if language == Language::Portuguese { portuguese } else { english };
         return Persona::parse(text).map_err(Failure::broken);
     }
     let text = std::fs::read_to_string(wanted).map_err(|error| {
@@ -131,7 +129,7 @@ fn persona(options: &Options) -> Result<Persona, Failure> {
     Persona::parse(&text).map_err(|error| Failure::wrong_use(format!("{wanted}: {error}")))
 }
 
-/// The policy. A persona that wants it tighter is told that it cannot be yet, and is not run with less than it asks for.
+/// The policy. A persona that wants it tighter is refused: it would run with less than it asks for.
 fn policy(persona: &Persona) -> Result<Policy, Failure> {
     if persona.policy.is_some() {
         let name = &persona.name;

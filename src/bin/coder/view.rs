@@ -101,6 +101,7 @@ impl<P: Person> View<P> {
             Event::Text { text, .. } => self.prose.write(Style::Plain, text),
             Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
             Event::Call { call, .. } => {
+                debug_call(call);
                 self.labels.insert(call.id.clone(), label(call));
                 Ok(())
             }
@@ -116,7 +117,6 @@ impl<P: Person> Host for View<P> {
     }
 
     fn running(&mut self, call: &ToolCall) {
-        debug_call(call);
         self.labels.insert(call.id.clone(), label(call));
         if self.current.is_none() {
             let written = self.begin_call(&call.id, &call.name);
@@ -137,10 +137,10 @@ impl<P: Person> Host for View<P> {
     }
 }
 
-/// A call that begins, for `--debug`.
+/// A call as it was read, for `--debug`.
 pub(crate) fn debug_call(call: &ToolCall) {
     let args = serde_json::Value::Object(call.args.clone());
-    tracing::debug!(target: "toolfence", id = call.id, tool = call.name, %args, "call");
+    tracing::debug!(target: "toolfence", id = call.id, tool = call.name, %args, repairs = ?call.repairs, "call");
 }
 
 /// A result, for `--debug`.

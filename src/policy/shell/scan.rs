@@ -99,29 +99,35 @@ fn heredocs(text: &str) -> Result<(), Fault> {
         if count > MOST_HEREDOCS {
             return Err(Fault::TooLarge(format!("The command holds more than {MOST_HEREDOCS} here-documents.")));
         }
-        if tag_length(&bytes[at..]) > LONGEST_TAG {
-            return Err(Fault::Unreadable("The end word of a here-document is too long.".into()));
+        if !has_tag(&bytes[at..]) {
+            return Err(Fault::Unreadable("The end word of a here-document is missing or too long.".into()));
         }
     }
     Ok(())
 }
 
-/// Bytes to the end of the word behind `<<`, one more than the limit when it is not found within.
-fn tag_length(bytes: &[u8]) -> usize {
-    let (mut quote, mut escaped, mut begun) = (None, false, false);
-    for (at, &byte) in bytes.iter().enumerate().take(LONGEST_TAG + 1) {
+/// Whether a word stands behind `<<`, ends soon and holds more than quotes. The tokenizer never comes back from an empty one
+/// (`$(<< |x `), and compares a long one at every line.
+fn has_tag(bytes: &[u8]) -> bool {
+    let (mut quote, mut escaped, mut begun, mut content) = (None, false, false, false);
+    for &byte in bytes.iter().take(LONGEST_TAG) {
         match (byte, quote) {
-            _ if escaped => escaped = false,
+            // An expansion there has tokens of its own, and each would be taken for the tag.
+            (b'$' | b'`', _) => return false,
+            (b'\n', _) if escaped => return false,
+            _ if escaped => (escaped, content) = (false, true),
             (b'\\', None | Some(b'"')) => (escaped, begun) = (true, true),
             (_, Some(open)) if byte == open => quote = None,
-            (_, Some(_)) => {}
+            (_, Some(_)) => content = true,
             (b'\'' | b'"', None) => (quote, begun) = (Some(byte), true),
             (b' ' | b'\t' | b'-', None) if !begun => {}
-            (b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'<' | b'>' | b'(' | b')', None) => return at,
-            _ => begun = true,
+            (b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'<' | b'>' | b'(' | b')' | b'}' | b']', None) => {
+                return content;
+            }
+            _ => (begun, content) = (true, true),
         }
     }
-    if bytes.len() <= LONGEST_TAG { bytes.len() } else { LONGEST_TAG + 1 }
+    bytes.len() < LONGEST_TAG && content && quote.is_none() && !escaped
 }
 
 /// Judges the tokens, before the grammar sees them: what the grammar would try again and again, and what it would not

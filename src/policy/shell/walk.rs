@@ -10,6 +10,8 @@ use brush_parser::ast;
 
 /// The most simple commands of a script and of everything it holds as text.
 const MOST_COMMANDS: usize = 1000;
+/// The most words of a simple command: each is looked up as a name.
+const MOST_ARGUMENTS: usize = 2000;
 /// The most bytes that are parsed for one command, as text that is fed to a shell is parsed again.
 const MOST_READ: usize = 2 * scan::MOST_BYTES;
 
@@ -109,10 +111,13 @@ impl<'a> Walker<'a> {
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+        if self.commands > MOST_COMMANDS {
+            return;
+        }
         let before = self.beside;
         self.beside |= pipeline.seq.len() > 1;
         let mut input = Input::Nothing;
-        for command in &pipeline.seq {
+        for command in pipeline.seq.iter().take(MOST_COMMANDS + 1) {
             input = self.command(command, input);
         }
         self.beside = before;
@@ -236,6 +241,10 @@ impl<'a> Walker<'a> {
         }
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         suffix.for_each(|item| self.item(item, &mut simple, false));
+        if simple.argv.len() > MOST_ARGUMENTS {
+            self.report.note(Fault::TooLarge(format!("A command has more than {MOST_ARGUMENTS} words.")));
+            return Input::Unknown;
+        }
         simple::judge(self, &simple);
         simple::output(&simple)
     }

@@ -12,7 +12,7 @@ pub(super) use lex::Substitution;
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
 const MOST_VALUES: usize = 8;
 const MOST_WORDS: usize = 64;
-const MOST_VALUE_BYTES: usize = 4096;
+const MOST_VALUE_BYTES: usize = 512;
 
 /// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence::agent::Host;
 use toolfence::backend::{Backend, Chunk, Sink};
+use toolfence::parse::Event;
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Error, FinishReason, Message, ToolCall, ToolResult, format};
+use toolfence::{Error, FinishReason, Message, ToolResult, format};
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
@@ -96,8 +97,10 @@ impl Host for Listener {
         }
     }
 
-    fn running(&mut self, call: &ToolCall) {
-        debug_call(call);
+    fn show(&mut self, event: &Event) {
+        if let Event::Call { call, .. } = event {
+            debug_call(call);
+        }
     }
 
     fn answered(&mut self, result: &ToolResult) {

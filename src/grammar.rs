@@ -1,0 +1,129 @@
+//! The protocol as a grammar, for backends that let nothing else be written.
+//!
+//! [`gbnf`] gives a grammar in the notation of llama.cpp for whole replies: lines of prose, code blocks, tool blocks.
+//! [`json_schema`] gives a JSON Schema of one bare object, for backends with structured output; such a reply is read with
+//! the parser's option `bare`. Both come from the specs of a [`Catalog`], so that a weak model can write no malformed call
+//! and none that its tool would refuse for its arguments.
+//!
+//! What a grammar cannot see: a reply cut off by a length limit, values that only the world refuses, and duplicate keys in
+//! an argument that takes any JSON. This module knows no parser, no results and no backend.
+
+mod call;
+mod integer;
+mod prose;
+mod rules;
+mod schema;
+
+use crate::Catalog;
+use rules::Rules;
+use serde_json::Value;
+
+/// What begins a tool block: the trigger of a lazy grammar.
+pub const TRIGGER: &str = "```tool";
+
+/// A fence that is long enough around a call: no line of JSON can close it, and a closing fence inside a body is content.
+const FENCE: &str = "```";
+
+/// The tag of every verbatim body. No line of a body is this word, and none announces it again.
+pub const TAG: &str = "EOF";
+
+/// What the grammar describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Start {
+    /// A whole reply.
+    #[default]
+    Reply,
+    /// What follows from the [`TRIGGER`] on, the trigger included, for backends that constrain nothing before it.
+    Trigger,
+    /// One bare object and nothing else, as the schema has it, for the parser's option `bare`.
+    Bare,
+}
+
+/// How much of everything a reply may hold. Bounds end what a model would go on writing for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GrammarOptions {
+    /// What is described.
+    pub start: Start,
+    /// Calls of a reply, at least; more than 0 forces a model to call.
+    pub least_calls: usize,
+    /// Calls of a reply, at most; 64 is what the parser reads.
+    pub most_calls: usize,
+    /// Characters of a JSON string, of a line of prose and of a line of a verbatim body: 2 to 2,000, where llama.cpp
+    /// stops to count.
+    pub longest_text: usize,
+    /// Characters of file content, a patch or a command in a bare object, where no verbatim body can follow; `None` for
+    /// any number.
+    pub longest_content: Option<usize>,
+    /// Lines of a verbatim body, and lines of prose between two calls: at most 2,000.
+    pub most_lines: usize,
+    /// Elements of an array.
+    pub most_items: usize,
+}
+
+impl Default for GrammarOptions {
+    fn default() -> GrammarOptions {
+        GrammarOptions {
+            start: Start::Reply,
+            least_calls: 0,
+            most_calls: 8,
+            longest_text: 500,
+            longest_content: None,
+            most_lines: 1000,
+            most_items: 16,
+        }
+    }
+}
+
+impl GrammarOptions {
+    /// The same with every number where a grammar can use it.
+    fn bounded(&self) -> GrammarOptions {
+        const MOST: usize = 2000;
+        let most_calls = self.most_calls.clamp(1, 64);
+        GrammarOptions {
+            start: self.start,
+            least_calls: self.least_calls.min(most_calls),
+            most_calls,
+            longest_text: self.longest_text.clamp(2, MOST),
+            longest_content: self.longest_content.map(|most| most.clamp(2, MOST)),
+            most_lines: self.most_lines.clamp(1, MOST),
+            most_items: self.most_items.clamp(1, 64),
+        }
+    }
+}
+
+/// The grammar in GBNF; the start symbol is `root`. Without any tool it allows prose alone.
+///
+/// Arguments come in the order of the spec, required ones first, in one line of JSON with a blank behind `:` and `,`.
+pub fn gbnf(catalog: &Catalog, options: &GrammarOptions) -> String {
+    let options = options.bounded();
+    let bare = options.start == Start::Bare;
+    let mut rules = Rules::default();
+    rules.reserve("root");
+    if !bare {
+        prose::write(&mut rules, &options);
+    }
+    let some = call::write(&mut rules, catalog, &options);
+    let root = match (some, options.start) {
+        (false, _) => if bare { "\"\"" } else { "prose" }.to_owned(),
+        (true, Start::Reply) => format!("prose{}", blocks(options.least_calls, options.most_calls)),
+        (true, Start::Trigger) => {
+            format!("block prose{}", blocks(options.least_calls.saturating_sub(1), options.most_calls - 1))
+        }
+        (true, Start::Bare) => "call".to_owned(),
+    };
+    rules.finish(&root)
+}
+
+fn blocks(least: usize, most: usize) -> String {
+    if most == 0 { String::new() } else { format!(" (block prose){{{least},{most}}}") }
+}
+
+/// The JSON Schema of one bare call; it allows nothing where there is no tool.
+///
+/// A schema cannot forbid a string that announces a verbatim body (`<<EOF` and nothing else). No body can follow a bare
+/// object, so the parser refuses such a call instead of losing text.
+pub fn json_schema(catalog: &Catalog, options: &GrammarOptions) -> Value {
+    schema::of(catalog, &options.bounded())
+}

@@ -1,0 +1,201 @@
+//! Tool blocks: one object with everything its tool requires, and the verbatim bodies it announces.
+//!
+//! Bodies follow the object in the order they were announced. So every rule says what comes after it: where an argument
+//! is announced as a body, the rest of the object comes first and the body behind that.
+
+use super::rules::{Rules, but, json_string, literal, slug};
+use super::{FENCE, GrammarOptions, Start, TAG, TRIGGER};
+use crate::{Catalog, Param, ParamKind, ToolSpec};
+
+/// The arguments a call may hold, required ones first; `None` where no value satisfies a required one.
+pub(super) fn ordered(params: &[Param]) -> Option<Vec<&Param>> {
+    if params.iter().any(|param| param.required && !is_possible(&param.kind)) {
+        return None;
+    }
+    let required = params.iter().filter(|param| param.required);
+    let optional = params.iter().filter(|param| !param.required && is_possible(&param.kind));
+    Some(required.chain(optional).collect())
+}
+
+fn is_possible(kind: &ParamKind) -> bool {
+    match kind {
+        ParamKind::Integer { least, most } => least <= most,
+        ParamKind::Choice(words) => !words.is_empty(),
+        ParamKind::Objects(fields) => ordered(fields).is_some(),
+        _ => true,
+    }
+}
+
+/// Adds `block` and `call`, or nothing where there is no tool that can be called.
+pub(super) fn write(rules: &mut Rules, catalog: &Catalog, options: &GrammarOptions) -> bool {
+    let bodies = options.start != Start::Bare;
+    values(rules, options);
+    if bodies {
+        verbatim(rules, options);
+    }
+    let end = if bodies { "\"}\\n\"" } else { "\"}\"" };
+    rules.add("call-end", &format!("\"}}\" (\", \\\"reason\\\": \" string)? {end}"));
+    let mut writer = Writer { rules, options, bodies };
+    let tools: Vec<String> = catalog.specs().iter().filter_map(|spec| writer.tool(spec)).collect();
+    if tools.is_empty() {
+        return false;
+    }
+    rules.add("call", &tools.join(" | "));
+    if bodies {
+        rules.add("block", &format!("\"{TRIGGER}\\n\" call \"{FENCE}\\n\""));
+    }
+    true
+}
+
+/// Adds the rules for JSON that any tool may need. No string begins with `<<`, none holds NUL or half a surrogate pair.
+fn values(rules: &mut Rules, options: &GrammarOptions) {
+    let (items, text) = (options.most_items - 1, options.longest_text);
+    rules.add("hex", "[0-9a-fA-F]");
+    rules.add(
+        "code-point",
+        "\"000\" [1-9a-fA-F] | \"00\" [1-9a-fA-F] hex | \"0\" [1-9a-fA-F] hex{2} | [1-9abcefABCEF] hex{3} | [dD] [0-7] hex{2}",
+    );
+    rules.add("escape", "\"\\\\\" ([\"\\\\/bfnrt] | \"u\" code-point)");
+    rules.add("char", "[^\"\\\\\\x00-\\x1F\\x7F] | escape");
+    rules.add("first-char", "[^\"\\\\<\\x00-\\x1F\\x7F] | escape");
+    let string = |count: &str| format!("\"\\\"\" (\"<\" | \"<\"? first-char char{count})? \"\\\"\"");
+    rules.add("string", &string(&format!("{{0,{}}}", text - 1)));
+    let content = options.longest_content.map_or("*".to_owned(), |most| format!("{{0,{}}}", most - 1));
+    if options.start == Start::Bare {
+        rules.add("content", &string(&content));
+    }
+    rules.add("texts", &format!("\"[\" (string (\", \" string){{0,{items}}})? \"]\""));
+    rules.add("decimal", "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?");
+    rules.add("any-leaf", "string | decimal | \"true\" | \"false\" | \"null\"");
+    any(rules, "any-inner", "any-leaf", "any-leaf", items);
+    any(rules, "any", "any-inner", "string | decimal | \"true\" | \"false\"", items);
+}
+
+/// Any JSON: a leaf, or an array or object of `inner`.
+fn any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, items: usize) {
+    let list = |item: &str| format!("({item} (\", \" {item}){{0,{items}}})?");
+    let member = format!("string \": \" {inner}");
+    let array = list(inner);
+    let object = list(&format!("({member})"));
+    rules.add(name, &format!("{leaf} | \"[\" {array} \"]\" | \"{{\" {object} \"}}\""));
+}
+
+/// Adds `tag`, the announcement, and `body`: lines of which none is the tag alone and none announces it again.
+fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
+    let text = options.longest_text;
+    rules.add("tag", &literal(&format!("\"<<{TAG}\"")));
+    let quoted = but("-'\\\"<E");
+    rules.add("after-marks", &format!("\"-\"? ['\\\"]? ({quoted} | {})", other_word()));
+    rules.add("marks", &format!("\"<\" {} | \"<<\" \"<\"{{0,8}} after-marks", but("<")));
+    rules.add("body-rest", &format!("({} | marks){{0,{text}}} \"<\"{{0,8}}", but("<")));
+    let mut after = "[ \\t]{0,8} (".to_owned() + &but(" \\t<") + " body-rest | marks body-rest | \"<\"{1,8})";
+    for (index, letter) in TAG.char_indices().rev() {
+        let otherwise = but(&format!("{letter}<"));
+        let next = rules.add(&format!("body-{}", index + 1), &after);
+        after = format!("{otherwise} body-rest | marks body-rest | \"<\"{{0,8}} | \"{letter}\" {next}");
+    }
+    rules.add("body-line", &after);
+    rules.add("body", &format!("(body-line \"\\n\"){{0,{}}} \"{TAG}\\n\"", options.most_lines));
+}
+
+/// A beginning of the tag that goes on as another word.
+fn other_word() -> String {
+    let beginnings = (1..TAG.len()).map(|length| (&TAG[..length], &TAG[length..=length]));
+    beginnings.map(|(word, next)| format!("\"{word}\" {}", but(&format!("{next}<")))).collect::<Vec<_>>().join(" | ")
+}
+
+struct Writer<'a> {
+    rules: &'a mut Rules,
+    options: &'a GrammarOptions,
+    /// Whether verbatim bodies may follow the object.
+    bodies: bool,
+}
+
+impl Writer<'_> {
+    fn tool(&mut self, spec: &ToolSpec) -> Option<String> {
+        let params = ordered(&spec.params)?;
+        let hint = format!("call-{}", slug(&spec.name));
+        let members = self.members(&hint, &params, "call-end", self.bodies);
+        let name = json_string(&spec.name);
+        Some(self.rules.add(&hint, &format!("\"{{\\\"name\\\": \" {name} \", \\\"args\\\": {{\" {members}")))
+    }
+
+    /// Adds rules for the members of an object and what comes `next`; gives the first of them.
+    fn members(&mut self, owner: &str, params: &[&Param], next: &str, bodies: bool) -> String {
+        // Two roads lead to a member: as the first of its object, or behind a comma.
+        let (mut first, mut more) = (next.to_owned(), next.to_owned());
+        for (index, param) in params.iter().enumerate().rev() {
+            let hint = format!("{owner}-{}", slug(&param.name));
+            let value = self.value(param, &hint, &more, bodies);
+            let key = json_string(&param.name);
+            let or = |skipped: &str, road: String| match param.required {
+                true => road,
+                false => format!("{skipped} | {road}"),
+            };
+            let may_be_first = !params[..index].iter().any(|before| before.required);
+            if may_be_first {
+                let road = or(&first, format!("{key} \": \" {value}"));
+                first = self.rules.add(&format!("{hint}-first"), &road);
+            }
+            if index > 0 {
+                let road = or(&more, format!("\", \" {key} \": \" {value}"));
+                more = self.rules.add(&hint, &road);
+            }
+        }
+        first
+    }
+
+    /// A value and what comes next.
+    fn value(&mut self, param: &Param, hint: &str, next: &str, bodies: bool) -> String {
+        match &param.kind {
+            kind if bodies && is_long(kind) => format!("(string {next} | tag {next} body)"),
+            ParamKind::Objects(fields) if bodies && fields.iter().any(|field| is_long(&field.kind)) => {
+                self.list_with_bodies(fields, hint, next)
+            }
+            kind => format!("{} {next}", self.plain(kind, hint)),
+        }
+    }
+
+    /// A value that announces no body.
+    fn plain(&mut self, kind: &ParamKind, hint: &str) -> String {
+        match kind {
+            kind if is_long(kind) => if self.bodies { "string" } else { "content" }.into(),
+            ParamKind::Integer { least, most } => super::integer::range(*least, *most),
+            ParamKind::Flag => "(\"true\" | \"false\")".into(),
+            ParamKind::Choice(words) => {
+                format!("({})", words.iter().map(|word| json_string(word)).collect::<Vec<_>>().join(" | "))
+            }
+            ParamKind::Texts => "texts".into(),
+            ParamKind::Objects(fields) => self.list(fields, hint),
+            ParamKind::Any => "any".into(),
+            _ => "string".into(),
+        }
+    }
+
+    fn list(&mut self, fields: &[Param], hint: &str) -> String {
+        let fields = ordered(fields).unwrap_or_default();
+        let end = self.rules.add(&format!("{hint}-end"), "\"}\"");
+        let members = self.members(hint, &fields, &end, false);
+        let item = self.rules.add(&format!("{hint}-item"), &format!("\"{{\" {members}"));
+        format!("\"[\" ({item} (\", \" {item}){{0,{}}})? \"]\"", self.options.most_items - 1)
+    }
+
+    /// An array whose objects may announce bodies: a rule for each place in it, for each must know what comes after.
+    fn list_with_bodies(&mut self, fields: &[Param], hint: &str, next: &str) -> String {
+        let fields = ordered(fields).unwrap_or_default();
+        let close = self.rules.add(&format!("{hint}-close"), &format!("\"]\" {next}"));
+        let (mut after, mut item) = (close.clone(), close.clone());
+        for _ in 0..self.options.most_items {
+            let end = self.rules.add(&format!("{hint}-end"), &format!("\"}}\" {after}"));
+            let members = self.members(hint, &fields, &end, true);
+            item = self.rules.add(&format!("{hint}-item"), &format!("\"{{\" {members}"));
+            after = self.rules.add(&format!("{hint}-next"), &format!("{close} | \", \" {item}"));
+        }
+        format!("\"[\" {item}")
+    }
+}
+
+/// Whether the text may be long enough for a verbatim body.
+fn is_long(kind: &ParamKind) -> bool {
+    matches!(kind, ParamKind::Text { content: true } | ParamKind::Patch | ParamKind::Command)
+}

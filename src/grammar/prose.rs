@@ -1,0 +1,36 @@
+//! What may stand around tool blocks: lines that open nothing which could swallow the next block, and code blocks that
+//! close.
+//!
+//! A fence at the left margin leaves every quote and list item and interrupts a paragraph, and indented code ends before
+//! it. So only three things could swallow it: another fence, an HTML block, a section of reasoning. All three are known
+//! by the first characters of a line, behind indentation and the marks of quotes and list items; no line begins so. A
+//! byte order mark at the very beginning would hide such characters, so no line begins with that either.
+
+use super::rules::{Rules, but};
+use super::{FENCE, GrammarOptions};
+
+/// Adds `prose`: any number of lines and code blocks within the bounds, each with its line ending.
+pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
+    let (text, lines) = (options.longest_text, options.most_lines);
+    let any = but("");
+    rules.add("rest", &format!("{any}{{0,{text}}}"));
+    // A mark of a list item only counts with a blank behind it, a fence only with three marks or more.
+    rules.add("glued", &but(" \\t"));
+    rules.add("few-ticks", &format!("\"`\"{{1,2}} {} rest | \"~\"{{1,2}} {} rest", but("`"), but("~")));
+    rules.add("number", &format!("[0-9]{{1,9}} ({} rest | [.)] glued rest)?", but("0-9.)")));
+    let plain = but("-+* \\t`~<>0-9\\uFEFF");
+    rules.add("text", &format!("{plain} rest | [-+*] glued rest | number | few-ticks"));
+    rules.add("mark", "[-+*>] \" \" | \"#\"{1,6} \" \" | [0-9]{1,3} [.)] \" \"");
+    rules.add("line", "\" \"{0,8} mark{0,3} text? \"\\n\"");
+    code(rules, lines);
+    rules.add("prose", &format!("(line | code){{0,{lines}}}"));
+}
+
+/// A code block whose info word is none of the protocol's: whatever begins with `too` is left out.
+fn code(rules: &mut Rules, lines: usize) {
+    let inside = format!("({} rest | \"`\"{{1,2}} ({} rest)?)?", but(" `\\t"), but("`"));
+    rules.add("code-line", &format!("[ \\t]{{0,40}} {inside} \"\\n\""));
+    rules.add("word-end", "[-a-zA-Z0-9+#.]{0,15}");
+    rules.add("word", "[a-su-zA-Z] word-end | \"t\" ([a-np-z] word-end | \"o\" ([a-np-z] word-end)?)?");
+    rules.add("code", &format!("\"{FENCE}\" word? \"\\n\" code-line{{0,{lines}}} \"{FENCE}\\n\""));
+}
