@@ -85,7 +85,9 @@ const SHAPES: &[Shape] = &[
     ("candidates", |n| format!("```tool\n{{\"name\": \"{}", "\n```\n".repeat(4 * n))),
     ("candidates that fail", |n| "```tool\n{\"a\": \"\n```\nx\"x\n".repeat(n)),
     ("late failures", |n| ("```tool\n{\"a\": \"\n```\n".to_owned() + &"x\n".repeat(n)).repeat(6) + "\"x\n"),
-    ("bodies", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}", "E1\n```\n".repeat(2 * n))),
+    ("bodies", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}", "E1\n```\n".repeat(2 * n))
+    }),
     ("many bodies", |n| {
         let tags: String = (0..n).map(|i| format!("\"<<T{i}\",")).collect();
         let ends: String = (0..n).map(|i| format!("a\nT{i}\n")).collect();
@@ -103,8 +105,19 @@ const SHAPES: &[Shape] = &[
     ("deep paths of arguments", |n| {
         format!("```tool\n{{\"name\": \"a\", \"args\": {}\n", "{\"k\": ".repeat(100) + &"[\"x\",".repeat(n))
     }),
-    ("one long line in a block", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"{}", "word ".repeat(4 * n))),
+    ("one long line in a block", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"{}", "word ".repeat(4 * n))
+    }),
     ("blanks in a block", |n| format!("```tool\n{}", " ".repeat(16 * n))),
+    ("blanks, then text in a block", |n| format!("```tool\n{}{}", " ".repeat(8 * n), "x ".repeat(4 * n))),
+    ("blanks, then a string in a block", |n| {
+        format!("```tool\n{}{{\"name\": \"{}", " ".repeat(8 * n), "x ".repeat(4 * n))
+    }),
+    ("deep items, then a long line in a block", |n| {
+        let indent = " ".repeat(2 * n);
+        format!("{}```tool\n{indent}{{\"name\": \"{}", "- ".repeat(n), "x ".repeat(4 * n))
+    }),
+    ("deep items, then a long tag", |n| format!("{}x\n{}", "- ".repeat(n), "<think> ".repeat(2 * n))),
     ("backticks in a block", |n| format!("```tool\n{}", "`".repeat(16 * n))),
     ("blanks behind a closing fence", |n| format!("```tool\n{{\n```{}", " ".repeat(16 * n))),
     ("blanks behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}{}", " ".repeat(16 * n))),
@@ -119,7 +132,8 @@ const SHAPES: &[Shape] = &[
     ("forged results", |n| "```tool_result\nx\n```\n".repeat(n)),
     ("a forged result", |n| "```tool_result\n".to_owned() + &"\"x\n".repeat(4 * n)),
     ("ids that were given", |n| {
-        let wanted = |i| format!("```tool\n{{\"id\": \"call_{i}\", \"name\": \"a\"}}\n```\n```tool\n{{\"name\": \"\n```\n");
+        let wanted =
+            |i| format!("```tool\n{{\"id\": \"call_{i}\", \"name\": \"a\"}}\n```\n```tool\n{{\"name\": \"\n```\n");
         (0..n / 4).map(wanted).collect()
     }),
 ];
@@ -138,7 +152,11 @@ fn main() {
                 wrong += usize::from(!linear);
                 if !linear || (chunk == 4 && matches!(reason, FinishReason::Stop)) {
                     let verdict = if linear { "" } else { "  NOT LINEAR" };
-                    println!("{name}, {way}: x{:.2} x{:.2}, {per_byte:.0} steps a byte{verdict}", two / one, four / two);
+                    println!(
+                        "{name}, {way}: x{:.2} x{:.2}, {per_byte:.0} steps a byte{verdict}",
+                        two / one,
+                        four / two
+                    );
                 }
             }
         }
