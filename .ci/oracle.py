@@ -16,9 +16,10 @@ def differs(text):
     """Where cmark is known to read otherwise than the specification.
 
     It takes a vertical tab and a form feed for blanks in places, counts a tab before a fence in a list item as one column
-    when it takes the fence's indentation from the content, and takes CDATA in any case.
+    when it takes the fence's indentation from the content, takes CDATA in any case, and keeps an empty list item open at
+    a line of blanks.
     """
-    return re.search(r"(?i)[\v\f]|<!\[cdata\[|(^|[\r\n])[^`~\r\n]*\t[ \t]*(```|~~~)", text)
+    return re.search(r"(?i)[\v\f]|<!\[cdata\[|(^|[\r\n])[^`~\r\n]*\t[ \t]*(```|~~~)|[-*+.)][ \t]*(\r\n?|\n)[ \t]", text)
 
 
 def is_tool(fence):

@@ -11,7 +11,8 @@ use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 
 fuzz_target!(|data: &[u8]| {
     let [choice, rest @ ..] = data else { return };
-    let texts: Vec<String> = rest.split(|byte| *byte == 0xff).take(12).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
+    let texts: Vec<String> =
+        rest.split(|byte| *byte == 0xff).take(12).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
     let all = made_of(&texts);
     let mut format = Format::default();
     format.kind = if choice & 1 == 0 { Kind::Text } else { Kind::Json };

@@ -353,7 +353,9 @@ impl Block {
             drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
         }
         let loose = self.has_loose_end();
-        refuse_tags(drafts, |_| true, |text| tag_of(text).is_some() || (loose && is_nearly_tag(text)))
+        let one_word = |text: &str| text.len() < 64 && !text.contains(char::is_whitespace);
+        let is_tag = |text: &str| tag_of(text).is_some() || (is_nearly_tag(text) && (loose || one_word(text)));
+        refuse_tags(drafts, |_| true, is_tag)
     }
 
     /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
@@ -424,10 +426,12 @@ fn refuse_tags(
     }
 }
 
-/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`.
+/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`, `<.<EOF`.
 fn is_nearly_tag(text: &str) -> bool {
-    let ends = text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.len() < 64 && text.starts_with('<') && ends))
+    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let like_tag = is_word || text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && like_tag))
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {

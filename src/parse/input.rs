@@ -129,7 +129,7 @@ impl Input {
     /// Goes on at `at`, inside a line: behind `chars` more characters of it.
     pub(super) fn pass_within(&mut self, at: usize, chars: usize) {
         self.at = at;
-        self.searched = at;
+        self.searched = self.searched.max(at);
         self.column += chars;
     }
 

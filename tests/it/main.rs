@@ -17,6 +17,7 @@ mod parse;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;
+mod provisional;
 mod random;
 mod safety;
 #[cfg(feature = "policy")]

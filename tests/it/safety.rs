@@ -37,7 +37,7 @@ const fn place(name: &'static str, by: By, before: &'static str, prefix: &'stati
     Place { name, before, prefix, after, by }
 }
 
-const PLACES: [Place; 14] = [
+const PLACES: [Place; 15] = [
     place(
         "a string",
         By::Block,
@@ -77,6 +77,13 @@ const PLACES: [Place; 14] = [
         "a body",
         By::Block,
         "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"<<EOF\"}}\n# Title\n",
+        "",
+        "\nEOF\n```\nafter\n",
+    ),
+    place(
+        "a body from its first line on",
+        By::Block,
+        "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"<<EOF\"}}\n",
         "",
         "\nEOF\n```\nafter\n",
     ),

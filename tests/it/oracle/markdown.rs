@@ -114,7 +114,7 @@ pub(crate) fn pulldown_differs(text: &str) -> bool {
 
 /// Where comrak 0.55 is: a complete tag that continues a paragraph lazily; CDATA in any case; a tab before a fence in a
 /// list item, that counts as one column when the fence's indentation is taken from the content; a vertical tab or a form
-/// feed, taken for blanks.
+/// feed, taken for blanks; a line of blanks that keeps an empty list item open.
 pub(crate) fn comrak_differs(text: &str) -> bool {
     let tab_before_fence = |line: &str| {
         let fence = line.find("```").or(line.find("~~~"));
@@ -124,6 +124,13 @@ pub(crate) fn comrak_differs(text: &str) -> bool {
         || text.contains("<![cdata[")
         || text.contains(['\u{b}', '\u{c}'])
         || text.lines().any(tab_before_fence)
+        || has_blanks_behind_a_marker(text)
+}
+
+fn has_blanks_behind_a_marker(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_marker = |line: &str| line.trim_end().ends_with(['-', '*', '+', '.', ')']);
+    lines.windows(2).any(|two| is_marker(two[0]) && !two[1].is_empty() && two[1].trim().is_empty())
 }
 
 fn has_complete_tag(text: &str) -> bool {

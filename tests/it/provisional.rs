@@ -1,0 +1,143 @@
+//! What is told before a block is decided: provisional events, what is held back, what a limit ends.
+
+use crate::parse::{cases, events};
+use std::collections::HashMap;
+use toolfence::FinishReason;
+use toolfence::parse::{Event, Options, Parser};
+
+/// What became of a provisional id.
+#[derive(Debug, PartialEq)]
+enum Fate {
+    Open,
+    Called,
+    Withdrawn,
+}
+
+/// Every id that was started ends in one call, or is withdrawn by the block that was malformed or incomplete; progress is
+/// told only between. No two calls of a reply share an id.
+#[test]
+fn what_was_started_is_called_or_withdrawn() {
+    let mut started = 0;
+    for case in cases() {
+        for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
+            let (reply, title) = (&case.reply[..cut], &case.title);
+            let mut fates: HashMap<String, Fate> = HashMap::new();
+            let mut ids = Vec::new();
+            for event in events(reply, &case.options, 7, true) {
+                match event {
+                    Event::Started { id, .. } => {
+                        started += 1;
+                        assert_eq!(fates.insert(id.to_string(), Fate::Open), None, "{title}: started twice");
+                    }
+                    Event::Progress { id, .. } => {
+                        assert_eq!(fates.get(id.as_ref()), Some(&Fate::Open), "{title}: progress of {id}: {reply:?}");
+                    }
+                    Event::Call { call, replaces, .. } => {
+                        let known = replaces.map_or(call.id.clone(), |id| id.to_string());
+                        fates.entry(known).and_modify(|fate| *fate = Fate::Called);
+                        ids.push(call.id);
+                    }
+                    // All that the block had started goes with it.
+                    Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                        let first = fates.get(id.as_ref());
+                        let none_open = fates.values().all(|fate| *fate != Fate::Open);
+                        assert!(none_open || first == Some(&Fate::Open), "{title}: {id} withdraws nothing: {reply:?}");
+                        fates.values_mut().filter(|fate| **fate == Fate::Open).for_each(|fate| *fate = Fate::Withdrawn);
+                    }
+                    _ => {}
+                }
+            }
+            assert!(fates.values().all(|fate| *fate != Fate::Open), "{title}: {fates:?} in {reply:?}");
+            let count = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), count, "{title}: an id stands for two calls: {reply:?}");
+        }
+    }
+    assert!(started > 100, "the cases start calls");
+}
+
+fn poll_all(parser: &mut Parser) -> Vec<Event> {
+    std::iter::from_fn(|| parser.poll()).collect()
+}
+
+/// Behind a doubtful closing fence nothing is told until it is decided; then everything is.
+#[test]
+fn text_behind_an_undecided_block_is_held_back() {
+    let mut parser = Parser::new(Options::default());
+    parser.push("```tool\n{\"name\": \"write_file\", \"args\": {\"content\": \"one\n");
+    let told = poll_all(&mut parser);
+    assert!(
+        matches!(&told[..], [Event::Started { .. }, Event::Progress { text, .. }, ..] if text == "one"),
+        "{told:?}"
+    );
+    for chunk in ["```\n", "Then prose.\n", "More.\n\n"] {
+        parser.push(chunk);
+        assert_eq!(poll_all(&mut parser), [], "behind {chunk:?}");
+    }
+    parser.push("\"x\n");
+    let told = poll_all(&mut parser);
+    assert!(matches!(&told[0], Event::Malformed { id, .. } if id.as_ref() == "call_1"), "{told:?}");
+    parser.push("Shown ");
+    let shown: String = told.into_iter().chain(poll_all(&mut parser)).filter_map(text_of).collect();
+    assert_eq!(shown, "\nThen prose.\nMore.\n\n\"x\nShown ");
+}
+
+fn text_of(event: Event) -> Option<String> {
+    match event {
+        Event::Text { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+/// A closing fence is decided at its own line ending: a CR at the end of a chunk may be half of one.
+#[test]
+fn a_closing_fence_waits_for_its_line_ending() {
+    for (ending, more) in [("\n", ""), ("\r\n", ""), ("\r", "x")] {
+        let mut parser = Parser::new(Options::default());
+        parser.push("```tool\n{\"name\": \"a\", \"args\": {}}\n```");
+        let is_call = |event: &Event| matches!(event, Event::Call { .. });
+        assert!(!poll_all(&mut parser).iter().any(is_call), "the line may go on");
+        parser.push(&ending[..1]);
+        assert_eq!(poll_all(&mut parser).iter().any(is_call), ending == "\n", "{ending:?}");
+        parser.push(&ending[1..]);
+        parser.push(more);
+        let later = poll_all(&mut parser).iter().any(is_call);
+        assert_eq!(later, ending != "\n", "{ending:?}");
+    }
+}
+
+fn after(mut options: Options, set: impl Fn(&mut Options), reply: &str) -> Vec<Event> {
+    set(&mut options);
+    let mut parser = Parser::new(options);
+    parser.push(reply);
+    parser.finish(FinishReason::Stop);
+    poll_all(&mut parser)
+}
+
+fn outcomes(events: &[Event]) -> (usize, usize) {
+    let calls = events.iter().filter(|event| matches!(event, Event::Call { .. })).count();
+    (calls, events.iter().filter(|event| matches!(event, Event::Malformed { .. })).count())
+}
+
+/// Limits end in an event: calls of a reply, whether in blocks of their own or in one; nesting; bytes of a block.
+#[test]
+fn limits_end_in_an_event() {
+    let call = "{\"name\": \"a\", \"args\": {}}\n";
+    let blocks = format!("```tool\n{call}```\n").repeat(66);
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &blocks)), (64, 2));
+    let one_block = format!("```tool\n{}```\n", call.repeat(65));
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &one_block)), (0, 1));
+
+    let nested = |depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": {open}{close}}}}}\n```\n")
+    };
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &nested(125))), (1, 0));
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &nested(127))), (0, 1));
+    assert_eq!(outcomes(&after(Options::default(), |options| options.limits.nesting = 9, &nested(8))), (0, 1));
+
+    let large = format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"{}\"}}}}\n```\n", "x".repeat(1000));
+    assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 1000, &large)), (0, 1));
+    assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
+}
