@@ -1,11 +1,13 @@
 //! The HTTP backend against a real llama.cpp server, which `TOOLFENCE_LIVE_LLAMA` names the starter script of. Its
 //! weights are noise and its words come from a grammar, but sampler, stream and errors are the real ones.
 
+mod grammar;
+
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolfence::agent::{Agent, Nobody};
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
@@ -14,10 +16,14 @@ use toolfence::session::{Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
 
+/// One server at a time: each spins on every core, and two of them stand in each other's way.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// A server that ends with this value.
 struct Server {
     child: Child,
     url: String,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Server {
@@ -27,6 +33,7 @@ impl Server {
             eprintln!("skipped: TOOLFENCE_LIVE_LLAMA does not name the script that starts a llama.cpp server");
             return None;
         };
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
         let mut command = Command::new("python3");
         command.arg(script).args(["--port", &port]).args(args);
@@ -36,7 +43,7 @@ impl Server {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let listens = stdout.lines().map_while(Result::ok).any(|line| line.starts_with("listening "));
         assert!(listens, "the server ended before it listened");
-        Some(Server { child, url: format!("http://127.0.0.1:{port}/v1") })
+        Some(Server { child, url: format!("http://127.0.0.1:{port}/v1"), _alone: alone })
     }
 
     fn kill(&mut self) {
