@@ -47,7 +47,7 @@ fn formats() -> Vec<Format> {
     for kind in [Kind::Text, Kind::Json] {
         for nonce in [None, Some("n``n".to_owned())] {
             let mut format = Format::default();
-            (format.kind, format.nonce) = (kind, nonce);
+            (format.kind, format.nonce, format.data) = (kind, nonce, true);
             all.push(format);
         }
     }

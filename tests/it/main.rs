@@ -21,5 +21,6 @@ mod random;
 mod session;
 #[cfg(feature = "policy")]
 mod support;
+mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
