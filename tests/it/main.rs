@@ -25,5 +25,6 @@ mod session;
 mod spec;
 #[cfg(feature = "policy")]
 mod support;
+mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
