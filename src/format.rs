@@ -41,9 +41,8 @@ pub struct Format {
     /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for backends
     /// whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
     pub break_tokens: bool,
-    /// Whether the header of the text format carries `data`. The output says for the model what it needs; the rest, such
-    /// as the diff of a file it has just written, is for hosts and would cost it as many tokens again. In JSON it always
-    /// stands.
+    /// Whether the header of the text format carries `data`, such as the diff of a change. A host that counts tokens turns
+    /// it off: the output says what a model needs most, and a diff may cost ten times that. In JSON it always stands.
     pub data: bool,
     /// Bytes of one message. Long outputs give way first, evenly, and say so; headers always stay.
     pub message_limit: usize,
@@ -51,7 +50,7 @@ pub struct Format {
 
 impl Default for Format {
     fn default() -> Format {
-        Format { kind: Kind::Text, nonce: None, break_tokens: false, data: false, message_limit: 256 << 10 }
+        Format { kind: Kind::Text, nonce: None, break_tokens: false, data: true, message_limit: 256 << 10 }
     }
 }
 
@@ -94,7 +93,8 @@ pub fn envelope(result: &ToolResult) -> Value {
 
 /// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
 ///
-/// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told, and a block that holds no result is skipped.
+/// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told; a block that
+/// holds no result is skipped.
 pub fn read_back(message: &str, nonce: Option<&str>) -> Vec<ToolResult> {
     let mut found = Vec::new();
     let mut rest = message;

@@ -222,11 +222,13 @@ fn no_output_gets_out_of_its_block() {
 }
 
 #[test]
-fn the_text_header_keeps_data_for_the_host_to_itself() {
+fn the_text_header_tells_data_unless_the_host_keeps_it() {
     let mut output = Output::text("done\n");
     output.data = Some(serde_json::json!({"diff": "+a\n"}));
     let result = ToolResult::new("1", "write_file", output, 3);
     let mut format = Format::default();
+    assert_eq!(read_back(&results(std::slice::from_ref(&result), &format), None), [result.clone()]);
+    format.data = false;
     let message = results(std::slice::from_ref(&result), &format);
     assert!(!message.contains("data") && message.contains("\ndone\n"), "{message}");
     assert_eq!(read_back(&message, None)[0].data, None);

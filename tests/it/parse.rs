@@ -282,6 +282,6 @@ fn hostile_shapes_come_to_an_end() {
     for (name, reply) in shapes {
         let started = std::time::Instant::now();
         let _ = events(&reply, "", 64, true);
-        assert!(started.elapsed().as_secs() < 20, "{name}: {:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 60, "{name}: {:?}", started.elapsed());
     }
 }
