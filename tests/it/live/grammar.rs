@@ -1,5 +1,5 @@
 //! Constrained decoding by the real thing: llama.cpp with random weights under our grammar can write nothing but calls
-//! that read strictly and fit their tool. `TOOLFENCE_LIVE_CALLS` asks for more calls of each kind than by default.
+//! that read strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` asks for more replies than by default.
 
 use super::{Seen, Server, ask, options};
 use serde_json::{Value, json};
@@ -8,16 +8,19 @@ use toolfence::grammar::{self, GrammarOptions, Start};
 use toolfence::parse::{Event, Options, Parser};
 use toolfence::{Catalog, FinishReason, ToolCall, ToolSpec};
 
-/// Replies of each tool by itself; the other kinds get as many together as one tool.
+/// Replies of each tool by itself.
 fn rounds() -> u64 {
-    std::env::var("TOOLFENCE_LIVE_CALLS").ok().and_then(|count| count.parse().ok()).unwrap_or(25)
+    std::env::var("TOOLFENCE_LIVE_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(6)
 }
+
+/// Calls of each reply.
+const CALLS: usize = 3;
 
 /// Noise goes on to every bound, so the bounds are small.
 fn small(start: Start, calls: usize) -> GrammarOptions {
     let mut options = GrammarOptions::default();
     (options.start, options.least_calls, options.most_calls) = (start, calls, calls);
-    (options.longest_text, options.longest_content, options.most_lines, options.most_items) = (8, Some(24), 3, 2);
+    (options.longest_text, options.longest_content, options.most_lines, options.most_items) = (8, Some(24), 2, 2);
     options
 }
 
@@ -98,16 +101,16 @@ fn alone() -> impl Iterator<Item = Catalog> {
 async fn noise_under_the_grammar_is_nothing_but_valid_calls() {
     let Some(mut run) = Run::new() else { return };
     for catalog in alone() {
-        let text = grammar::gbnf(&catalog, &small(Start::Reply, 1));
+        let text = grammar::gbnf(&catalog, &small(Start::Reply, CALLS));
         for seed in 0..rounds() {
             let reply = run.constrained(seed, &text).await;
-            run.count(&reply, 1, false, &catalog);
+            run.count(&reply, CALLS, false, &catalog);
         }
     }
-    let text = grammar::gbnf(&builtins(), &small(Start::Reply, 2));
-    for seed in 0..rounds() {
+    let text = grammar::gbnf(&builtins(), &small(Start::Reply, CALLS));
+    for seed in 0..rounds() * 5 {
         let reply = run.constrained(1000 + seed, &text).await;
-        run.count(&reply, 2, false, &builtins());
+        run.count(&reply, CALLS, false, &builtins());
     }
     run.report("whole replies");
 }
@@ -117,7 +120,7 @@ async fn noise_under_the_bare_grammar_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
     for catalog in alone() {
         let text = grammar::gbnf(&catalog, &small(Start::Bare, 1));
-        for seed in 0..rounds() / 5 {
+        for seed in 0..rounds() / 2 {
             let reply = run.constrained(seed, &text).await;
             run.count(&reply, 1, true, &catalog);
         }
@@ -137,7 +140,7 @@ fn is_spoiled_by_an_escape(reply: &str) -> bool {
 #[tokio::test]
 async fn noise_under_the_schema_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
-    let wanted = rounds() / 5;
+    let wanted = rounds() / 3;
     let (mut cut, mut spoiled) = (0, 0);
     for catalog in alone() {
         let schema = grammar::json_schema(&catalog, &small(Start::Bare, 1));
