@@ -103,9 +103,54 @@ repairs! {
     InfoWord = "info_word", true;
     /// A key beside `args` that means nothing; it was left out.
     ExtraKey = "extra_key", true;
+    /// The same quote stands unescaped inside a string; which one ends it was told by what follows.
+    InnerQuotes = "inner_quotes", false;
+    /// `""text""` for `"text"`.
+    DoubledQuotes = "doubled_quotes", false;
+    /// A string in three quotes, as Python has them.
+    TripleQuotes = "triple_quotes", false;
+    /// A string in backticks, as JavaScript has them.
+    BacktickString = "backtick_string", false;
+    /// `"a" + "b"`.
+    Concatenation = "concatenation", false;
+    /// A key or value with a quote at its end only.
+    HalfQuoted = "half_quoted", false;
+    /// A string value without quotes.
+    UnquotedValue = "unquoted_value", false;
+    /// `=` or `=>` for a colon.
+    OtherColon = "other_colon", false;
+    /// No colon between a key and its value.
+    MissingColon = "missing_colon", false;
+    /// Two commas where one is wanted.
+    SurplusComma = "surplus_comma", false;
+    /// `NaN` or `Infinity`, read as null.
+    NonFinite = "non_finite", false;
+    /// `undefined`, `nil`, `TRUE` and the like.
+    OtherLiteral = "other_literal", false;
+    /// A number JSON does not write so: `0x1f`, `+1`, `.5`, `1.`, `01`, `1_000`.
+    NumberForm = "number_form", false;
+    /// A closing bracket was missing before another one.
+    MiddleClosers = "middle_closers", false;
+    /// More closing brackets than were opened, at the end.
+    SurplusClosers = "surplus_closers", false;
+    /// The object was closed before its last members.
+    EarlyCloser = "early_closer", false;
+    /// The first opening brace was missing.
+    MissingOpener = "missing_opener", false;
+    /// A code fence or backticks around the object, inside of the block.
+    InnerFence = "inner_fence", false;
+    /// The whole object was written as the text of a JSON string.
+    DoubleEncoded = "double_encoded", false;
+    /// `\n`, `\r` or `\t`, spelled out, between tokens.
+    EscapedBlank = "escaped_blank", false;
+    /// A blank JSON does not know between tokens: a no-break space, a byte order mark.
+    OddBlank = "odd_blank", false;
+    /// No comma before a key that is not in double quotes: it may have been content of the string before it.
+    LooseComma = "loose_comma", false;
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
-    /// An escape JSON does not have, beside letter escapes it has.
+    /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among bare
+    /// `'`, or at the end of a line.
     AmbiguousEscape = "ambiguous_escape", false;
     /// The call stands after a block that broke off: it may have been content of that block.
     AfterBrokenBlock = "after_broken_block", false;

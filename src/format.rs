@@ -41,13 +41,17 @@ pub struct Format {
     /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for backends
     /// whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
     pub break_tokens: bool,
+    /// Whether the header of the text format carries `data`. The output says for the model what it needs; the rest, such
+    /// as the diff of a file it has just written, is for hosts and would cost it as many tokens again. In JSON it always
+    /// stands.
+    pub data: bool,
     /// Bytes of one message. Long outputs give way first, evenly, and say so; headers always stay.
     pub message_limit: usize,
 }
 
 impl Default for Format {
     fn default() -> Format {
-        Format { kind: Kind::Text, nonce: None, break_tokens: false, message_limit: 256 << 10 }
+        Format { kind: Kind::Text, nonce: None, break_tokens: false, data: false, message_limit: 256 << 10 }
     }
 }
 
@@ -90,7 +94,7 @@ pub fn envelope(result: &ToolResult) -> Value {
 
 /// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
 ///
-/// What the message limit or the breaking of tokens took away stays away, and a block that holds no result is skipped.
+/// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told, and a block that holds no result is skipped.
 pub fn read_back(message: &str, nonce: Option<&str>) -> Vec<ToolResult> {
     let mut found = Vec::new();
     let mut rest = message;
@@ -142,9 +146,9 @@ struct Envelope<'a> {
 }
 
 impl<'a> Header<'a> {
-    fn of(result: &'a ToolResult, nonce: Option<&'a str>) -> Header<'a> {
+    fn of(result: &'a ToolResult, format: &'a Format) -> Header<'a> {
         Header {
-            nonce,
+            nonce: format.nonce.as_deref(),
             id: &result.id,
             tool: &result.tool,
             success: result.success,
@@ -152,7 +156,7 @@ impl<'a> Header<'a> {
             truncated: result.truncated,
             output_bytes: result.output_bytes,
             execution_time_ms: result.execution_time_ms,
-            data: result.data.as_ref(),
+            data: result.data.as_ref().filter(|_| format.data),
             error: result.error.as_ref(),
         }
     }
@@ -177,10 +181,9 @@ impl<'a> Envelope<'a> {
 }
 
 fn block(result: &ToolResult, format: &Format) -> String {
-    let nonce = format.nonce.as_deref();
     let (line, output) = match format.kind {
-        Kind::Text => (one_line(&Header::of(result, nonce)), result.output.as_str()),
-        Kind::Json => (one_line(&Envelope::of(result, nonce)), ""),
+        Kind::Text => (one_line(&Header::of(result, format)), result.output.as_str()),
+        Kind::Json => (one_line(&Envelope::of(result, format.nonce.as_deref())), ""),
     };
     let (line, output) = match format.break_tokens {
         true => (tokens::escaped(&line).into(), tokens::broken(output)),

@@ -105,19 +105,22 @@ pub fn gbnf(catalog: &Catalog, options: &GrammarOptions) -> String {
         prose::write(&mut rules, &options);
     }
     let some = call::write(&mut rules, catalog, &options);
+    if some && !bare {
+        rules.add("turn", "block prose");
+    }
     let root = match (some, options.start) {
         (false, _) => if bare { "\"\"" } else { "prose" }.to_owned(),
-        (true, Start::Reply) => format!("prose{}", blocks(options.least_calls, options.most_calls)),
+        (true, Start::Reply) => format!("prose{}", turns(options.least_calls, options.most_calls)),
         (true, Start::Trigger) => {
-            format!("block prose{}", blocks(options.least_calls.saturating_sub(1), options.most_calls - 1))
+            format!("turn{}", turns(options.least_calls.saturating_sub(1), options.most_calls - 1))
         }
         (true, Start::Bare) => "call".to_owned(),
     };
     rules.finish(&root)
 }
 
-fn blocks(least: usize, most: usize) -> String {
-    if most == 0 { String::new() } else { format!(" (block prose){{{least},{most}}}") }
+fn turns(least: usize, most: usize) -> String {
+    if most == 0 { String::new() } else { format!(" turn{{{least},{most}}}") }
 }
 
 /// The JSON Schema of one bare call; it allows nothing where there is no tool.

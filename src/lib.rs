@@ -11,7 +11,8 @@
 //! | the hands | `tools` | `workspace`, `process`, `tools` |
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session |
 //!
-//! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network.
+//! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
+//! looks at the clock, to say how long a call took.
 
 pub mod call;
 pub mod clip;

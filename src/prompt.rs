@@ -89,7 +89,7 @@ fn sample(param: &Param) -> Value {
         ParamKind::Patch | ParamKind::Text { .. } | ParamKind::Any => "...".into(),
         ParamKind::Integer { least, .. } => (*least).into(),
         ParamKind::Flag => true.into(),
-        ParamKind::Choice(choices) => choices.first().copied().into(),
+        ParamKind::Choice(choices) => choices.first().map(AsRef::<str>::as_ref).into(),
         ParamKind::Texts => json!(["..."]),
         ParamKind::Objects(fields) => {
             let fields: Args = fields.iter().map(|field| (field.name.clone().into(), sample(field))).collect();

@@ -58,11 +58,13 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("escape", "\"\\\\\" ([\"\\\\/bfnrt] | \"u\" code-point)");
     rules.add("char", "[^\"\\\\\\x00-\\x1F\\x7F] | escape");
     rules.add("first-char", "[^\"\\\\<\\x00-\\x1F\\x7F] | escape");
-    let string = |count: &str| format!("\"\\\"\" (\"<\" | \"<\"? first-char char{count})? \"\\\"\"");
-    rules.add("string", &string(&format!("{{0,{}}}", text - 1)));
+    let chars = |count: &str| format!("\"<\" | \"<\"? first-char char{count}");
+    rules.add("chars", &chars(&format!("{{0,{}}}", text - 1)));
+    rules.add("string", "\"\\\"\" chars? \"\\\"\"");
     let content = options.longest_content.map_or("*".to_owned(), |most| format!("{{0,{}}}", most - 1));
     if options.start == Start::Bare {
-        rules.add("content", &string(&content));
+        rules.add("content-chars", &chars(&content));
+        rules.add("content", "\"\\\"\" content-chars? \"\\\"\"");
     }
     rules.add("texts", &format!("\"[\" (string (\", \" string){{0,{items}}})? \"]\""));
     rules.add("decimal", "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?");
@@ -87,7 +89,8 @@ fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
     let quoted = but("-'\\\"<E");
     rules.add("after-marks", &format!("\"-\"? ['\\\"]? ({quoted} | {})", other_word()));
     rules.add("marks", &format!("\"<\" {} | \"<<\" \"<\"{{0,8}} after-marks", but("<")));
-    rules.add("body-rest", &format!("({} | marks){{0,{text}}} \"<\"{{0,8}}", but("<")));
+    rules.add("body-char", &format!("{} | marks", but("<")));
+    rules.add("body-rest", &format!("body-char{{0,{text}}} \"<\"{{0,8}}"));
     let mut after = "[ \\t]{0,8} (".to_owned() + &but(" \\t<") + " body-rest | marks body-rest | \"<\"{1,8})";
     for (index, letter) in TAG.char_indices().rev() {
         let otherwise = but(&format!("{letter}<"));
@@ -95,7 +98,8 @@ fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
         after = format!("{otherwise} body-rest | marks body-rest | \"<\"{{0,8}} | \"{letter}\" {next}");
     }
     rules.add("body-line", &after);
-    rules.add("body", &format!("(body-line \"\\n\"){{0,{}}} \"{TAG}\\n\"", options.most_lines));
+    rules.add("body-row", "body-line \"\\n\"");
+    rules.add("body", &format!("body-row{{0,{}}} \"{TAG}\\n\"", options.most_lines));
 }
 
 /// A beginning of the tag that goes on as another word.

@@ -23,7 +23,8 @@ pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("mark", "[-+*>] \" \" | \"#\"{1,6} \" \" | [0-9]{1,3} [.)] \" \"");
     rules.add("line", "\" \"{0,8} mark{0,3} text? \"\\n\"");
     code(rules, lines);
-    rules.add("prose", &format!("(line | code){{0,{lines}}}"));
+    rules.add("around", "line | code");
+    rules.add("prose", &format!("around{{0,{lines}}}"));
 }
 
 /// A code block whose info word is none of the protocol's: whatever begins with `too` is left out.

@@ -1,4 +1,7 @@
 //! Rules of a grammar as text: names that are taken once, terminals that are escaped.
+//!
+//! llama.cpp counts a repeated group by the rules in it and refuses more than 2,000 in all. So what may come often is a
+//! rule of its own, and only its name is repeated.
 
 use serde_json::Value;
 use std::collections::HashSet;

@@ -5,8 +5,13 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
+/// The value, or the bare error.
+pub(super) fn value(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str::<Unique>(text).map(|unique| unique.0)
+}
+
 pub(super) fn read(text: &str) -> Result<Value, Problem> {
-    serde_json::from_str::<Unique>(text).map(|unique| unique.0).map_err(|error| {
+    value(text).map_err(|error| {
         let message = error.to_string();
         let cause = message.split(" at line ").next().unwrap_or(&message).to_owned();
         Problem::new(offset(text, error.line(), error.column()), cause)

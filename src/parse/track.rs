@@ -103,9 +103,8 @@ impl Track {
 
     /// More of a verbatim body, for the live preview.
     pub(super) fn body_text(&self, tag: usize, text: &str, events: &mut VecDeque<Event>) {
-        let Some(Tag { id: Some(id), arg, .. }) = self.tags.get(tag) else { return };
-        if !self.muted {
-            events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() });
+        if let Some(Tag { id: Some(id), arg, .. }) = self.tags.get(tag).filter(|_| !self.muted) {
+            grow(id, arg, text, events);
         }
     }
 
@@ -160,9 +159,8 @@ impl Track {
     }
 
     fn progress(&self, text: &str, events: &mut VecDeque<Event>) {
-        let (Some(id), Some(arg)) = (&self.call.started, &self.arg) else { return };
-        if !self.muted && !text.is_empty() {
-            events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() });
+        if let (Some(id), Some(arg), false) = (&self.call.started, &self.arg, self.muted) {
+            grow(id, arg, text, events);
         }
     }
 
@@ -178,6 +176,19 @@ impl Track {
         if let Some(frame) = self.frames.last_mut() {
             frame.index += 1;
         }
+    }
+}
+
+/// Tells more text of an argument. What was not polled yet takes it in: a queue of pieces would cost many times the text.
+fn grow(id: &Arc<str>, arg: &Arc<str>, text: &str, events: &mut VecDeque<Event>) {
+    match events.back_mut() {
+        _ if text.is_empty() => {}
+        Some(Event::Progress { id: same, arg: open, text: so_far })
+            if Arc::ptr_eq(same, id) && Arc::ptr_eq(open, arg) =>
+        {
+            so_far.push_str(text);
+        }
+        _ => events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() }),
     }
 }
 

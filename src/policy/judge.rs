@@ -10,7 +10,7 @@ const LONGEST_SHOWN: usize = 120;
 
 /// The strictest of what the rules say of a call.
 pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
-    let effect = (spec.effect)(&call.args);
+    let effect = spec.effect_of(&call.args);
     let mut decision = by_effect(policy, call, spec, effect, facts);
     for (path, folder) in paths(spec, &call.args) {
         decision = decision.stricter(path_decision(policy, &path, folder, effect, facts));

@@ -155,7 +155,7 @@ impl Policy {
             Ok(spec) => spec,
             Err(failure) => return Verdict::Denied(ToolResult::refused(call.id, call.name, failure)),
         };
-        let effect = (spec.effect)(&call.args);
+        let effect = spec.effect_of(&call.args);
         if call.is_lossy() && effect != Effect::Read {
             let failure = guessed(&call);
             return Verdict::Denied(ToolResult::refused(call.id, call.name, failure));

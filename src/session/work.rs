@@ -25,9 +25,9 @@ impl Judge {
     fn effect(&self, call: &ToolCall) -> Effect {
         let mut taught = call.clone();
         if let Ok(spec) = self.catalog.resolve(&mut taught) {
-            return (spec.effect)(&taught.args);
+            return spec.effect_of(&taught.args);
         }
-        self.catalog.find(&call.name).map_or(Effect::Execute, |spec| (spec.effect)(&call.args))
+        self.catalog.find(&call.name).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
     }
 }
 

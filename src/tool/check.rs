@@ -40,7 +40,7 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
         ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),
         ParamKind::Integer { least, most } => value.as_i64().is_some_and(|n| (*least..=*most).contains(&n)),
         ParamKind::Flag => value.is_boolean(),
-        ParamKind::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        ParamKind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|known| known == word)),
         ParamKind::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
         ParamKind::Objects(fields) => return objects(param, fields, value, owner),
         ParamKind::Any => true,

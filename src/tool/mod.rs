@@ -9,6 +9,8 @@ use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 type Str = Cow<'static, str>;
 
@@ -49,7 +51,7 @@ pub enum ParamKind {
     /// `true` or `false`.
     Flag,
     /// One of these strings.
-    Choice(&'static [&'static str]),
+    Choice(Vec<Str>),
     /// An array of strings.
     Texts,
     /// An array of objects with these fields.
@@ -71,7 +73,7 @@ pub struct Param {
     /// What is assumed when it is absent and worth telling; shown in signatures.
     pub default: Option<Value>,
     /// Other names that are understood. Case, `_` and `-` never matter and need no alias.
-    pub aliases: &'static [&'static str],
+    pub aliases: Vec<Str>,
     /// One line for help and schemas.
     pub help: Str,
 }
@@ -79,7 +81,7 @@ pub struct Param {
 impl Param {
     /// An optional argument.
     pub fn new(name: impl Into<Str>, kind: ParamKind, help: impl Into<Str>) -> Param {
-        Param { name: name.into(), kind, required: false, default: None, aliases: &[], help: help.into() }
+        Param { name: name.into(), kind, required: false, default: None, aliases: Vec::new(), help: help.into() }
     }
 
     /// The same, required.
@@ -98,28 +100,34 @@ impl Param {
 
     /// The same, with other names that are understood.
     #[must_use]
-    pub fn aliases(mut self, aliases: &'static [&'static str]) -> Param {
-        self.aliases = aliases;
+    pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> Param {
+        self.aliases = aliases.into_iter().map(Into::into).collect();
         self
     }
 }
 
 /// Everything there is to say of a tool without running it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The taught name.
     pub name: Str,
     /// Other names that are understood.
-    pub aliases: &'static [&'static str],
+    pub aliases: Vec<Str>,
     /// What it is for, in one line for the model.
     pub purpose: Str,
     /// Its arguments, required ones first.
     pub params: Vec<Param>,
     /// A block worth showing to the model, where it helps.
     pub example: Option<Str>,
-    /// What a call with these arguments can do. Pure: it sees the arguments under their taught names and nothing else.
-    pub effect: fn(&Args) -> Effect,
+    /// See [`effect_of`](ToolSpec::effect_of).
+    effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
+}
+
+impl fmt::Debug for ToolSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolSpec").field("signature", &self.signature()).finish_non_exhaustive()
+    }
 }
 
 impl ToolSpec {
@@ -127,11 +135,11 @@ impl ToolSpec {
     pub fn new(name: impl Into<Str>, purpose: impl Into<Str>) -> ToolSpec {
         ToolSpec {
             name: name.into(),
-            aliases: &[],
+            aliases: Vec::new(),
             purpose: purpose.into(),
             params: Vec::new(),
             example: None,
-            effect: |_| Effect::Execute,
+            effect: Arc::new(|_| Effect::Execute),
         }
     }
 
@@ -154,15 +162,15 @@ impl ToolSpec {
 
     /// The same with other names.
     #[must_use]
-    pub fn aliases(mut self, aliases: &'static [&'static str]) -> ToolSpec {
-        self.aliases = aliases;
+    pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> ToolSpec {
+        self.aliases = aliases.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same with this effect.
+    /// The same with this effect: what a call with these arguments can do. The policy believes it.
     #[must_use]
-    pub fn effect(mut self, effect: fn(&Args) -> Effect) -> ToolSpec {
-        self.effect = effect;
+    pub fn effect(mut self, effect: impl Fn(&Args) -> Effect + Send + Sync + 'static) -> ToolSpec {
+        self.effect = Arc::new(effect);
         self
     }
 
@@ -171,6 +179,11 @@ impl ToolSpec {
     pub fn example(mut self, example: impl Into<Str>) -> ToolSpec {
         self.example = Some(example.into());
         self
+    }
+
+    /// What a call with these arguments, under their taught names, can do.
+    pub fn effect_of(&self, args: &Args) -> Effect {
+        (self.effect)(args)
     }
 
     /// The argument that `name` means, by its taught name or an alias.

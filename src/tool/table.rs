@@ -56,30 +56,30 @@ fn line(name: &'static str, help: &'static str) -> Param {
 }
 
 fn file(help: &'static str) -> Param {
-    let aliases = &["file_path", "file", "filename", "filepath", "target_file"];
+    let aliases = ["file_path", "file", "filename", "filepath", "target_file"];
     Param::new("path", ParamKind::Path, help).required().aliases(aliases)
 }
 
 fn folder(help: &'static str) -> Param {
-    let aliases = &["directory", "dir", "folder", "file_path", "directory_path"];
+    let aliases = ["directory", "dir", "folder", "file_path", "directory_path"];
     Param::new("path", ParamKind::Path, help).default(".").aliases(aliases)
 }
 
 fn dry_run() -> Param {
-    flag("dry_run", "show what would change and change nothing").aliases(&["preview"])
+    flag("dry_run", "show what would change and change nothing").aliases(["preview"])
 }
 
 fn timeout(default: i64) -> Param {
-    count("timeout", 1, 600, "seconds before it is stopped").default(default).aliases(&["timeout_seconds"])
+    count("timeout", 1, 600, "seconds before it is stopped").default(default).aliases(["timeout_seconds"])
 }
 
 fn read_file() -> ToolSpec {
     ToolSpec::new("read_file", "Read a text file, or a 1-based inclusive range of its lines.")
-        .aliases(&["get_file_content", "cat", "view_file", "open_file"])
+        .aliases(["get_file_content", "cat", "view_file", "open_file"])
         .param(file("the file to read"))
-        .param(line("start_line", "first line").aliases(&["start", "from", "offset"]))
-        .param(line("end_line", "last line").aliases(&["end", "to"]))
-        .param(line("lines", "how many lines from start_line").aliases(&["limit", "max_lines", "num_lines"]))
+        .param(line("start_line", "first line").aliases(["start", "from", "offset"]))
+        .param(line("end_line", "last line").aliases(["end", "to"]))
+        .param(line("lines", "how many lines from start_line").aliases(["limit", "max_lines", "num_lines"]))
         .param(flag("line_numbers", "number the lines").default(true))
         .param(flag("count_lines", "count all lines of a file too big to count by default"))
         .effect(reads)
@@ -87,38 +87,37 @@ fn read_file() -> ToolSpec {
 
 fn list_files() -> ToolSpec {
     ToolSpec::new("list_files", "List files and folders below a folder with type and size.")
-        .aliases(&["get_files_info", "ls", "list_dir", "list_directory", "glob"])
+        .aliases(["get_files_info", "ls", "list_dir", "list_directory", "glob"])
         .param(folder("where to start"))
-        .param(text("pattern", "a glob such as src/**/*.rs").aliases(&["glob"]))
-        .param(count("max_depth", 1, 1000, "how deep to go").aliases(&["depth"]))
+        .param(text("pattern", "a glob such as src/**/*.rs").aliases(["glob"]))
+        .param(count("max_depth", 1, 1000, "how deep to go").aliases(["depth"]))
         .param(
-            flag("include_hidden", "names that begin with a dot too")
-                .default(false)
-                .aliases(&["hidden", "show_hidden"]),
+            flag("include_hidden", "names that begin with a dot too").default(false).aliases(["hidden", "show_hidden"]),
         )
-        .param(flag("respect_gitignore", "leave out what git ignores").default(true).aliases(&["gitignore"]))
+        .param(flag("respect_gitignore", "leave out what git ignores").default(true).aliases(["gitignore"]))
         .effect(reads)
 }
 
 fn search() -> ToolSpec {
     ToolSpec::new("search", "Search file contents; answers file:line:snippet.")
-        .aliases(&["search_text", "grep", "search_files", "rg", "find_text"])
-        .param(text("pattern", "what to find").required().aliases(&["query", "text", "regex"]))
+        .aliases(["search_text", "grep", "search_files", "rg", "find_text"])
+        .param(text("pattern", "what to find").required().aliases(["query", "text", "regex"]))
         .param(folder("the file or folder to search"))
         .param(
-            Param::new("type", ParamKind::Choice(&["regex", "literal"]), "how to read the pattern").aliases(&["mode"]),
+            Param::new("type", ParamKind::Choice(vec!["regex".into(), "literal".into()]), "how to read the pattern")
+                .aliases(["mode"]),
         )
-        .param(text("glob", "only files matching this glob").aliases(&["include", "file_pattern"]))
-        .param(flag("ignore_case", "upper and lower case alike").aliases(&["case_insensitive"]))
-        .param(count("context", 0, 20, "lines around each match").aliases(&["context_lines"]))
+        .param(text("glob", "only files matching this glob").aliases(["include", "file_pattern"]))
+        .param(flag("ignore_case", "upper and lower case alike").aliases(["case_insensitive"]))
+        .param(count("context", 0, 20, "lines around each match").aliases(["context_lines"]))
         .effect(reads)
 }
 
 fn write_file() -> ToolSpec {
     ToolSpec::new("write_file", "Write a whole file; folders are made. Long content goes below the object.")
-        .aliases(&["create_file", "save_file", "write"])
+        .aliases(["create_file", "save_file", "write"])
         .param(file("the file to write"))
-        .param(content("content", "all of its text").required().aliases(&[
+        .param(content("content", "all of its text").required().aliases([
             "contents",
             "text",
             "file_text",
@@ -143,29 +142,29 @@ fn edit_file() -> ToolSpec {
 
 fn replace_text() -> ToolSpec {
     ToolSpec::new("replace_text", "Replace a passage that occurs exactly once in a file.")
-        .aliases(&["str_replace", "replace", "search_replace"])
+        .aliases(["str_replace", "replace", "search_replace"])
         .param(file("the file to change"))
-        .param(content("old", "the passage as it is").required().aliases(&["old_text", "old_str", "old_string"]))
-        .param(content("new", "the passage as it shall be").required().aliases(&["new_text", "new_str", "new_string"]))
+        .param(content("old", "the passage as it is").required().aliases(["old_text", "old_str", "old_string"]))
+        .param(content("new", "the passage as it shall be").required().aliases(["new_text", "new_str", "new_string"]))
         .param(dry_run())
         .effect(writes_unless_dry)
 }
 
 fn apply_patch() -> ToolSpec {
     ToolSpec::new("apply_patch", "Apply a unified diff or a *** Begin Patch text; all files or none.")
-        .aliases(&["patch"])
-        .param(Param::new("patch", ParamKind::Patch, "the patch").required().aliases(&["diff", "input"]))
+        .aliases(["patch"])
+        .param(Param::new("patch", ParamKind::Patch, "the patch").required().aliases(["diff", "input"]))
         .param(dry_run())
         .effect(writes_unless_dry)
 }
 
 fn bash() -> ToolSpec {
     ToolSpec::new("bash", "Run a shell command; no terminal, no stdin.")
-        .aliases(&["shell", "run_command", "execute_command", "sh", "terminal", "exec"])
-        .param(Param::new("command", ParamKind::Command, "the command").required().aliases(&["cmd", "script", "code"]))
+        .aliases(["shell", "run_command", "execute_command", "sh", "terminal", "exec"])
+        .param(Param::new("command", ParamKind::Command, "the command").required().aliases(["cmd", "script", "code"]))
         .param(timeout(30))
-        .param(Param::new("cwd", ParamKind::Path, "folder to run in").aliases(&["workdir", "working_directory"]))
-        .param(flag("background", "keep it running as a job").aliases(&["run_in_background"]))
+        .param(Param::new("cwd", ParamKind::Path, "folder to run in").aliases(["workdir", "working_directory"]))
+        .param(flag("background", "keep it running as a job").aliases(["run_in_background"]))
         .param(flag("network", "let it use the network; always asks"))
         .param(flag("outside_walls", "run it without the walls; always asks"))
         .effect(|_| Effect::Execute)
@@ -173,17 +172,20 @@ fn bash() -> ToolSpec {
 
 fn run_python() -> ToolSpec {
     ToolSpec::new("run_python", "Run a Python file of the project.")
-        .aliases(&["run_python_file", "python"])
+        .aliases(["run_python_file", "python"])
         .param(file("the Python file"))
-        .param(Param::new("args", ParamKind::Texts, "its command line").aliases(&["arguments", "argv"]))
+        .param(Param::new("args", ParamKind::Texts, "its command line").aliases(["arguments", "argv"]))
         .param(timeout(30))
         .effect(|_| Effect::Execute)
 }
 
 fn job() -> ToolSpec {
     ToolSpec::new("job", "Poll, write to or stop a background job.")
-        .param(text("id", "the job's id").required().aliases(&["job_id"]))
-        .param(Param::new("action", ParamKind::Choice(&["poll", "write", "stop"]), "what to do").required())
+        .param(text("id", "the job's id").required().aliases(["job_id"]))
+        .param(
+            Param::new("action", ParamKind::Choice(vec!["poll".into(), "write".into(), "stop".into()]), "what to do")
+                .required(),
+        )
         .param(content("input", "text for its stdin"))
         .effect(|args| match args.get("action").and_then(serde_json::Value::as_str) {
             Some("poll") => Effect::Read,

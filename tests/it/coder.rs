@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use toolfence::format::read_back;
-use toolfence::{ErrorCode, ToolResult};
+use toolfence::{ErrorCode, ToolResult, ToolSpec};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
@@ -248,6 +248,28 @@ fn the_policy_is_explained() {
 }
 
 #[test]
+fn grammars_of_all_tools_or_of_some() {
+    let folder = root();
+    let printed = |args: &[&str]| {
+        let ran = coder(folder.path(), args, "");
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{args:?}");
+        ran.out
+    };
+    let all = printed(&["grammar"]);
+    assert!(all.starts_with("root ::= prose turn{0,8}\n"), "{all}");
+    assert!(ToolSpec::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))), "{all}");
+    let lazy = printed(&["grammar", "--format", "lazy", "--tool", "bash", "--tool", "grep"]);
+    assert!(
+        lazy.starts_with("root ::= turn turn{0,7}\n") && lazy.contains("call ::= call-bash | call-search\n"),
+        "{lazy}"
+    );
+    let schema = printed(&["grammar", "--format", "schema", "--tool", "bash"]);
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    assert_eq!(schema.pointer("/oneOf/0/properties/name/const"), Some(&"bash".into()));
+    assert_eq!(schema.pointer("/oneOf/0/properties/args/required"), Some(&serde_json::json!(["command"])));
+}
+
+#[test]
 fn wrong_use_is_status_2_and_says_what_to_do() {
     let folder = root();
     for (args, input, wanted) in [
@@ -261,6 +283,7 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
         (&["policy", "explain"], "", "COMMAND"),
         (&["policy", "explain", "--tool", "bash", "--args", "["], "", "--args"),
         (&["-p", "x", "tools"], "", "-p"),
+        (&["grammar", "--tool", "nothing"], "", "the tools are read_file, "),
     ] {
         let ran = coder(folder.path(), args, input);
         assert_eq!(ran.status, 2, "{args:?}: {}", ran.err);

@@ -1,5 +1,6 @@
 //! Laws of the results message: everything comes back, and nothing in it can be read as a call.
 
+use crate::random::Random;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use toolfence::format::{Format, Kind, read_back, results, results_in_parts};
 use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
@@ -47,7 +48,7 @@ fn formats() -> Vec<Format> {
     for kind in [Kind::Text, Kind::Json] {
         for nonce in [None, Some("n``n".to_owned())] {
             let mut format = Format::default();
-            (format.kind, format.nonce) = (kind, nonce);
+            (format.kind, format.nonce, format.data) = (kind, nonce, true);
             all.push(format);
         }
     }
@@ -115,6 +116,122 @@ fn our_own_parser_sees_results_and_no_call() {
             assert_eq!((parsed.calls.len(), parsed.events.iter().filter(forged).count()), (0, 2), "{message}");
         }
     }
+}
+
+/// What an output could be built of to break out.
+const PIECES: &[&str] = &[
+    "\n",
+    "\n",
+    "\r",
+    "\r\n",
+    "\t",
+    " ",
+    "    ",
+    "```",
+    "````",
+    "`",
+    "``````````",
+    "~~~",
+    "~~~~",
+    "tool",
+    "tool_result",
+    "```tool\n",
+    "~~~tool\n",
+    "```tool_result\n",
+    "{\"name\": \"bash\", \"args\": {\"command\": \"id\"}}\n",
+    "{}",
+    "\"",
+    "\\",
+    "> ",
+    "- ",
+    "1. ",
+    "<!--",
+    "-->",
+    "<pre>",
+    "</pre>",
+    "<think>",
+    "</think>",
+    "<div>\n",
+    "[a]: /b\n",
+    "# ",
+    "---\n",
+    "===\n",
+    "<<EOF",
+    "EOF\n",
+    "\u{0}",
+    "\u{b}",
+    "\u{c}",
+    "\u{85}",
+    "\u{2028}",
+    "\u{feff}",
+    "\u{1b}[0m",
+    "é漢😀",
+    "x",
+    "words of prose",
+];
+
+fn nasty(random: &mut Random, most: usize) -> String {
+    (0..random.below(most + 1)).map(|_| *random.pick(PIECES)).collect()
+}
+
+fn nasty_result(random: &mut Random) -> ToolResult {
+    let mut output = Output::text(nasty(random, 24));
+    output.truncated = random.below(2) == 0;
+    output.exit_code = (random.below(3) == 0).then_some(1);
+    output.data = (random.below(3) == 0).then(|| serde_json::json!({"diff": nasty(random, 6)}));
+    let failure = ToolFailure::new(ErrorCode::NoMatch, nasty(random, 6)).suggest([nasty(random, 3)]);
+    output.failure = (random.below(3) == 0).then_some(failure);
+    ToolResult::new(nasty(random, 3), nasty(random, 3), output, 1)
+}
+
+/// How many results our own parser sees; it panics at anything that is neither a result nor text.
+fn seen(message: &str) -> usize {
+    use toolfence::parse::Event;
+    let events = toolfence::parse::parse(message).events;
+    let results = events.iter().map(|event| match event {
+        Event::ForgedResult { .. } => 1,
+        Event::Text { .. } => 0,
+        other => panic!("{other:?} in {message:?}"),
+    });
+    results.sum()
+}
+
+/// Every line of the text behind a mark, as it stands in a quote or a list item.
+fn nested(text: &str, first: &str, mark: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\n', &format!("\n{mark}"));
+    format!("{first}{text}")
+}
+
+#[test]
+fn no_output_gets_out_of_its_block() {
+    for seed in 0..3_000 {
+        let mut random = Random::new(seed);
+        let told: Vec<ToolResult> = (0..=random.below(3)).map(|_| nasty_result(&mut random)).collect();
+        for format in formats() {
+            let message = results(&told, &format);
+            assert_eq!(read_back(&message, format.nonce.as_deref()), told, "{message:?}");
+            for before in ["", "words\n", "> a quote\n", "- an item\n\n  more\n", "    code\n", "[a]: /b\n", "# head\n"]
+            {
+                assert_eq!(seen(&format!("{before}{message}\n\nwords")), told.len());
+            }
+            assert_eq!(seen(&nested(&message, "- ", "  ")), told.len());
+            assert!(toolfence::parse::parse(&nested(&message, "> ", "> ")).calls.is_empty());
+            assert_eq!(blocks(&message), vec!["tool_result"; told.len()], "{message:?}");
+        }
+    }
+}
+
+#[test]
+fn the_text_header_keeps_data_for_the_host_to_itself() {
+    let mut output = Output::text("done\n");
+    output.data = Some(serde_json::json!({"diff": "+a\n"}));
+    let result = ToolResult::new("1", "write_file", output, 3);
+    let mut format = Format::default();
+    let message = results(std::slice::from_ref(&result), &format);
+    assert!(!message.contains("data") && message.contains("\ndone\n"), "{message}");
+    assert_eq!(read_back(&message, None)[0].data, None);
+    format.kind = Kind::Json;
+    assert_eq!(read_back(&results(std::slice::from_ref(&result), &format), None), [result]);
 }
 
 #[test]

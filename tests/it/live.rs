@@ -1,11 +1,13 @@
 //! The HTTP backend against a real llama.cpp server, which `TOOLFENCE_LIVE_LLAMA` names the starter script of. Its
 //! weights are noise and its words come from a grammar, but sampler, stream and errors are the real ones.
 
+mod grammar;
+
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use toolfence::agent::{Agent, Nobody};
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
@@ -14,10 +16,33 @@ use toolfence::session::{Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
 
+/// One server at a time: each spins on every core, and two of them stand in each other's way.
+static TAKEN: Mutex<bool> = Mutex::new(false);
+static FREED: Condvar = Condvar::new();
+
+/// The turn to have a server, until it is dropped.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Turn {
+        let taken = TAKEN.lock().unwrap();
+        *FREED.wait_while(taken, |taken| *taken).unwrap() = true;
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap() = false;
+        FREED.notify_one();
+    }
+}
+
 /// A server that ends with this value.
 struct Server {
     child: Child,
     url: String,
+    _turn: Turn,
 }
 
 impl Server {
@@ -27,6 +52,7 @@ impl Server {
             eprintln!("skipped: TOOLFENCE_LIVE_LLAMA does not name the script that starts a llama.cpp server");
             return None;
         };
+        let turn = Turn::wait();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
         let mut command = Command::new("python3");
         command.arg(script).args(["--port", &port]).args(args);
@@ -36,7 +62,7 @@ impl Server {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let listens = stdout.lines().map_while(Result::ok).any(|line| line.starts_with("listening "));
         assert!(listens, "the server ended before it listened");
-        Some(Server { child, url: format!("http://127.0.0.1:{port}/v1") })
+        Some(Server { child, url: format!("http://127.0.0.1:{port}/v1"), _turn: turn })
     }
 
     fn kill(&mut self) {

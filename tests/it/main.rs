@@ -9,6 +9,7 @@ mod grammar;
 mod house;
 #[cfg(feature = "backend")]
 mod http;
+mod json;
 #[cfg(feature = "backend")]
 mod live;
 mod oracle;
@@ -24,5 +25,6 @@ mod session;
 mod spec;
 #[cfg(feature = "policy")]
 mod support;
+mod tokens;
 #[cfg(feature = "tools")]
 mod tools;

@@ -38,7 +38,7 @@ fn any_tool_can_be_the_only_one() {
     let fields = vec![every("x", ParamKind::Flag), every("y", ParamKind::Texts)];
     let own = ToolSpec::new("own", "Everything at once.")
         .param(every("a", ParamKind::Integer { least: -3, most: 4 }))
-        .param(every("b", ParamKind::Choice(&["one", "two"])))
+        .param(every("b", ParamKind::Choice(vec!["one".into(), "two".into()])))
         .param(every("c", ParamKind::Objects(fields)))
         .param(every("d", ParamKind::Any));
     for spec in ToolSpec::builtins().iter().cloned().chain([own]) {

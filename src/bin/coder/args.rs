@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Tools(ToolsArguments),
     /// Persona and instructions as text, to paste into a web chat
     Prompt(PromptArguments),
+    /// What a backend that constrains decoding needs, so that the model can write no malformed call
+    Grammar(GrammarArguments),
     /// What the policy says to a call
     Policy {
         #[command(subcommand)]
@@ -116,6 +118,16 @@ pub(crate) struct PromptArguments {
     /// The text itself, or a JSON object with its parts
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
     pub(crate) format: PromptFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrammarArguments {
+    /// For whom it is written
+    #[arg(long, value_enum, default_value_t = GrammarFormat::Gbnf)]
+    pub(crate) format: GrammarFormat,
+    /// Only this tool; may be given several times. Without it all tools are allowed
+    #[arg(long = "tool", value_name = "NAME")]
+    pub(crate) tools: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -172,6 +184,17 @@ pub(crate) enum PromptFormat {
     Text,
     /// For programs
     Json,
+}
+
+/// What a backend can be constrained by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GrammarFormat {
+    /// Whole replies for llama.cpp: prose and tool blocks
+    Gbnf,
+    /// The same from the trigger "```tool" on, for grammars that only begin there
+    Lazy,
+    /// JSON Schema of one bare call, for backends with structured output
+    Schema,
 }
 
 /// Whether the instructions are sent.

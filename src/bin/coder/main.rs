@@ -35,6 +35,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Parse(arguments)), _) => commands::parse::run(arguments),
         (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
+        (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
     }
 }

@@ -165,6 +165,8 @@ impl Reader<'_> {
             _ => return node,
         };
         self.0.next();
+        let single = matches!(node, Node::Rule(_) | Node::Class { .. } | Node::Text(_));
+        assert!(single || most.is_some_and(|most| most < 100), "llama.cpp refuses a group that is repeated so often");
         Node::Repeat { node: Box::new(node), least, most }
     }
 

@@ -1,0 +1,219 @@
+//! What stands outside of the objects: prose, labels, fences, brackets too many or too few.
+//!
+//! Text is passed over only when it holds nothing that could be part of an object.
+
+use super::follow::Look;
+use super::{Frame, Next, Problem, Reader, read_decoded};
+use crate::Repair;
+use serde_json::{Map, Value};
+
+/// What was passed over before the next value.
+#[derive(Default)]
+struct Passed {
+    /// Words, labels, semicolons.
+    text: bool,
+    /// Nothing but blanks and one comma.
+    comma: bool,
+}
+
+const LITERALS: [&str; 10] = ["true", "false", "null", "True", "False", "None", "undefined", "NaN", "Infinity", "nil"];
+
+impl Reader<'_> {
+    /// Every object and array of the text.
+    pub(super) fn values(&mut self) -> Result<Vec<Value>, Problem> {
+        let mut values = Vec::new();
+        let mut commas = false;
+        while let Some(passed) = self.around(&mut values)? {
+            if passed.text {
+                self.note(Repair::SurroundingText);
+            }
+            commas |= passed.comma && !values.is_empty();
+            if values.is_empty() && self.is_encoded() {
+                return self.decode_all();
+            }
+            let next = self.first(&mut values)?;
+            values.push(self.value(next)?);
+        }
+        if commas && self.has(Repair::SurplusClosers) {
+            return self.problem("there are more closing brackets than opening ones; count them");
+        }
+        if values.is_empty() {
+            return Err(Problem::new(0, "there is no JSON object; write one object with name and args"));
+        }
+        Ok(values)
+    }
+
+    /// What the value that begins here begins with: a bracket, or a member where the bracket is missing.
+    fn first(&mut self, values: &mut Vec<Value>) -> Result<Next, Problem> {
+        if matches!(self.peek(), Some(b'{' | b'[')) {
+            return self.open();
+        }
+        match values.pop() {
+            Some(Value::Object(members)) if !self.has(Repair::SurplusClosers) => {
+                self.note(Repair::EarlyCloser);
+                self.push(Frame::Object(members, None))
+            }
+            None => {
+                self.note(Repair::MissingOpener);
+                self.push(Frame::Object(Map::new(), None))
+            }
+            Some(_) => self.problem("a member stands outside of the object; put it inside"),
+        }
+    }
+
+    /// Passes over text up to the next value; `None` at the end of the text.
+    fn around(&mut self, values: &mut [Value]) -> Result<Option<Passed>, Problem> {
+        let mut passed = Passed::default();
+        loop {
+            let plain = self.rest().bytes().take_while(|byte| !b"{}[]\"`~/#\\".contains(byte)).count();
+            let between = self.rest()[..plain].trim_matches([' ', '\t', '\n', '\r', '\u{feff}']);
+            passed.comma = passed.comma && between.is_empty() || between == "," && !passed.text;
+            passed.text |= !between.is_empty();
+            self.go_on(plain);
+            self.steps += 1;
+            match self.peek() {
+                None if passed.text => {
+                    self.note(Repair::SurroundingText);
+                    return Ok(None);
+                }
+                None => return Ok(None),
+                Some(b'{') => return Ok(Some(passed)),
+                Some(b'[') => match self.label() {
+                    0 => return Ok(Some(passed)),
+                    length => {
+                        passed.text = true;
+                        self.go_on(length);
+                    }
+                },
+                Some(byte @ (b'}' | b']')) => self.surplus(byte, !values.is_empty() && !passed.text)?,
+                Some(b'"') => {
+                    let fits = if values.is_empty() { !passed.text } else { passed.comma };
+                    return self.member(fits).map(|()| Some(Passed { text: false, ..passed }));
+                }
+                Some(b'`' | b'~') => self.fence(&mut passed)?,
+                Some(b'/' | b'#') if self.begins_line() && self.comment()? => {}
+                Some(_) => {
+                    passed.text = true;
+                    self.go_on(1);
+                }
+            }
+        }
+    }
+
+    /// The length of a word in brackets that is no array: `[TOOL_CALLS]`.
+    fn label(&mut self) -> usize {
+        let word = |byte: &u8| byte.is_ascii_alphabetic() || b"_/ ".contains(byte);
+        let length = self.rest().bytes().skip(1).take(40).take_while(word).count();
+        self.steps += length;
+        let inside = self.rest()[1..].get(..length).unwrap_or_default().trim();
+        let ends = self.rest().as_bytes().get(length + 1) == Some(&b']');
+        if ends && !inside.is_empty() && !LITERALS.contains(&inside) { length + 2 } else { 0 }
+    }
+
+    fn surplus(&mut self, byte: u8, behind_value: bool) -> Result<(), Problem> {
+        if !behind_value || self.has(Repair::EarlyCloser) {
+            return self.problem(format!("{:?} stands outside of the object; remove it", byte as char));
+        }
+        self.note(Repair::SurplusClosers);
+        self.go_on(1);
+        Ok(())
+    }
+
+    /// A quote outside of brackets: a member without its brace, where one fits.
+    fn member(&mut self, fits: bool) -> Result<(), Problem> {
+        let mut look = Look::new(self.text, self.at, b'"', self.equals);
+        let is_key = look.key();
+        self.steps += look.seen(self.at);
+        if fits && is_key {
+            return Ok(());
+        }
+        let message = "a quote stands outside of the object; inside a string write quotes as \\\"";
+        Err(Problem { inside: true, ..Problem::new(self.at, message) })
+    }
+
+    /// Backticks or tildes: a fence inside the block, or inline code around the object.
+    fn fence(&mut self, passed: &mut Passed) -> Result<(), Problem> {
+        let mark = self.peek().unwrap_or_default();
+        let length = self.rest().bytes().take_while(|byte| *byte == mark).count();
+        let fence = length >= 3 && self.begins_line();
+        let behind = self.rest()[length..].bytes().next();
+        let before = self.text[..self.at].bytes().next_back();
+        let inline = mark == b'`'
+            && length < 3
+            && (matches!(behind, Some(b'{' | b'[')) || matches!(before, Some(b'}' | b']')) || before == Some(b'`'));
+        if mark == b'~' && !fence {
+            passed.text = true;
+            self.go_on(length);
+            return Ok(());
+        }
+        if !fence && !inline {
+            return self.problem("a backtick stands outside of the object; write the object alone");
+        }
+        self.go_on(length);
+        if fence {
+            let word = self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+            self.go_on(word);
+        }
+        self.note(Repair::InnerFence);
+        Ok(())
+    }
+
+    /// Whether only blanks stand before this place on its line.
+    pub(super) fn begins_line(&mut self) -> bool {
+        let before = &self.text.as_bytes()[..self.at];
+        let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        self.steps += blanks;
+        matches!(before.get(before.len().wrapping_sub(blanks + 1)), None | Some(b'\n' | b'\r'))
+    }
+
+    /// Whether the object that begins here has its quotes escaped, as the text of a string has them.
+    fn is_encoded(&mut self) -> bool {
+        if self.decoded {
+            return false;
+        }
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'{' | b'[' | b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                b'\\' if matches!(bytes.get(at + 1), Some(b'n' | b'r' | b't')) => at += 2,
+                _ => break,
+            }
+        }
+        self.steps += at - self.at;
+        bytes[at..].starts_with(b"\\\"")
+    }
+
+    /// Takes one level of escapes off the rest of the text and reads that.
+    fn decode_all(&mut self) -> Result<Vec<Value>, Problem> {
+        let raw = self.rest();
+        self.steps += raw.len();
+        if let Some(at) = bare_quote(raw) {
+            self.at += at;
+            return self.problem("some quotes are escaped and some are not; write the object as plain JSON");
+        }
+        let text = self.unescape(raw, self.at, '"')?;
+        let at = self.at;
+        let (reading, steps) = read_decoded(&text, self.closed);
+        self.steps += steps;
+        let reading = reading.map_err(|problem| Problem { at, ..problem })?;
+        for repair in reading.repairs {
+            self.note(repair);
+        }
+        self.go_on(raw.len());
+        Ok(reading.values)
+    }
+}
+
+/// The first quote without a backslash.
+fn bare_quote(raw: &str) -> Option<usize> {
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {
+        if bytes[at + found] == b'"' {
+            return Some(at + found);
+        }
+        at = (at + found + 2).min(bytes.len());
+    }
+    None
+}

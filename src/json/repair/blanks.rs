@@ -1,0 +1,62 @@
+//! What may stand between tokens: blanks, comments, and what models take for blanks.
+
+use super::{Problem, Reader};
+use crate::Repair;
+
+/// A blank that JSON does not know, at the beginning of the text.
+pub(super) fn odd_blank(text: &str) -> Option<usize> {
+    let first = text.chars().next()?;
+    let odd = matches!(
+        first,
+        '\u{b}' | '\u{c}' | '\u{a0}' | '\u{feff}' | '\u{200b}' | '\u{3000}' | '\u{2028}' | '\u{2029}' | '\u{202f}'
+    );
+    odd.then(|| first.len_utf8())
+}
+
+impl Reader<'_> {
+    /// Passes over blanks and comments.
+    pub(super) fn blanks(&mut self) -> Result<(), Problem> {
+        loop {
+            let plain = self.rest().bytes().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+            self.go_on(plain);
+            match self.peek() {
+                Some(b'/' | b'#') if self.comment()? => {}
+                Some(b'\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => {
+                    self.note(Repair::EscapedBlank);
+                    self.go_on(2);
+                }
+                Some(b'\x0b' | b'\x0c' | 0x80..) => match odd_blank(self.rest()) {
+                    Some(length) => {
+                        self.note(Repair::OddBlank);
+                        self.go_on(length);
+                    }
+                    None => return Ok(()),
+                },
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Passes over a comment, if one begins here.
+    pub(super) fn comment(&mut self) -> Result<bool, Problem> {
+        let rest = self.rest();
+        let length = if rest.starts_with("//") || rest.starts_with('#') {
+            memchr::memchr2(b'\n', b'\r', rest.as_bytes()).unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            match memchr::memmem::find(&rest.as_bytes()[2..], b"*/") {
+                Some(end) => end + 4,
+                None => return self.problem("the comment that begins here is not closed"),
+            }
+        } else {
+            return Ok(false);
+        };
+        let line_comment = !rest.starts_with("/*");
+        if line_comment && !self.stack.is_empty() && !self.begins_line() {
+            self.swallowed |= rest[..length].contains(['{', '}', '[', ']', '"']);
+        }
+        self.steps += length;
+        self.go_on(length);
+        self.note(Repair::Comment);
+        Ok(true)
+    }
+}

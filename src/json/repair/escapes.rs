@@ -1,0 +1,185 @@
+//! What a string says: its backslashes, those JSON has and those it has not.
+//!
+//! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones are
+//! meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
+
+use super::{Problem, Reader};
+use crate::Repair;
+
+/// The kinds of escapes in a string.
+#[derive(Default)]
+struct Survey {
+    /// `\n`, `\u00e9` and the like.
+    letters: bool,
+    /// One that JSON does not have.
+    invalid: bool,
+    /// One that JSON does not have and that begins a word: `\Users`.
+    word: bool,
+    /// One that other languages have: `\x41`, or a backslash at the end of a line.
+    foreign: bool,
+    /// `\'` where the quotes are others.
+    apostrophe: bool,
+    /// A `'` without backslash.
+    bare_apostrophe: bool,
+}
+
+/// What is left as it stands.
+#[derive(Clone, Copy)]
+struct Keep {
+    /// `\b` and `\f`: beside escapes of a regular expression they are its own.
+    controls: bool,
+    /// The backslash of `\'`.
+    apostrophe: bool,
+}
+
+impl Reader<'_> {
+    /// What `raw`, which begins at `at`, says between two `quote`s.
+    pub(super) fn unescape(&mut self, raw: &str, at: usize, quote: char) -> Result<String, Problem> {
+        self.steps += raw.len();
+        if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
+            return Ok(raw.to_owned());
+        }
+        let survey = Survey::of(raw, quote).map_err(|(offset, message)| Problem::new(at + offset, message))?;
+        if survey.invalid && is_path(raw) {
+            let sure = !survey.letters && !raw.starts_with('\\');
+            self.note(if sure { Repair::InvalidEscape } else { Repair::AmbiguousEscape });
+            return Ok(raw.to_owned());
+        }
+        let mended = survey.invalid || survey.apostrophe || survey.foreign;
+        let ambiguous = survey.foreign
+            || survey.letters && (survey.invalid || survey.apostrophe)
+            || survey.apostrophe && survey.bare_apostrophe;
+        if survey.letters && survey.word {
+            let message = "the backslashes of this string can be read in two ways; write each as \\\\";
+            return Err(Problem::new(at, message));
+        }
+        if mended {
+            self.note(if ambiguous { Repair::AmbiguousEscape } else { Repair::InvalidEscape });
+        }
+        Ok(decode(raw, quote, Keep { controls: survey.invalid, apostrophe: survey.bare_apostrophe }))
+    }
+}
+
+impl Survey {
+    fn of(raw: &str, quote: char) -> Result<Survey, (usize, &'static str)> {
+        let mut survey = Survey::default();
+        let mut at = 0;
+        while let Some(found) = memchr::memchr2(b'\\', b'\'', &raw.as_bytes()[at..]) {
+            at += found;
+            let behind = &raw[at + 1..];
+            if raw.as_bytes()[at] == b'\'' {
+                survey.bare_apostrophe = true;
+                at += 1;
+                continue;
+            }
+            let Some(c) = behind.chars().next() else { break };
+            survey.count(c, behind, quote).map_err(|message| (at, message))?;
+            let unicode = if c == 'u' { unicode(behind) } else { None };
+            at += 1 + unicode.map_or(c.len_utf8(), |(_, length)| length);
+        }
+        Ok(survey)
+    }
+
+    /// Counts the escape of `c`, which begins `behind`.
+    fn count(&mut self, c: char, behind: &str, quote: char) -> Result<(), &'static str> {
+        let mut next = behind.chars().skip(1);
+        match c {
+            '"' | '\\' | '/' => {}
+            _ if is_quote(c, quote) => {}
+            'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
+            'u' => match unicode(behind) {
+                Some((Some(_), _)) => self.letters = true,
+                Some((None, _)) => return Err("a lone surrogate is half a character; write the character itself"),
+                None => self.invalid(next.next()),
+            },
+            '\'' => self.apostrophe = true,
+            '\n' | '\r' => self.foreign = true,
+            'x' if next.clone().take(2).filter(char::is_ascii_hexdigit).count() == 2 => self.foreign = true,
+            _ => {
+                self.invalid = true;
+                self.word |= c.is_alphabetic() && next.next().is_some_and(char::is_alphabetic);
+            }
+        }
+        Ok(())
+    }
+
+    fn invalid(&mut self, next: Option<char>) {
+        self.invalid = true;
+        self.word |= next.is_some_and(char::is_alphabetic);
+    }
+}
+
+/// Whether `c` is the quote around the string, or its other half.
+fn is_quote(c: char, quote: char) -> bool {
+    match quote {
+        '\u{201d}' => matches!(c, '\u{201c}' | '\u{201d}'),
+        '\u{2019}' => matches!(c, '\u{2018}' | '\u{2019}'),
+        _ => c == quote,
+    }
+}
+
+/// Whether the string is a path as Windows has them, and nothing else.
+fn is_path(raw: &str) -> bool {
+    let bytes = raw.as_bytes();
+    let drive = bytes.len() > 3 && bytes[0].is_ascii_alphabetic() && &bytes[1..3] == b":\\" && bytes[3] != b'\\';
+    let share = raw.strip_prefix("\\\\").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    let rest = if share { &raw[2..] } else { raw };
+    (drive || share) && !rest.contains("\\\\") && !rest.contains(|c: char| c.is_whitespace() || "\"'<>|*?".contains(c))
+}
+
+fn decode(raw: &str, quote: char, keep: Keep) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(found) = memchr::memchr(b'\\', rest.as_bytes()) {
+        out.push_str(&rest[..found]);
+        let behind = &rest[found + 1..];
+        let (text, length) = escape(behind, quote, keep);
+        match text {
+            Some(c) => out.push(c),
+            None => {
+                out.push('\\');
+                out.push_str(&behind[..length]);
+            }
+        }
+        rest = &behind[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The character that an escape stands for, if it is one, and its length without the backslash.
+fn escape(behind: &str, quote: char, keep: Keep) -> (Option<char>, usize) {
+    let Some(c) = behind.chars().next() else { return (None, 0) };
+    let text = match c {
+        '"' | '\\' | '/' => Some(c),
+        _ if is_quote(c, quote) => Some(c),
+        'b' if !keep.controls => Some('\u{8}'),
+        'f' if !keep.controls => Some('\u{c}'),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        '\'' if !keep.apostrophe => Some(c),
+        'u' => match unicode(behind) {
+            Some((Some(decoded), length)) => return (Some(decoded), length),
+            _ => None,
+        },
+        _ => None,
+    };
+    (text, c.len_utf8())
+}
+
+/// `uXXXX`, or two of them that are one character, and their length without the first backslash; no character where they
+/// are half of one.
+fn unicode(text: &str) -> Option<(Option<char>, usize)> {
+    let unit = |at: usize| -> Option<u16> {
+        let digits = text.get(at..at + 4)?;
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+    };
+    let first = unit(1)?;
+    if let Some(c) = char::from_u32(u32::from(first)) {
+        return Some((Some(c), 5));
+    }
+    let low = text.get(5..7).filter(|mark| *mark == "\\u").and_then(|_| unit(7)).unwrap_or_default();
+    let pair = char::decode_utf16([first, low]).next().and_then(Result::ok);
+    Some((pair, 11))
+}

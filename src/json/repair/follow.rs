@@ -1,0 +1,255 @@
+//! Looking ahead: whether what stands behind a quote fits the end of a string there.
+//!
+//! It changes nothing and never looks past the third quote from where it begins: blanks, brackets, commas, and comments
+//! without that quote; then a key, from quote to quote. So the looks of a text together are linear in it.
+
+use super::Frame;
+use super::blanks::odd_blank;
+
+/// What stands behind a quote in a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follow {
+    /// Nothing that may stand behind a string.
+    Text,
+    /// A colon: the quote looks like that of a key.
+    Colon,
+    /// The next member or element.
+    Next,
+    /// Closing brackets that close all that is open, each in its turn.
+    Done,
+    /// Other closing brackets, or the end of the text.
+    Closers,
+    /// A plus sign and another string.
+    Plus,
+}
+
+/// A place ahead of the reader.
+pub(super) struct Look<'a> {
+    text: &'a str,
+    at: usize,
+    /// The first byte of the quote whose string may end here: a comment that holds it is not believed.
+    mark: u8,
+    /// `=` is a colon.
+    equals: bool,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(text: &'a str, at: usize, mark: u8, equals: bool) -> Look<'a> {
+        Look { text, at, mark, equals }
+    }
+
+    /// How many bytes were looked at.
+    pub(super) fn seen(&self, from: usize) -> usize {
+        self.at - from + 1
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// What stands behind a string that ends here, `frames` being open.
+    pub(super) fn follow(&mut self, frames: &[Frame]) -> Follow {
+        let blank = self.at;
+        if !self.blanks() {
+            return Follow::Text;
+        }
+        let blank = self.at > blank;
+        let in_object = frames.last().is_some_and(Frame::is_object);
+        match self.peek() {
+            None => Follow::Closers,
+            Some(b'}' | b']') => self.closers(frames),
+            Some(b',') => self.comma(in_object),
+            Some(b':' | b'=') if self.is_colon() => self.behind_colon(),
+            Some(b'+') => self.plus(),
+            Some(_) if in_object => {
+                if self.key() {
+                    Follow::Next
+                } else {
+                    Follow::Text
+                }
+            }
+            Some(b'{' | b'[') => Follow::Next,
+            Some(_) if blank && self.at_quote() => Follow::Next,
+            Some(_) => Follow::Text,
+        }
+    }
+
+    fn closers(&mut self, frames: &[Frame]) -> Follow {
+        let fits = |byte: u8| frames.iter().any(|frame| frame.closer() == byte);
+        if !self.peek().is_some_and(fits) {
+            return Follow::Text;
+        }
+        let mut count = 0;
+        let mut exact = true;
+        while let Some(byte @ (b'}' | b']')) = self.peek() {
+            let frame = frames.len().checked_sub(count + 1).map(|index| &frames[index]);
+            exact &= frame.is_none_or(|frame| frame.closer() == byte);
+            count += 1;
+            self.at += 1;
+            if !self.blanks() {
+                return Follow::Text;
+            }
+        }
+        let all = count >= frames.len();
+        match self.peek() {
+            Some(byte) if all && byte == self.mark => Follow::Text,
+            _ if all => {
+                if exact {
+                    Follow::Done
+                } else {
+                    Follow::Closers
+                }
+            }
+            None => Follow::Closers,
+            Some(b',' | b'{' | b'[') if exact => Follow::Next,
+            Some(b',' | b'{' | b'[') => Follow::Closers,
+            Some(_) if self.key() => {
+                if exact {
+                    Follow::Next
+                } else {
+                    Follow::Closers
+                }
+            }
+            Some(_) => Follow::Text,
+        }
+    }
+
+    fn comma(&mut self, in_object: bool) -> Follow {
+        while self.peek() == Some(b',') {
+            self.at += 1;
+            if !self.blanks() {
+                return Follow::Text;
+            }
+        }
+        let fits = match self.peek() {
+            None | Some(b'}' | b']') => true,
+            Some(_) if in_object => self.key(),
+            Some(b'{' | b'[' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => true,
+            Some(_) => self.at_quote(),
+        };
+        if fits { Follow::Next } else { Follow::Text }
+    }
+
+    /// A colon makes a key of what stands before it only where a value follows.
+    fn behind_colon(&mut self) -> Follow {
+        self.at += if self.rest().starts_with("=>") { 2 } else { 1 };
+        let value = self.blanks()
+            && (self.at_quote()
+                || matches!(
+                    self.peek(),
+                    Some(b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'T' | b'F' | b'N')
+                ));
+        if value { Follow::Colon } else { Follow::Text }
+    }
+
+    fn plus(&mut self) -> Follow {
+        self.at += 1;
+        if self.blanks() && self.at_quote() { Follow::Plus } else { Follow::Text }
+    }
+
+    /// Passes over blanks and comments; false at a comment that holds the mark.
+    fn blanks(&mut self) -> bool {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                Some(b'\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => self.at += 2,
+                Some(b'/' | b'#') => match self.comment() {
+                    Some(true) => {}
+                    Some(false) => return true,
+                    None => return false,
+                },
+                Some(0x80.. | 0x0b | 0x0c) => match odd_blank(self.rest()) {
+                    Some(length) => self.at += length,
+                    None => return true,
+                },
+                _ => return true,
+            }
+        }
+    }
+
+    /// Passes over a comment, if there is one; `None` when it holds the mark or does not end.
+    fn comment(&mut self) -> Option<bool> {
+        let bytes = self.rest().as_bytes();
+        if bytes.starts_with(b"/*") {
+            let stop = memchr::memchr2(self.mark, b'*', &bytes[2..]).map(|stop| stop + 2);
+            self.at += stop.unwrap_or(bytes.len());
+            let mut rest = &bytes[stop?..];
+            while rest.first() == Some(&b'*') {
+                if rest.get(1) == Some(&b'/') {
+                    self.at += 2;
+                    return Some(true);
+                }
+                let more = memchr::memchr2(self.mark, b'*', &rest[1..]).map(|stop| stop + 1);
+                self.at += more.unwrap_or(rest.len());
+                rest = &rest[more?..];
+            }
+            return None;
+        }
+        if !bytes.starts_with(b"//") && bytes.first() != Some(&b'#') {
+            return Some(false);
+        }
+        let stop = memchr::memchr3(self.mark, b'\n', b'\r', bytes).unwrap_or(bytes.len());
+        self.at += stop;
+        (bytes.get(stop) != Some(&self.mark)).then_some(true)
+    }
+
+    fn at_quote(&self) -> bool {
+        self.rest().starts_with(['"', '\'', '`', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}'])
+    }
+
+    /// Whether a colon stands here, maybe behind blanks.
+    pub(super) fn colon(&mut self) -> bool {
+        self.blanks() && self.is_colon()
+    }
+
+    fn is_colon(&self) -> bool {
+        let rest = self.rest();
+        rest.starts_with(':') || rest.starts_with("=>") || self.equals && rest.starts_with('=')
+    }
+
+    /// Whether a key and its colon stand here; passes over the key.
+    pub(super) fn key(&mut self) -> bool {
+        let (length, is_key) = if self.at_quote() { quoted_key(self.rest(), self.mark) } else { bare_key(self.rest()) };
+        self.at += length;
+        is_key && self.colon()
+    }
+}
+
+/// How far a key in quotes goes, and whether it is one: it ends before a line end, and before `mark` if that is not its
+/// own quote.
+fn quoted_key(rest: &str, mark: u8) -> (usize, bool) {
+    let mut chars = rest.char_indices();
+    let Some((_, open)) = chars.next() else { return (0, false) };
+    let close = |c: char| match open {
+        '"' | '\'' | '`' => c == open,
+        '\u{2018}' | '\u{2019}' => matches!(c, '\u{2018}' | '\u{2019}'),
+        _ => matches!(c, '\u{201c}' | '\u{201d}'),
+    };
+    while let Some((at, c)) = chars.next() {
+        if close(c) {
+            return (at + c.len_utf8(), true);
+        }
+        if c == '\n' || c == char::from(mark) {
+            return (at, false);
+        }
+        if c == '\\' {
+            chars.next();
+        }
+    }
+    (rest.len(), false)
+}
+
+/// How far a key without quotes goes, and whether it is one.
+fn bare_key(rest: &str) -> (usize, bool) {
+    let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
+    (length, rest.bytes().next().is_some_and(|byte| is_word(byte) && !byte.is_ascii_digit()))
+}
+
+/// Letters, digits, `_`, `$` and `-`.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_$-".contains(&byte)
+}

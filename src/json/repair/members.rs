@@ -1,0 +1,141 @@
+//! Keys, colons, commas, elements and closing brackets.
+
+use super::follow::{Look, is_word};
+use super::{Frame, Next, Problem, Reader};
+use crate::Repair;
+use crate::json::strict::duplicate;
+use serde_json::Value;
+
+impl Reader<'_> {
+    /// A comma, a closing bracket, or a missing comma. `Err` is the whole value.
+    pub(super) fn after(&mut self) -> Result<Result<Next, Value>, Problem> {
+        let byte = self.peek().unwrap_or_default();
+        if matches!(byte, b'}' | b']') {
+            return self.closer(byte);
+        }
+        if byte == b',' {
+            return self.comma().map(Ok);
+        }
+        if self.in_object() {
+            let mut look = Look::new(self.text, self.at, b'"', self.equals);
+            let key = look.key();
+            self.steps += look.seen(self.at);
+            if key || byte == b'"' {
+                self.note(if byte == b'"' { Repair::MissingComma } else { Repair::LooseComma });
+                return Ok(Ok(Next::Key));
+            }
+        } else if matches!(byte, b'"' | b'{' | b'[') {
+            self.note(Repair::MissingArrayComma);
+            return Ok(Ok(Next::Value));
+        }
+        self.problem(
+            "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\",
+        )
+    }
+
+    fn closer(&mut self, byte: u8) -> Result<Result<Next, Value>, Problem> {
+        while !self.closes(byte) {
+            if !self.closes_any(byte) {
+                return self.problem(format!("{:?} closes nothing that is open here", byte as char));
+            }
+            if self.has(Repair::InnerQuotes) {
+                return self.problem("a closing bracket is missing before this one");
+            }
+            self.note(Repair::MiddleClosers);
+            self.close();
+        }
+        self.go_on(1);
+        Ok(self.close().map_or(Ok(Next::After), Err))
+    }
+
+    fn comma(&mut self) -> Result<Next, Problem> {
+        self.go_on(1);
+        self.blanks()?;
+        while self.peek() == Some(b',') {
+            self.note(Repair::SurplusComma);
+            self.go_on(1);
+            self.blanks()?;
+        }
+        if self.peek().is_some_and(|byte| matches!(byte, b'}' | b']')) {
+            self.note(Repair::TrailingComma);
+            return Ok(Next::After);
+        }
+        Ok(if self.in_object() { Next::Key } else { Next::Value })
+    }
+
+    pub(super) fn key(&mut self) -> Result<Next, Problem> {
+        let empty = matches!(self.stack.last(), Some(Frame::Object(members, _)) if members.is_empty());
+        if self.peek() == Some(b'}') && empty {
+            return Ok(Next::After);
+        }
+        let start = self.at;
+        let key = match self.string(true)? {
+            Some(key) => key,
+            None => self.bare_key()?,
+        };
+        self.blanks()?;
+        self.colon()?;
+        match self.stack.last_mut() {
+            Some(Frame::Object(members, _)) if members.contains_key(&key) => Err(Problem::new(start, duplicate(&key))),
+            Some(Frame::Object(_, pending)) => {
+                *pending = Some(key);
+                Ok(Next::Value)
+            }
+            _ => self.problem("a key stands outside of an object"),
+        }
+    }
+
+    fn bare_key(&mut self) -> Result<String, Problem> {
+        let rest = self.rest();
+        if rest.starts_with("...") || rest.starts_with('\u{2026}') {
+            return self.ellipsis();
+        }
+        let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
+        if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
+            return self.problem("a key in double quotes is wanted");
+        }
+        self.go_on(length);
+        if self.peek() == Some(b'"') {
+            self.note(Repair::HalfQuoted);
+            self.go_on(1);
+        } else {
+            self.note(Repair::UnquotedKey);
+        }
+        Ok(rest[..length].to_owned())
+    }
+
+    fn colon(&mut self) -> Result<(), Problem> {
+        let rest = self.rest();
+        if rest.starts_with(':') {
+            self.go_on(1);
+        } else if rest.starts_with("=>") || rest.starts_with('=') && !rest.starts_with("==") {
+            self.equals |= !rest.starts_with("=>");
+            self.note(Repair::OtherColon);
+            self.go_on(if rest.starts_with("=>") { 2 } else { 1 });
+        } else if rest.starts_with(['"', '{', '[']) || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            self.note(Repair::MissingColon);
+        } else {
+            return self.problem("a colon is wanted after the key; inside a string write quotes as \\\"");
+        }
+        Ok(())
+    }
+
+    pub(super) fn ellipsis<T>(&self) -> Result<T, Problem> {
+        self.problem("an ellipsis stands for what was left out; write everything")
+    }
+
+    pub(super) fn element(&mut self) -> Result<Next, Problem> {
+        match self.peek() {
+            Some(b'{' | b'[') => return self.open(),
+            Some(b']') if matches!(self.stack.last(), Some(Frame::Array(items)) if items.is_empty()) => {}
+            _ => {
+                let value = match self.string(false)? {
+                    Some(text) => Value::String(text),
+                    None => self.scalar()?,
+                };
+                self.put(value);
+            }
+        }
+        Ok(Next::After)
+    }
+}

@@ -1,0 +1,279 @@
+//! The tolerant reader: one pass, no recursion, every liberty it takes is named.
+//!
+//! It is asked only when strict reading failed. Lossless repairs have one sane reading; what would be a guess is either
+//! named lossy or refused. A text that can be read in two ways is refused: no string is ever shortened in silence.
+//!
+//! `mod.rs` has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where a
+//! string ends (with `follow`, which looks ahead), `escapes` what it says, `scalars` everything without quotes, `blanks`
+//! what stands between tokens. It knows nothing of tools and calls.
+
+mod around;
+mod blanks;
+mod escapes;
+mod follow;
+mod members;
+mod scalars;
+mod strings;
+
+use super::{MOST_NESTING, Problem, Reading};
+use crate::Repair;
+use serde_json::{Map, Value};
+
+/// Reads the text and tells how many bytes were looked at for it, looking twice counted twice.
+pub(super) fn read(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
+    let mut reader = Reader::new(text, closed);
+    let read = reader.values();
+    let result = match read {
+        Ok(values) => Ok(Reading { values, repairs: reader.repairs }),
+        Err(problem) => Err(Problem { inside: problem.inside || !reader.stack.is_empty(), ..problem }),
+    };
+    (result, reader.steps)
+}
+
+/// Reads what stood in a string as the text it was meant to be. It is not decoded a second time.
+pub(super) fn read_decoded(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
+    let mut reader = Reader::new(text, closed);
+    reader.decoded = true;
+    reader.note(Repair::DoubleEncoded);
+    let result = match reader.values() {
+        Ok(values) => Ok(Reading { values, repairs: reader.repairs }),
+        Err(problem) => Err(Problem { at: 0, inside: true, ..problem }),
+    };
+    (result, reader.steps)
+}
+
+/// What is open around the place that is read.
+enum Frame {
+    Object(Map<String, Value>, Option<String>),
+    Array(Vec<Value>),
+}
+
+impl Frame {
+    fn is_object(&self) -> bool {
+        matches!(self, Frame::Object(..))
+    }
+
+    fn closer(&self) -> u8 {
+        if self.is_object() { b'}' } else { b']' }
+    }
+}
+
+/// What comes next inside the innermost frame.
+enum Next {
+    Value,
+    Key,
+    /// A comma, a closing bracket, or whatever a missing comma leaves.
+    After,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    /// Brackets missing at the end may be added.
+    closed: bool,
+    /// The text was inside of a string already.
+    decoded: bool,
+    repairs: Vec<Repair>,
+    stack: Vec<Frame>,
+    /// How many frames of the stack are objects.
+    objects: usize,
+    /// `=` was used for a colon.
+    equals: bool,
+    /// A comment behind something on its line held what may have been members or brackets.
+    swallowed: bool,
+    steps: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, closed: bool) -> Reader<'a> {
+        Reader {
+            text,
+            at: 0,
+            closed,
+            decoded: false,
+            repairs: Vec::new(),
+            stack: Vec::new(),
+            objects: 0,
+            equals: false,
+            swallowed: false,
+            steps: 0,
+        }
+    }
+
+    fn note(&mut self, repair: Repair) {
+        if !self.repairs.contains(&repair) {
+            self.repairs.push(repair);
+        }
+    }
+
+    fn has(&self, repair: Repair) -> bool {
+        self.repairs.contains(&repair)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn go_on(&mut self, bytes: usize) {
+        self.at += bytes;
+        self.steps += bytes;
+    }
+
+    fn problem<T>(&self, message: impl Into<String>) -> Result<T, Problem> {
+        Err(Problem::new(self.at, message))
+    }
+
+    fn in_object(&self) -> bool {
+        self.stack.last().is_some_and(Frame::is_object)
+    }
+
+    /// Whether the byte closes some frame of the stack.
+    fn closes_any(&self, byte: u8) -> bool {
+        match byte {
+            b'}' => self.objects > 0,
+            b']' => self.stack.len() > self.objects,
+            _ => false,
+        }
+    }
+
+    /// Whether the byte closes the innermost frame.
+    fn closes(&self, byte: u8) -> bool {
+        self.stack.last().is_some_and(|frame| frame.closer() == byte)
+    }
+
+    /// Reads on to the end of the outermost object or array.
+    fn value(&mut self, mut next: Next) -> Result<Value, Problem> {
+        loop {
+            self.steps += 1;
+            self.blanks()?;
+            if self.peek().is_none() {
+                return self.end(&next);
+            }
+            next = match next {
+                Next::Value => self.element()?,
+                Next::Key => self.key()?,
+                Next::After => match self.after()? {
+                    Ok(next) => next,
+                    Err(whole) => return Ok(whole),
+                },
+            };
+        }
+    }
+
+    /// The text is over with brackets open.
+    fn end(&mut self, next: &Next) -> Result<Value, Problem> {
+        let doubtful = self.swallowed || self.has(Repair::InnerQuotes) || self.has(Repair::EarlyCloser);
+        if !self.closed || !matches!(next, Next::After) || doubtful {
+            return self.problem("the object is not finished; write it to its last closing bracket");
+        }
+        self.note(Repair::FinalClosers);
+        loop {
+            if let Some(whole) = self.close() {
+                return Ok(whole);
+            }
+        }
+    }
+
+    /// Opens the object or array whose bracket stands here.
+    fn open(&mut self) -> Result<Next, Problem> {
+        let object = self.peek() == Some(b'{');
+        let next = self.push(if object { Frame::Object(Map::new(), None) } else { Frame::Array(Vec::new()) })?;
+        self.go_on(1);
+        Ok(next)
+    }
+
+    fn push(&mut self, frame: Frame) -> Result<Next, Problem> {
+        if self.stack.len() == MOST_NESTING {
+            return self.problem(format!("nested deeper than {MOST_NESTING}; flatten it"));
+        }
+        let object = frame.is_object();
+        self.objects += usize::from(object);
+        self.stack.push(frame);
+        Ok(if object { Next::Key } else { Next::Value })
+    }
+
+    /// Closes the innermost frame; gives the whole value when it was the last one.
+    fn close(&mut self) -> Option<Value> {
+        let value = match self.stack.pop()? {
+            Frame::Object(members, _) => {
+                self.objects -= 1;
+                Value::Object(members)
+            }
+            Frame::Array(items) => Value::Array(items),
+        };
+        if self.stack.is_empty() {
+            return Some(value);
+        }
+        self.put(value);
+        None
+    }
+
+    fn put(&mut self, value: Value) {
+        match self.stack.last_mut() {
+            Some(Frame::Object(members, key)) => {
+                members.insert(key.take().unwrap_or_default(), value);
+            }
+            Some(Frame::Array(items)) => items.push(value),
+            None => {}
+        }
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Repair::{
+        AmbiguousEscape, Comment, FinalClosers, InvalidEscape, MissingArrayComma, MissingComma, PythonLiteral, Quotes,
+        RawControl, SurroundingText, TrailingComma, UnquotedKey,
+    };
+    use serde_json::json;
+
+    fn reads(text: &str, wanted: &Value, repairs: &[Repair]) {
+        let reading = read(text, true).0.unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
+        assert_eq!((&reading.values[..], &reading.repairs[..]), (std::slice::from_ref(wanted), repairs), "{text}");
+    }
+
+    #[test]
+    fn each_repair() {
+        let ab = json!({"a": "b"});
+        reads("{\"a\": \"b\",}", &ab, &[TrailingComma]);
+        reads("{\"a\": /* x */ \"b\" // y\n}", &ab, &[Comment]);
+        reads("{\"a\": \"b\" # y\n}", &ab, &[Comment]);
+        reads("{'a': \u{201c}b\u{201d}}", &ab, &[Quotes]);
+        reads("{a: \"b\"}", &ab, &[UnquotedKey]);
+        reads("Call: {\"a\": \"b\"};", &ab, &[SurroundingText]);
+        reads("{\"a\": \"b\"", &ab, &[FinalClosers]);
+        reads("{\"a\": [True, None, [\"x\"", &json!({"a": [true, null, ["x"]]}), &[PythonLiteral, FinalClosers]);
+        reads("{\"a\": 1 \"b\": 2}", &json!({"a": 1, "b": 2}), &[MissingComma]);
+        reads("[{} {}]", &json!([{}, {}]), &[MissingArrayComma]);
+        reads("{\"a\": \"x\ny\"}", &json!({"a": "x\ny"}), &[RawControl]);
+        reads(r#"{"a": "\d+\."}"#, &json!({"a": "\\d+\\."}), &[InvalidEscape]);
+        reads(r#"{"a": "it\'s"}"#, &json!({"a": "it's"}), &[InvalidEscape]);
+        reads(r#"{"a": "C:\new\dir"}"#, &json!({"a": "C:\\new\\dir"}), &[AmbiguousEscape]);
+        reads(r#"{"a": "\ud83d\ude00",}"#, &json!({"a": "😀"}), &[TrailingComma]);
+    }
+
+    #[test]
+    fn what_would_be_a_guess_is_refused() {
+        let texts = [
+            "",
+            "no object",
+            "{\"a\": \"b",
+            "{\"a\":",
+            "{\"a\": \"b\"} \"c\"",
+            "{\"a\": 1, \"a\": 2,}",
+            "[1e999,]",
+            "{\"a\": /* b}",
+            "{\"a\": 1,",
+            "[,]",
+        ];
+        for text in texts {
+            assert!(read(text, true).0.is_err(), "{text}: {:?}", read(text, true));
+        }
+        assert!(read("{\"a\": 1", false).0.is_err(), "a text that may be cut is not completed");
+        assert!(read(&"[".repeat(100_000), true).0.is_err());
+    }
+}

@@ -1,0 +1,304 @@
+//! Where a string ends, whatever its quotes.
+//!
+//! The first quote behind which the object goes on as it should is the end, as in strict reading. Where a quote stands
+//! before that, the string holds quotes nobody escaped: then its end must fit in every way (what follows, quotes in
+//! pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
+
+use super::follow::{Follow, Look};
+use super::{Problem, Reader};
+use crate::Repair;
+
+/// What a string stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// `"`, `'` or a backtick.
+    Straight(u8),
+    /// Typographic double quotes.
+    Double,
+    /// Typographic single quotes.
+    Single,
+    /// Three of `"` or `'`.
+    Triple(u8),
+}
+
+impl Mark {
+    /// The opening mark and its length.
+    fn opening(text: &str, key: bool) -> Option<(Mark, usize)> {
+        let triple = |mark: &str| !key && text.starts_with(mark);
+        if triple("\"\"\"") || triple("'''") {
+            return Some((Mark::Triple(text.as_bytes()[0]), 3));
+        }
+        match text.chars().next()? {
+            c @ ('"' | '\'' | '`') => Some((Mark::Straight(c as u8), 1)),
+            '\u{201c}' | '\u{201d}' | '\u{201e}' => Some((Mark::Double, 3)),
+            '\u{2018}' | '\u{2019}' | '\u{201a}' => Some((Mark::Single, 3)),
+            _ => None,
+        }
+    }
+
+    /// The length of a closing mark at the beginning of `text`.
+    fn closing(self, text: &[u8]) -> Option<usize> {
+        match self {
+            Mark::Straight(mark) | Mark::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
+            Mark::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
+            Mark::Single => (text.starts_with(b"\xe2\x80\x98") || text.starts_with(b"\xe2\x80\x99")).then_some(3),
+        }
+    }
+
+    fn first_byte(self) -> u8 {
+        match self {
+            Mark::Straight(mark) | Mark::Triple(mark) => mark,
+            Mark::Double | Mark::Single => 0xe2,
+        }
+    }
+
+    fn repair(self) -> Option<Repair> {
+        match self {
+            Mark::Straight(b'"') => None,
+            Mark::Straight(b'`') => Some(Repair::BacktickString),
+            Mark::Triple(_) => Some(Repair::TripleQuotes),
+            _ => Some(Repair::Quotes),
+        }
+    }
+
+    /// Whether line ends may stand in such a string where it comes from.
+    fn spans_lines(self) -> bool {
+        matches!(self, Mark::Triple(_) | Mark::Straight(b'`'))
+    }
+}
+
+/// The quotes met inside a string that is being read.
+#[derive(Default)]
+struct Inner {
+    count: usize,
+    apostrophes: bool,
+    /// Some look like those of keys.
+    keys: bool,
+    /// Opening brackets less closing ones, up to `counted` bytes of the string.
+    balance: isize,
+    counted: usize,
+}
+
+impl Inner {
+    fn weigh(&mut self, raw: &[u8]) {
+        for byte in &raw[self.counted..] {
+            self.balance += isize::from(matches!(byte, b'{' | b'[')) - isize::from(matches!(byte, b'}' | b']'));
+        }
+        self.counted = raw.len();
+    }
+}
+
+impl Reader<'_> {
+    /// A string in any quotes, if one begins here.
+    pub(super) fn string(&mut self, key: bool) -> Result<Option<String>, Problem> {
+        let Some((mark, length)) = Mark::opening(self.rest(), key) else { return Ok(None) };
+        if let Some(text) = self.doubled(mark, key) {
+            return Ok(Some(text));
+        }
+        let start = self.at;
+        self.go_on(length);
+        if key {
+            let Some(length) = self.next_quote(mark) else { return unclosed(start) };
+            return self.text(mark, start, length).map(Some);
+        }
+        if matches!(mark, Mark::Triple(_)) {
+            self.triple_end(mark, start)?;
+            return self.text(mark, start, 3).map(Some);
+        }
+        let (mut follow, length) = self.value_end(mark, start)?;
+        let mut text = self.text(mark, start, length)?;
+        while follow == Follow::Plus {
+            follow = self.concatenated(&mut text)?;
+        }
+        Ok(Some(text))
+    }
+
+    /// The text from the opening mark at `start` to the closing mark here, which is passed over.
+    fn text(&mut self, mark: Mark, start: usize, length: usize) -> Result<String, Problem> {
+        let from =
+            start + Mark::opening(&self.text[start..], !matches!(mark, Mark::Triple(_))).map_or(1, |mark| mark.1);
+        let raw = &self.text[from..self.at];
+        self.go_on(length);
+        if mark == Mark::Straight(b'`') && raw.contains("${") {
+            return Err(Problem::new(start, "a template string is code; write the text itself in double quotes"));
+        }
+        let quote = match mark {
+            Mark::Straight(mark) | Mark::Triple(mark) => mark as char,
+            Mark::Double => '\u{201d}',
+            Mark::Single => '\u{2019}',
+        };
+        let text = self.unescape(raw, from, quote)?;
+        if let Some(repair) = mark.repair() {
+            self.note(repair);
+        }
+        Ok(text)
+    }
+
+    /// Goes to the next closing mark that has no backslash, and gives its length.
+    fn next_quote(&mut self, mark: Mark) -> Option<usize> {
+        let first = mark.first_byte();
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
+            self.go_on(stop.unwrap_or(rest.len()));
+            let rest = &rest[stop?..];
+            let escape = rest[0] == b'\\';
+            let control = rest[usize::from(escape)..].first().is_some_and(|byte| *byte < 0x20);
+            if control && !mark.spans_lines() {
+                self.note(Repair::RawControl);
+            }
+            if escape {
+                let escaped = self.rest()[1..].chars().next()?;
+                self.go_on(1 + escaped.len_utf8());
+            } else if let Some(length) = mark.closing(rest) {
+                return Some(length);
+            } else {
+                self.go_on(if rest[0] < 0x80 { 1 } else { 3 });
+            }
+        }
+    }
+
+    /// Goes to the mark that ends the value, and gives what follows it and its length.
+    fn value_end(&mut self, mark: Mark, start: usize) -> Result<(Follow, usize), Problem> {
+        let from = self.at;
+        let mut inner = Inner::default();
+        while let Some(length) = self.next_quote(mark) {
+            if mark.first_byte() != b'"' && self.is_apostrophe(length) {
+                inner.apostrophes = true;
+            } else if let Some(follow) = self.ends_here(mark, length, from, &mut inner)? {
+                if inner.count > 0 || inner.apostrophes {
+                    self.note(Repair::InnerQuotes);
+                }
+                if self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon) {
+                    break;
+                }
+                return Ok((follow, length));
+            } else {
+                self.refuse_odd_inner(mark, length)?;
+                inner.count += 1;
+            }
+            self.go_on(length);
+        }
+        unclosed(start)
+    }
+
+    /// Whether the quote here ends the string; an error where it might and might not.
+    fn ends_here(
+        &mut self,
+        mark: Mark,
+        length: usize,
+        from: usize,
+        inner: &mut Inner,
+    ) -> Result<Option<Follow>, Problem> {
+        let mut look = Look::new(self.text, self.at + length, mark.first_byte(), self.equals);
+        let follow = look.follow(&self.stack);
+        self.steps += look.seen(self.at);
+        if follow == Follow::Text || follow == Follow::Plus && inner.count > 0 {
+            return Ok(None);
+        }
+        if inner.count == 0 && follow != Follow::Colon {
+            return Ok(Some(follow));
+        }
+        self.steps += self.at - from - inner.counted;
+        inner.weigh(&self.text.as_bytes()[from..self.at]);
+        let odd = inner.count % 2 == 1;
+        match follow {
+            Follow::Colon if inner.balance > 0 => {
+                inner.keys = true;
+                Ok(None)
+            }
+            Follow::Next if odd && inner.balance > 0 => Ok(None),
+            Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(Some(follow)),
+            _ => self.problem(
+                "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
+            ),
+        }
+    }
+
+    /// Whether the single quote here stands between two letters.
+    fn is_apostrophe(&self, length: usize) -> bool {
+        let before = self.text[..self.at].chars().next_back();
+        let behind = self.rest()[length..].chars().next();
+        before.is_some_and(char::is_alphanumeric) && behind.is_some_and(char::is_alphanumeric)
+    }
+
+    /// Inner quotes that were perhaps meant otherwise: behind an escaped backslash, or doubled beside a word.
+    fn refuse_odd_inner(&self, mark: Mark, length: usize) -> Result<(), Problem> {
+        let before = &self.text.as_bytes()[..self.at];
+        let behind = self.rest()[length..].chars().next();
+        let pair = mark.closing(&before[before.len().saturating_sub(length)..]).is_some();
+        let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let doubled = pair && (word(behind) || word(self.text[..self.at - length].chars().next_back()));
+        if doubled || before.ends_with(b"\\\\") {
+            return self.problem("the quote here can be meant in two ways; inside a string write quotes as \\\"");
+        }
+        Ok(())
+    }
+
+    /// `""text""`, where that is all there is.
+    fn doubled(&mut self, mark: Mark, key: bool) -> Option<String> {
+        let inside = self.rest().strip_prefix("\"\"").filter(|_| mark == Mark::Straight(b'"'))?;
+        inside.chars().next().filter(|c| c.is_alphanumeric() || "_./~$<*-".contains(*c))?;
+        let end = memchr::memchr3(b'"', b'\\', b'\n', inside.as_bytes());
+        self.steps += end.unwrap_or(inside.len());
+        let end = end.filter(|end| inside[*end..].starts_with("\"\""))?;
+        let behind = self.at + end + 4;
+        let mut look = Look::new(self.text, behind, b'"', self.equals);
+        let fits = if key {
+            look.colon()
+        } else {
+            !matches!(look.follow(&self.stack), Follow::Text | Follow::Plus | Follow::Colon)
+        };
+        self.steps += look.seen(behind);
+        if !fits {
+            return None;
+        }
+        self.note(Repair::DoubledQuotes);
+        self.go_on(end + 4);
+        Some(inside[..end].to_owned())
+    }
+
+    /// Goes to the three quotes that end the string; of more than three, to the last three.
+    fn triple_end(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
+        while self.next_quote(mark).is_some() {
+            let run = self.rest().bytes().take_while(|byte| *byte == mark.first_byte()).count();
+            self.go_on(run);
+            if run < 3 {
+                continue;
+            }
+            let mut look = Look::new(self.text, self.at, mark.first_byte(), self.equals);
+            let follow = look.follow(&self.stack);
+            self.steps += look.seen(self.at);
+            if matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
+                return self.problem("three quotes end the string here, but what follows does not fit");
+            }
+            self.at -= 3;
+            return Ok(());
+        }
+        unclosed(start)
+    }
+
+    /// A plus sign and the next string, added to `text`.
+    fn concatenated(&mut self, text: &mut String) -> Result<Follow, Problem> {
+        self.blanks()?;
+        self.go_on(1);
+        self.blanks()?;
+        self.note(Repair::Concatenation);
+        let start = self.at;
+        let Some((mark, length)) = Mark::opening(self.rest(), true) else {
+            return self.problem("a string is wanted behind the plus sign");
+        };
+        self.go_on(length);
+        let guessed = self.has(Repair::InnerQuotes);
+        let (follow, length) = self.value_end(mark, start)?;
+        if !guessed && self.has(Repair::InnerQuotes) {
+            return Err(Problem::new(start, "inside a string write quotes as \\\""));
+        }
+        text.push_str(&self.text(mark, start, length)?);
+        Ok(follow)
+    }
+}
+
+fn unclosed<T>(start: usize) -> Result<T, Problem> {
+    Err(Problem::new(start, "the string that begins here is not closed"))
+}

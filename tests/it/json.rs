@@ -1,0 +1,460 @@
+//! The repairing reader against its case files, and the laws that hold for any text.
+//!
+//! A case is three lines below a `## section`: `in` the text, `want` what was meant (several values with a blank between;
+//! `nothing` where nothing may be read), `is` the repairs it takes, `valid` or `refused`. `␤` is a line end, `␍` a carriage
+//! return, `␉` a tab. A section with `| cut` holds texts that may have been cut off.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use toolfence::Repair;
+use toolfence::json::{read, read_counted, strict};
+
+struct Case {
+    section: String,
+    text: String,
+    want: Vec<Value>,
+    is: String,
+}
+
+impl Case {
+    fn closed(&self) -> bool {
+        !self.section.ends_with("| cut")
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/json");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().flat_map(|file| parse(&fs::read_to_string(file).unwrap())).collect()
+}
+
+fn parse(text: &str) -> Vec<Case> {
+    let mut section = "";
+    let mut cases: Vec<Case> = Vec::new();
+    for line in text.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            section = title;
+        } else if let Some(text) = line.strip_prefix("in ") {
+            let text = text.replace('␤', "\n").replace('␍', "\r").replace('␉', "\t");
+            cases.push(Case { section: section.to_owned(), text, want: Vec::new(), is: String::new() });
+        } else if let Some(want) = line.strip_prefix("want ").filter(|want| *want != "nothing") {
+            let values = serde_json::Deserializer::from_str(want).into_iter();
+            let values = values.map(|value| value.unwrap_or_else(|error| panic!("{want}: {error}")));
+            cases.last_mut().unwrap().want = values.collect();
+        } else if let Some(is) = line.strip_prefix("is ") {
+            cases.last_mut().unwrap().is = is.to_owned();
+        }
+    }
+    cases
+}
+
+fn result(case: &Case) -> String {
+    match read(&case.text, case.closed()) {
+        Err(_) => "refused".to_owned(),
+        Ok(reading) if reading.repairs.is_empty() => "valid".to_owned(),
+        Ok(reading) => reading.repairs.iter().map(|repair| repair.name()).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Every case gives what was meant or an error, with the repairs the file says.
+#[test]
+fn every_case_is_what_was_meant_or_refused() {
+    let cases = cases();
+    assert!(cases.len() > 300, "the case files are there");
+    let mut wrong = Vec::new();
+    for case in &cases {
+        if let Ok(reading) = read(&case.text, case.closed())
+            && reading.values != case.want
+        {
+            wrong.push(format!(
+                "MISREAD {}: {}\n  as {:?} {:?}",
+                case.section, case.text, reading.values, reading.repairs
+            ));
+        } else if result(case) != case.is {
+            wrong.push(format!("{}: {}\n  is {}\n  not {}", case.section, case.text, result(case), case.is));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+/// Each repair the reader makes has a section of its own, with something accepted in it; run with `--nocapture`, it shows
+/// the counts.
+#[test]
+fn every_repair_has_its_cases() {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let cases = cases();
+    for case in &cases {
+        let kind = match read(&case.text, case.closed()) {
+            Err(_) if case.want.is_empty() => "nothing to read, refused",
+            Err(_) => "refused",
+            Ok(reading) if reading.is_lossless() => "lossless",
+            Ok(_) => "lossy",
+        };
+        *counts.entry(kind).or_default() += 1;
+    }
+    println!("{} cases: {counts:?}", cases.len());
+    let elsewhere = [
+        Repair::MissingFence,
+        Repair::ArgsAlias,
+        Repair::NameAlias,
+        Repair::Wrapper,
+        Repair::ArgsString,
+        Repair::ArgsBesideName,
+        Repair::SeveralCalls,
+        Repair::NameDecoration,
+        Repair::InfoWord,
+        Repair::ExtraKey,
+        Repair::AfterBrokenBlock,
+    ];
+    for repair in Repair::ALL.iter().filter(|repair| !elsewhere.contains(repair)) {
+        let name = repair.name();
+        let own = |case: &&Case| case.section.starts_with(name) && case.is.split(' ').any(|is| is == name);
+        assert!(cases.iter().any(|case| own(&case)), "{name} has no case");
+    }
+}
+
+/// What a repaired reading says, printed, is read again the same and without a repair.
+#[test]
+fn a_repaired_reading_printed_reads_the_same() {
+    for case in cases() {
+        let Ok(reading) = read(&case.text, case.closed()) else { continue };
+        let printed: Vec<String> = reading.values.iter().map(Value::to_string).collect();
+        let again = read(&printed.join("\n"), false).unwrap_or_else(|problem| panic!("{}: {problem}", case.text));
+        assert_eq!((again.values, again.repairs), (reading.values, Vec::new()), "{}", case.text);
+    }
+}
+
+/// A text that loses its end never becomes an object, unless only closing brackets are gone.
+#[test]
+fn nothing_cut_off_is_read() {
+    for case in cases().iter().filter(|case| case.is != "refused" && case.text.starts_with(['{', '['])) {
+        for (at, _) in case.text.char_indices().skip(1) {
+            let Ok(reading) = read(&case.text[..at], false) else { continue };
+            let whole = read(&case.text, case.closed()).unwrap();
+            let first = reading.values.iter().zip(&whole.values).all(|(a, b)| a == b);
+            let early = whole.repairs.contains(&Repair::EarlyCloser);
+            assert!(first || early, "{}: {:?}", &case.text[..at], reading.values);
+        }
+    }
+}
+
+/// A small generator of our own: the tests are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides as u64).unwrap()
+    }
+
+    fn text(&mut self) -> String {
+        let pieces = [
+            "a", "{", "}", "[", "]", "\"", "'", "\\", "\n", ",", ":", " ", "é", "😀", "//", "#", "<<X", "\u{1}", "“",
+            "```",
+        ];
+        (0..self.roll(9)).map(|_| pieces[self.roll(pieces.len())]).collect()
+    }
+
+    fn value(&mut self, depth: usize) -> Value {
+        match self.roll(if depth > 4 { 7 } else { 10 }) {
+            0 => Value::Null,
+            1 => Value::Bool(self.roll(2) == 1),
+            2 => json!(self.roll(1000) as i64 - 500),
+            3 => json!(self.roll(1_000_000) as f64 / 64.0),
+            4 => json!(u64::MAX - self.roll(9) as u64),
+            5 | 6 => Value::String(self.text()),
+            7 => (0..self.roll(5)).map(|_| self.value(depth + 1)).collect(),
+            _ => self.object(depth),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Value {
+        Value::Object((0..self.roll(5)).map(|_| (self.text(), self.value(depth + 1))).collect())
+    }
+}
+
+#[test]
+fn valid_texts_are_as_serde_json_has_them() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for round in 0..2000 {
+        let value = dice.object(0);
+        let text = if round % 2 == 0 { value.to_string() } else { serde_json::to_string_pretty(&value).unwrap() };
+        let theirs: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(strict(&text).as_ref(), Ok(&theirs), "{text}");
+        let reading = read(&text, false).unwrap();
+        assert_eq!((&reading.values[..], &reading.repairs[..]), (std::slice::from_ref(&theirs), &[][..]), "{text}");
+    }
+}
+
+/// A lossless repair beside valid strings changes none of them, and lossless repairs never misread.
+#[test]
+fn one_fault_leaves_the_rest_alone() {
+    let mut dice = Dice(0x1234_5678_9abc_def1);
+    for _ in 0..2000 {
+        let value = json!({"name": dice.text(), "args": dice.object(1), "z": dice.text()});
+        let text = value.to_string();
+        let comma = format!("{},}}", &text[..text.len() - 1]);
+        let around = format!("Call:\n{text};");
+        let comment = text.replacen('{', "{ // why\n", 1);
+        let open = text[..text.len() - 1].to_owned();
+        for (broken, repair) in [
+            (comma, Repair::TrailingComma),
+            (around, Repair::SurroundingText),
+            (comment, Repair::Comment),
+            (open, Repair::FinalClosers),
+        ] {
+            let reading = read(&broken, true).unwrap_or_else(|problem| panic!("{broken}: {problem}"));
+            assert_eq!(
+                (&reading.values[..], &reading.repairs[..]),
+                (std::slice::from_ref(&value), &[repair][..]),
+                "{broken}"
+            );
+        }
+    }
+}
+
+/// Texts with a byte too many or too few: whatever is read strictly stays so, whatever is a fault for good stays one.
+#[test]
+fn a_repair_is_never_milder_than_strict_reading() {
+    let mut dice = Dice(0x0bad_cafe_dead_beef);
+    for bad in ["\"k\": 1, \"k\": 2", "\"k\": \"\\ud800\"", "\"k\": 1e999", "\"k\": \"\\udc00\""] {
+        for _ in 0..300 {
+            let before = dice.object(1).to_string();
+            let text = format!("{{\"a\": {before}, {bad}}}");
+            assert!(strict(&text).is_err());
+            assert!(read(&text, true).is_err(), "{text}");
+            for broken in [text.replace("\"k\"", "k"), text.replace("}}", ",}}"), format!("x {text}")] {
+                assert!(read(&broken, true).is_err(), "{broken}");
+            }
+        }
+    }
+}
+
+/// Whatever is done to a text, the reader comes to an end, never panics, and takes steps linear in it.
+#[test]
+fn damage_of_any_kind_is_survived() {
+    let mut dice = Dice(0x5eed_5eed_5eed_5eed);
+    let cases = cases();
+    let noise =
+        ["\"", "'", "\\", "{", "}", "[", "]", ",", ":", "\n", "//", "/*", "#", "`", "“", "\u{a0}", "+", "=", "\"\"\""];
+    for _ in 0..20_000 {
+        let mut text = cases[dice.roll(cases.len())].text.clone();
+        for _ in 0..=dice.roll(3) {
+            let mut at = dice.roll(text.len() + 1);
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            match dice.roll(3) {
+                0 => text.truncate(at),
+                1 => text.insert_str(at, noise[dice.roll(noise.len())]),
+                _ => text = text[at..].to_owned() + &text[..at],
+            }
+        }
+        let (reading, steps) = read_counted(&text, dice.roll(2) == 0);
+        assert!(steps <= 12 * text.len() + 100, "{steps} steps for {} bytes: {text}", text.len());
+        if let Ok(reading) = reading {
+            assert!(!reading.values.is_empty(), "{text}");
+        }
+    }
+}
+
+/// Each hostile shape, twice as long, takes at most about twice the steps.
+#[test]
+fn steps_grow_as_the_text_does() {
+    let shapes: [(&str, &str, &str); 33] = [
+        ("nesting", "", "["),
+        ("nesting objects", "", "{\"a\":"),
+        ("members", "{", "\"a\":"),
+        ("quotes", "{\"a\": \"x", "\""),
+        ("quotes apart", "{\"a\": \"x", " \" "),
+        ("quotes and words", "{\"a\": \"", "a \"b\" c "),
+        ("quotes and keys", "{\"a\": \"{", "x\", \"b\": \"c"),
+        ("quotes and commas", "{\"a\": \"x ", "\" , "),
+        ("quotes in an array", "[\"", "a\" b \""),
+        ("alternating quotes", "{\"a\": \"", "\"'"),
+        ("apostrophes", "{'a': '", "it's "),
+        ("single quotes", "{'a': '", "' x "),
+        ("smart quotes", "{“a”: “", "” x “"),
+        ("backslashes", "{\"a\": \"x\" y", "\\"),
+        ("backslashes in a string", "{'a': '", "\\\\"),
+        ("open string", "{'a': '", "text "),
+        ("comments", "{", "// x\n"),
+        ("block comments", "{", "/* x */"),
+        ("open comments", "{\"a\": \"b\"", "/* \" */ \" /* "),
+        ("comment marks", "{\"a\": \"", "\" // "),
+        ("hashes", "{\"a\": \"", "\" # x"),
+        ("stars", "{\"a\": \"b\" /*", "* \" *"),
+        ("commas", "{\"a\": 1", ","),
+        ("closers", "{\"a\": \"b\"", "}"),
+        ("closers in a string", "{\"a\": \"", "\"}]}"),
+        ("closers and blanks", "{\"a\": \"", "\"}   }   "),
+        ("triple quotes", "{\"a\": \"\"\"", "\"\"\" x "),
+        ("backticks", "{\"a\": `", "` x "),
+        ("concatenation", "{\"a\": \"b\"", " + \"c\""),
+        ("doubled", "{\"a\": ", "\"\"x"),
+        ("labels", "", "[a b "),
+        ("escaped blanks", "{", "\\n"),
+        ("prose", "", "a / b # ` "),
+    ];
+    for (name, begin, again) in shapes {
+        let steps = |times: usize| {
+            let text = format!("{begin}{}", again.repeat(times));
+            let (_, steps) = read_counted(&text, true);
+            (steps, text.len())
+        };
+        let (once, _) = steps(5000);
+        let (twice, length) = steps(10_000);
+        assert!(twice <= once * 2 + 4000, "{name}: {once} steps, then {twice}");
+        assert!(twice <= 12 * length + 4000, "{name}: {twice} steps for {length} bytes");
+    }
+}
+
+/// The longest line a comma can be behind: bytes of a wide look are looked at once more for each quote, not for each byte.
+#[test]
+fn steps_grow_with_each_pair_of_pieces() {
+    let pieces = [
+        "\"", "'", "\\", "{", "}", "[", "]", ",", ":", "\n", " ", "// ", "/*", "*/", "#", "`", "“", "+ ", "=",
+        "\"a\":", "a", "1", "...", "\u{a0}",
+    ];
+    for begin in ["", "{\"a\": \"", "{'a': '", "[\"", "{\"a\": \"x \"y", "{\"a\": \"\"\""] {
+        for first in pieces {
+            for second in pieces {
+                let steps = |times: usize| {
+                    read_counted(&format!("{begin}{}", format!("{first}{second}").repeat(times)), true).1
+                };
+                let (once, twice) = (steps(400), steps(800));
+                assert!(twice <= once * 2 + 1000, "{begin} {first} {second}: {once} steps, then {twice}");
+            }
+        }
+    }
+}
+
+const CONTENTS: [&str; 38] = [
+    "ls -la",
+    "echo \"hi\"",
+    "git commit -m \"fix: a, b\"",
+    "grep -rn \"fn main() {\" src",
+    "say \"a\", \"b\" and c",
+    "{\"a\": \"b\", \"c\": [1, 2]}",
+    "{\n  \"name\": \"x\",\n  \"v\": {\"w\": \"y\", \"z\": 1}\n}\n",
+    "it's",
+    "don't \"quote\" me",
+    "5\" disk",
+    "C:\\new\\docs",
+    "C:\\Users\\ana",
+    "\\d+\\s*",
+    "a\nb\nc\n",
+    "",
+    "\"\"",
+    "x \"y\"",
+    "\"y\" x",
+    "# Title\n\n\"q\"\n```sh\nmake\n```\n",
+    "a, b: c",
+    "\"k\": \"v\"",
+    "a}",
+    "{",
+    "[\"a\", \"b\"]",
+    "name: \"x\"\non: [\"push\"]\n",
+    "<a href=\"x\">y</a>",
+    "if x == \"a\" {",
+    "print(\"a\" + \"b\")",
+    "/* \"x\" */",
+    "a # b",
+    "não é \"isso\"",
+    "http://x.y/?a=b&c=\"d\"",
+    "'a' 'b'",
+    "\"a\" \"b\"",
+    "awk '{print \"x\", $1}'",
+    "\"a\": 1, \"b\": 2",
+    "say \"",
+    "a\\",
+];
+
+const KEYS: [&str; 8] = ["name", "args", "path", "content", "command", "reason", "old", "new"];
+
+/// An object as a call has it, with contents that are hard to quote.
+fn call(dice: &mut Dice, depth: usize) -> Value {
+    let text = |dice: &mut Dice| Value::from(CONTENTS[dice.roll(CONTENTS.len())]);
+    let mut members = serde_json::Map::new();
+    for _ in 0..1 + dice.roll(3) {
+        let value = match dice.roll(if depth == 0 { 9 } else { 6 }) {
+            0 => json!(dice.roll(100)),
+            1 => json!(true),
+            2..=5 => text(dice),
+            6 => json!([text(dice), text(dice)]),
+            _ => call(dice, depth + 1),
+        };
+        members.insert(KEYS[dice.roll(KEYS.len())].to_owned(), value);
+    }
+    Value::Object(members)
+}
+
+/// The lines of printed JSON, each changed by what stands in it and whether a closing bracket follows.
+fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let closes = |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with(['}', ']']));
+    let changed = lines.iter().enumerate().map(|(index, line)| change(line, closes(lines.get(index + 1))));
+    changed.collect::<Vec<_>>().join("\n")
+}
+
+/// The ways a model gets JSON wrong, done to a whole text.
+fn faults(text: &str) -> Vec<(&'static str, String)> {
+    let kept = text.replace("\\\\", "\u{3}");
+    let back = |text: String| text.replace('\u{3}', "\\\\");
+    let quotes = kept.replace("\\\"", "\"");
+    let single = kept.replace("\\\"", "\u{2}").replace('"', "\u{4}").replace('\u{2}', "\"");
+    let comma =
+        |line: &str, last: bool| if last && !line.ends_with(['{', '[']) { format!("{line},") } else { line.into() };
+    vec![
+        ("quotes not escaped", back(quotes.clone())),
+        ("neither quotes nor newlines escaped", back(quotes.replace("\\n", "\n"))),
+        ("newlines not escaped", back(kept.replace("\\n", "\n"))),
+        ("backslashes not escaped", kept.replace('\u{3}', "\\")),
+        ("nothing escaped", quotes.replace("\\n", "\n").replace('\u{3}', "\\")),
+        ("commas lost", by_line(text, |line, _| line.strip_suffix(',').unwrap_or(line).to_owned())),
+        ("trailing commas", by_line(text, comma)),
+        ("last closer lost", text[..text.len() - 1].to_owned()),
+        ("a closer too many", format!("{text}}}")),
+        (
+            "closing quotes lost",
+            by_line(text, |line, _| line.strip_suffix("\",").map_or(line.to_owned(), |line| format!("{line},"))),
+        ),
+        ("an opening quote lost", text.replacen("\": \"", "\": ", 1)),
+        ("single quotes", back(single.replace('\'', "\\'").replace('\u{4}', "'"))),
+        ("single quotes not escaped", back(single.replace('\u{4}', "'"))),
+        (
+            "keys without quotes",
+            KEYS.iter()
+                .fold(text.into(), |text: String, key| text.replace(&format!(" \"{key}\":"), &format!(" {key}:"))),
+        ),
+        ("encoded twice", serde_json::to_string(text).unwrap().trim_matches('"').to_owned()),
+    ]
+}
+
+/// A call with a fault in its writing is read as it was meant, or refused. Backslashes and quotes that nobody escaped may
+/// happen to say something else that is valid; then nothing can tell.
+#[test]
+fn a_fault_never_makes_another_call() {
+    let mut dice = Dice(0x5151_5151_aaaa_1111);
+    let mut table: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for _ in 0..1500 {
+        let value = call(&mut dice, 0);
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        for (name, broken) in faults(&text).into_iter().filter(|(_, broken)| strict(broken).is_err()) {
+            let reading = read(&broken, true);
+            table.entry(name).or_default()[usize::from(reading.is_err())] += 1;
+            if let Ok(reading) = reading {
+                assert_eq!(reading.values, std::slice::from_ref(&value), "{name} {:?}: {broken}", reading.repairs);
+            }
+        }
+    }
+    for (name, [right, refused]) in table {
+        println!("{name}: {right} as meant, {refused} refused");
+        assert!(right + refused > 100, "{name} was done to too few texts");
+    }
+}
