@@ -118,6 +118,15 @@ fn bash_tells_status_and_time() {
 }
 
 #[test]
+fn bash_tells_what_it_could_not_end() {
+    let place = Place::new();
+    let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
+    assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
+    let escaped = output(&place, "bash", json!({"command": "set -m; sleep 4 & echo on"}));
+    assert!(escaped.starts_with("on\n[At least one process it started could not be ended: "), "{escaped}");
+}
+
+#[test]
 fn a_result_is_never_longer_than_its_limit() {
     let place = Place::new();
     let result = run(&place, "bash", json!({"command": "head -c 1M /dev/zero | tr '\\0' x"}));
