@@ -65,8 +65,12 @@ impl SearchFiles {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchLine {
-    /// Relative to the root.
+    /// Relative to the root. Bytes that are not UTF-8 are U+FFFD.
     pub path: String,
+    /// The path as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    pub shown: String,
+    /// Whether no call can give this path, because it is not UTF-8.
+    pub unnameable: bool,
     /// From 1.
     pub line: u64,
     /// At most 200 characters of the line, those around the match.
@@ -195,8 +199,7 @@ impl Search<'_> {
             let now = self.workspace.name_of(file.as_fd(), &stat, Some(name.clone()));
             now.is_ok_and(|now| self.workspace.blocks(&names::text_of(&now)).is_none())
         };
-        let mut sink =
-            Collector::new(&self.matcher, &mut self.found, names::text_of(&name), self.limit, &still_allowed);
+        let mut sink = Collector::new(&self.matcher, &mut self.found, &name, self.limit, &still_allowed);
         let result = self.searcher.search_reader(&self.matcher, Stoppable::new(&file, self.stop), &mut sink);
         let told = sink.binary;
         match result {
