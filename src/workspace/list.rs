@@ -116,10 +116,10 @@ impl Workspace {
             .hidden(wanted.include_hidden)
             .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)));
         let (nodes, truncated) = nearest(&mut walk, &start.name, glob.as_ref(), wanted.limit);
-        let report = walk.report();
         if stop.is_stopped() {
             return Err(ToolFailure::new(ErrorCode::Cancelled, "The listing was stopped."));
         }
+        let report = walk.report(&wanted.path)?;
         let entries = nodes.iter().map(|node| self.entry(node)).collect();
         let path = names::text_of(&start.name);
         Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })

@@ -123,7 +123,7 @@ impl Workspace {
             found: Found::default(),
         };
         if start.kind() == FileType::Directory {
-            search.tree(&start, glob.as_ref());
+            search.tree(&wanted.path, &start, glob.as_ref())?;
         } else {
             search.single(&wanted.path, start)?;
         }
@@ -145,7 +145,7 @@ struct Search<'w> {
 }
 
 impl Search<'_> {
-    fn tree(&mut self, start: &Opened, glob: Option<&Glob>) {
+    fn tree(&mut self, path: &str, start: &Opened, glob: Option<&Glob>) -> Result<(), ToolFailure> {
         let mut walk = Walk::new(self.workspace, Order::Depth, self.stop).from(start).ignoring(true);
         for node in walk.by_ref() {
             let inside = node.name.strip_prefix(&start.name).unwrap_or(&node.name);
@@ -157,8 +157,10 @@ impl Search<'_> {
                 break;
             }
         }
-        self.found.gave_up = !walk.report().complete;
-        self.found.unreadable += walk.report().unreadable;
+        let report = walk.report(path)?;
+        self.found.gave_up = !report.complete;
+        self.found.unreadable += report.unreadable;
+        Ok(())
     }
 
     /// One file of a walk. It is opened by a path without links, so what is read is what the walk saw.

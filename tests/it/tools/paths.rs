@@ -143,6 +143,30 @@ fn paths_that_are_fine() {
 }
 
 #[test]
+fn a_root_that_is_gone_is_not_an_empty_one() {
+    let place = Place::new();
+    place.file("a/b.txt", "x\n");
+    let workspace = place.workspace();
+    let moved = place.root.with_extension("moved");
+    std::fs::rename(&place.root, &moved).expect("it can be renamed");
+    assert!(
+        ways(&workspace, "a").iter().all(|(way, got)| *way == "read" || got.is_ok()),
+        "a renamed root is still one"
+    );
+    std::fs::remove_dir_all(&moved).expect("it can be removed");
+    // Another folder of the old name is not the one that was opened.
+    std::fs::create_dir(&place.root).expect("it can be made");
+    for path in [".", "a", "a/b.txt", "*.txt"] {
+        for (way, got) in ways(&workspace, path) {
+            assert_eq!(got, Err(IoError), "{way} {path}");
+        }
+        assert_eq!(workspace.write(path, "x").map_err(|failure| failure.code), Err(IoError), "write {path}");
+    }
+    let failure = workspace.list(&ListFiles::new("."), &Stop::default()).expect_err("it is gone");
+    assert!(failure.message.contains("project root") && failure.message.contains("was removed"), "{}", failure.message);
+}
+
+#[test]
 fn special_files_are_refused_without_hanging() {
     let place = Place::full();
     let workspace = place.workspace();
