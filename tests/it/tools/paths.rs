@@ -143,6 +143,28 @@ fn paths_that_are_fine() {
 }
 
 #[test]
+fn a_relative_root_through_a_link_has_an_absolute_spelling() {
+    use toolfence::workspace::Workspace;
+    let place = Place::new();
+    place.file("hello.txt", "hello\n");
+    let link = place.beside.join("link");
+    std::os::unix::fs::symlink(&place.root, &link).expect("a link can be made");
+    // From wherever the tests run: up to the top, and down again.
+    let here = std::env::current_dir().expect("it is there");
+    let top: std::path::PathBuf = here.components().skip(1).map(|_| "..").collect();
+    let given = std::path::Path::new(".").join(top).join(link.strip_prefix("/").expect("it is absolute"));
+    let workspace = Workspace::open(&given, Default::default()).expect("it is there");
+    for path in [link.join("hello.txt"), place.at("hello.txt"), "hello.txt".into()] {
+        let path = path.to_str().expect("it is UTF-8");
+        let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| file.text);
+        assert_eq!(read, Ok("hello\n".into()), "{path}");
+    }
+    let beside = place.beside.join("secret.txt");
+    let failure = workspace.read(&ReadFile::new(beside.to_str().expect("it is UTF-8")), &Stop::default());
+    assert_eq!(failure.map(drop).map_err(|failure| failure.code), Err(PermissionDenied));
+}
+
+#[test]
 fn a_root_that_is_gone_is_not_an_empty_one() {
     let place = Place::new();
     place.file("a/b.txt", "x\n");
