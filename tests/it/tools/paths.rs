@@ -128,6 +128,26 @@ fn no_answer_holds_what_is_outside_or_blocked() {
     }
 }
 
+/// Here no hard link gives the secret away by another way.
+#[test]
+fn a_link_to_a_secret_is_refused_by_its_real_name() {
+    let place = Place::new();
+    place.file(".env", "KEY=SECRETVALUE\n");
+    place.file("keys/id_rsa", "SECRETVALUE\n");
+    place.link(".env", "notes.txt");
+    place.link(place.at(".env"), "absolute.txt");
+    place.link("notes.txt", "twice.txt");
+    place.link("keys", "folder");
+    place.link("id_rsa", "keys/plain.txt");
+    let workspace = place.workspace();
+    for path in ["notes.txt", "absolute.txt", "twice.txt", "folder/plain.txt"] {
+        for (way, got) in ways(&workspace, path) {
+            assert_eq!(got, Err(Denied), "{way} {path}");
+        }
+        assert_eq!(workspace.write(path, "NEW\n").map_err(|failure| failure.code), Err(Denied), "write {path}");
+    }
+}
+
 #[test]
 fn paths_that_are_fine() {
     let place = Place::full();
