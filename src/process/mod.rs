@@ -63,11 +63,15 @@ pub struct Outcome {
     pub signal: Option<i32>,
     /// Whether the time was over.
     pub timed_out: bool,
-    /// Whether a process it had started still held its output and was ended.
+    /// Whether a process it had started still held its output two seconds after the command itself had ended.
     pub lingered: bool,
+    /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
+    /// running. One that left the group and gave up the output as well is not noticed.
+    pub escaped: bool,
 }
 
-/// Runs a command to its end, and ends what it leaves running. Dropping the future kills the whole process group.
+/// Runs a command to its end, and ends what it leaves running in its process group. Dropping the future kills the whole
+/// group.
 ///
 /// Its input is empty, its stdout and stderr are one pipe. Memory is one buffer and what is kept. It needs a tokio runtime
 /// with I/O and time enabled.
@@ -91,9 +95,10 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
         }
     }
     running.group.kill();
-    reader.drains_by(Instant::now() + GRACE).await;
+    let escaped = !reader.drains_by(Instant::now() + GRACE).await;
     let status = running.reap().await?;
-    Ok(outcome(status, reader.buffer.finish(), timed_out, lingered))
+    let outcome = outcome(status, reader.buffer.finish(), timed_out);
+    Ok(Outcome { lingered, escaped, ..outcome })
 }
 
 fn start(job: &Job<'_>) -> io::Result<(Running, Receiver)> {
@@ -192,7 +197,7 @@ impl Reader {
     }
 }
 
-fn outcome(status: std::process::ExitStatus, kept: Clipped, timed_out: bool, lingered: bool) -> Outcome {
+fn outcome(status: std::process::ExitStatus, kept: Clipped, timed_out: bool) -> Outcome {
     use std::os::unix::process::ExitStatusExt;
     /// As of timeout(1).
     const TIMED_OUT: i32 = 124;
@@ -205,6 +210,7 @@ fn outcome(status: std::process::ExitStatus, kept: Clipped, timed_out: bool, lin
         exit_code: if timed_out { TIMED_OUT } else { by_itself },
         signal,
         timed_out,
-        lingered,
+        lingered: false,
+        escaped: false,
     }
 }

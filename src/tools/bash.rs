@@ -73,10 +73,9 @@ impl Tool for Bash {
 fn output_of(outcome: Outcome, seconds: u64) -> Output {
     let failure = failure_of(&outcome, seconds);
     let mut text = outcome.output;
-    if outcome.lingered {
+    if let Some(note) = left_running(outcome.lingered, outcome.escaped) {
         let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        text.push_str(lead);
-        text.push_str("[Processes it left running in the background were ended with it.]\n");
+        text.push_str(&format!("{lead}[{note}]\n"));
     }
     Output {
         truncated: outcome.truncated,
@@ -85,6 +84,16 @@ fn output_of(outcome: Outcome, seconds: u64) -> Output {
         failure,
         ..Output::text(text)
     }
+}
+
+fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
+    if escaped {
+        return Some(
+            "At least one process it started could not be ended: it left the process group, as setsid does, still \
+             holds the output and may go on running. End it by its process id if it is not wanted.",
+        );
+    }
+    lingered.then_some("Processes it left running in the background were ended with it.")
 }
 
 fn failure_of(outcome: &Outcome, seconds: u64) -> Option<ToolFailure> {

@@ -1,6 +1,6 @@
 //! `list_files`: what stands below a folder, with type and size.
 
-use super::{blocking, capped, counted, spec_of};
+use super::{blocking, capped, counted, notes_on_names, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
 use crate::{Output, ToolSpec};
@@ -54,9 +54,10 @@ fn output_of(listing: &Listing) -> Output {
 
 /// `src/`, `src/main.rs  1,234 bytes`, `latest  (link)`: the path first, as it is used in the next call.
 fn line_of(entry: &Entry) -> String {
-    let path = &entry.path;
+    let path = &entry.shown;
     match entry.kind {
         _ if entry.blocked => format!("{path}  (blocked)\n"),
+        _ if entry.unnameable => format!("{path}  (cannot be opened: the name is not UTF-8)\n"),
         EntryKind::Folder => format!("{path}/\n"),
         EntryKind::Link => format!("{path}  (link)\n"),
         EntryKind::File => match entry.size {
@@ -86,5 +87,8 @@ fn notes(listing: &Listing) -> Vec<String> {
     if listing.unreadable > 0 {
         notes.push(format!("[{} could not be read.]", counted(listing.unreadable, "folder")));
     }
+    let entries = || listing.entries.iter();
+    let quoted = entries().any(|entry| entry.shown.starts_with('"'));
+    notes.extend(notes_on_names(quoted, entries().any(|entry| entry.unnameable)));
     notes
 }

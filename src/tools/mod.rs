@@ -69,6 +69,21 @@ fn capped(text: String, cut: bool) -> Output {
     Output { total_bytes, truncated: true, ..Output::text(clip::clip(&text, RESULT_LIMIT).text) }
 }
 
+/// What has to be said of names that stand in quotes, and of those that no call can give.
+fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = String> {
+    let quoted = quoted.then(|| {
+        "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call give \
+         the characters themselves, without the quotes.]"
+            .to_owned()
+    });
+    let unnameable = unnameable.then(|| {
+        "[A path with bytes that are not UTF-8 cannot be opened by a tool. Rename it with a command first, or ask the \
+         user to.]"
+            .to_owned()
+    });
+    quoted.into_iter().chain(unnameable)
+}
+
 /// "1 line", "2 lines".
 fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", clip::grouped(number), if number == 1 { "" } else { "s" })

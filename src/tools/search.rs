@@ -1,6 +1,6 @@
 //! `search`: lines that match, as `file:line:snippet`.
 
-use super::{blocking, capped, counted, spec_of};
+use super::{blocking, capped, counted, notes_on_names, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{Found, SearchFiles, SearchLine, Workspace};
 use crate::{Output, ToolSpec};
@@ -62,7 +62,7 @@ fn output_of(found: &Found, context: bool) -> Output {
 fn line_of(line: &SearchLine, context: bool) -> String {
     let mark = if line.matched { ':' } else { '-' };
     let gap = if context && line.gap { "--\n" } else { "" };
-    format!("{gap}{}{mark}{}{mark}{}\n", line.path, line.line, line.text)
+    format!("{gap}{}{mark}{}{mark}{}\n", line.shown, line.line, line.text)
 }
 
 fn notes(found: &Found) -> Vec<String> {
@@ -86,5 +86,7 @@ fn notes(found: &Found) -> Vec<String> {
     ];
     let skipped = skipped.iter().filter(|(count, _)| *count > 0);
     notes.extend(skipped.map(|(count, why)| format!("[Files not searched: {count} {why}.]")));
+    let quoted = found.lines.iter().any(|line| line.shown.starts_with('"'));
+    notes.extend(notes_on_names(quoted, found.lines.iter().any(|line| line.unnameable)));
     notes
 }

@@ -46,11 +46,11 @@ fn output_of(written: &Written) -> Output {
 fn words(written: &Written) -> String {
     let size = counted(written.bytes, "byte");
     let mut text = if written.created {
-        format!("Created {} ({size}, {}).\n", written.path, counted(written.added, "line"))
+        format!("Created {} ({size}, {}).\n", written.shown, counted(written.added, "line"))
     } else if written.changed {
-        format!("Wrote {} ({size}, +{} -{} lines).\n", written.path, written.added, written.removed)
+        format!("Wrote {} ({size}, +{} -{} lines).\n", written.shown, written.added, written.removed)
     } else {
-        format!("{} has this content already ({size}); nothing was written.\n", written.path)
+        format!("{} has this content already ({size}); nothing was written.\n", written.shown)
     };
     for note in notes(written) {
         text.push_str(&format!("[{note}]\n"));

@@ -58,11 +58,26 @@ impl Workspace {
         Ok(opened)
     }
 
-    /// A model's string relative to the root.
+    /// A model's string relative to the root, if there still is a root.
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, ToolFailure> {
+        if self.is_gone() {
+            return Err(trouble::root_gone(&self.canonical));
+        }
         let relative = wanted::relative(path, &self.spellings());
         tracing::debug!(root = %self.canonical.display(), asked = path, ?relative, "path");
         relative.map_err(|failure| self.with_relative_spelling(failure, path))
+    }
+
+    /// Whether the root was removed. The system still lists such a folder, as an empty one.
+    fn is_gone(&self) -> bool {
+        let Ok(stat) = rustix::fs::fstat(&self.root) else { return true };
+        let there = |path: &Path| rustix::fs::stat(path).is_ok_and(|now| is_one(&now, &stat));
+        if there(&self.canonical) {
+            return false;
+        }
+        // It may have been renamed. Not every file system counts the names of a folder; the kernel's word says it too.
+        let deleted = |path: PathBuf| is_called_deleted(&path) && !there(&path);
+        stat.st_nlink == 0 || resolve::path_of(self.root.as_fd()).is_ok_and(deleted)
     }
 
     /// Opens a relative path without asking the rules.
@@ -96,12 +111,11 @@ impl Workspace {
 
     /// The kernel adds " (deleted)" to the name of a file that is gone, and then the name says nothing to the rules.
     fn refuse_deleted(&self, name: &Path, stat: &Stat) -> Result<(), Trouble> {
-        if !name.as_os_str().as_encoded_bytes().ends_with(b" (deleted)") {
+        if !is_called_deleted(name) {
             return Ok(());
         }
         let there = rustix::fs::statat(&self.root, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let same = there.st_dev == stat.st_dev && there.st_ino == stat.st_ino;
-        if same { Ok(()) } else { Err(Errno::NOENT.into()) }
+        if is_one(&there, stat) { Ok(()) } else { Err(Errno::NOENT.into()) }
     }
 
     /// Refuses a name that a rule blocks, in any spelling.
@@ -129,4 +143,12 @@ impl Workspace {
             Err(unknown) => Err(trouble::twin_unknown(path, unknown)),
         }
     }
+}
+
+fn is_called_deleted(name: &Path) -> bool {
+    name.as_os_str().as_encoded_bytes().ends_with(b" (deleted)")
+}
+
+fn is_one(a: &Stat, b: &Stat) -> bool {
+    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }

@@ -2,6 +2,7 @@
 //!
 //! The bound is on the work and not on the clock, so that the same change gives the same diff on any machine.
 
+use super::names;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 /// Bytes of both texts together beyond which no diff is made.
@@ -30,9 +31,14 @@ pub(super) fn between(path: &str, old: Option<&str>, new: &str) -> Difference {
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(&old_lines, &new_lines);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
-    let before = if old.is_some() { format!("a/{path}") } else { "/dev/null".into() };
-    let unified = diff.unified_diff().context_radius(3).header(&before, &format!("b/{path}")).to_string();
+    let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
+    let unified = diff.unified_diff().context_radius(3).header(&before, &header("b", path)).to_string();
     Difference { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete) }
+}
+
+/// A name with an end of line in it must not end the line of the header.
+fn header(side: &str, path: &str) -> String {
+    names::quoted(&format!("{side}/{path}")).into_owned()
 }
 
 /// Only LF ends a line, as for every other tool that reads a unified diff.
@@ -59,6 +65,12 @@ mod tests {
         assert_eq!(changed, Difference { unified: Some(text.into()), added: 1, removed: 1 });
         let created = between("n", None, "x\n").unified.unwrap_or_default();
         assert!(created.starts_with("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"), "{created}");
+    }
+
+    #[test]
+    fn a_name_of_two_lines_has_one_in_the_header() {
+        let changed = between("a\n+++ b", Some("1\n"), "2\n").unified.unwrap_or_default();
+        assert!(changed.starts_with("--- \"a/a\\n+++ b\"\n+++ \"b/a\\n+++ b\"\n@@ "), "{changed}");
     }
 
     #[test]

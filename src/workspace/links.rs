@@ -63,5 +63,6 @@ fn blocked_files(workspace: &Workspace) -> Result<HashMap<Identity, String>, Unk
             found.insert(identity(&stat), node.name.to_string_lossy().into_owned());
         }
     }
-    if walk.report().complete { Ok(found) } else { Err(Unknown { most: MOST_ENTRIES }) }
+    let complete = walk.report(".").is_ok_and(|report| report.complete);
+    if complete { Ok(found) } else { Err(Unknown { most: MOST_ENTRIES }) }
 }

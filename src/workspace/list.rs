@@ -60,8 +60,13 @@ pub enum EntryKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Relative to the root.
+    /// Relative to the root. Bytes that are not UTF-8 are U+FFFD.
     pub path: String,
+    /// The path as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    pub shown: String,
+    /// Whether no call can give this path, because it is not UTF-8.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unnameable: bool,
     /// What it is.
     pub kind: EntryKind,
     /// Bytes of a file that is not blocked.
@@ -70,6 +75,13 @@ pub struct Entry {
     /// Whether a rule blocks it: tools will not open it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
+}
+
+impl Entry {
+    fn new(name: &Path, kind: EntryKind, size: Option<u64>, blocked: bool) -> Entry {
+        let (path, shown) = (names::text_of(name), names::shown(name));
+        Entry { path, shown, unnameable: !names::is_text(name), kind, size, blocked }
+    }
 }
 
 /// What was found, in the order of the paths.
@@ -104,10 +116,10 @@ impl Workspace {
             .hidden(wanted.include_hidden)
             .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)));
         let (nodes, truncated) = nearest(&mut walk, &start.name, glob.as_ref(), wanted.limit);
-        let report = walk.report();
         if stop.is_stopped() {
             return Err(ToolFailure::new(ErrorCode::Cancelled, "The listing was stopped."));
         }
+        let report = walk.report(&wanted.path)?;
         let entries = nodes.iter().map(|node| self.entry(node)).collect();
         let path = names::text_of(&start.name);
         Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })
@@ -136,7 +148,7 @@ impl Workspace {
         let visible = kind == EntryKind::File && node.blocked.is_none();
         let stat = || resolve::stat_exact(self.root.as_fd(), &node.name).ok();
         let size = visible.then(stat).flatten().and_then(|stat| u64::try_from(stat.st_size).ok());
-        Entry { path: names::text_of(&node.name), kind, size, blocked: node.blocked.is_some() }
+        Entry::new(&node.name, kind, size, node.blocked.is_some())
     }
 }
 
@@ -154,11 +166,10 @@ fn nearest(walk: &mut Walk<'_>, start: &Path, glob: Option<&Glob>, limit: usize)
 }
 
 fn alone(file: &Opened) -> Listing {
-    let path = names::text_of(&file.name);
     let kind = kind_of(file.kind());
     let size = (kind == EntryKind::File).then(|| file.size());
-    let entry = Entry { path: path.clone(), kind, size, blocked: false };
-    Listing { path, entries: vec![entry], truncated: false, gave_up: false, unreadable: 0 }
+    let entry = Entry::new(&file.name, kind, size, false);
+    Listing { path: entry.path.clone(), entries: vec![entry], truncated: false, gave_up: false, unreadable: 0 }
 }
 
 fn kind_of(kind: FileType) -> EntryKind {

@@ -32,7 +32,7 @@ use crate::policy::PathRules;
 use crate::{Error, Result, ToolFailure};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One project: its root as an open folder, and the rules about names in it.
@@ -54,7 +54,8 @@ impl Workspace {
         let canonical = root.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
-        Ok(Workspace { root: fd, canonical, given: root.to_owned(), rules })
+        let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
+        Ok(Workspace { root: fd, canonical, given, rules })
     }
 
     /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
@@ -72,8 +73,23 @@ impl Workspace {
 
     /// The absolute spellings under which the root may be named.
     fn spellings(&self) -> [&Path; 2] {
-        [&self.canonical, if self.given.is_absolute() { &self.given } else { &self.canonical }]
+        [&self.canonical, &self.given]
     }
+}
+
+/// A path as it was given, but absolute. Links stay in it: a person who works below a link names files by it.
+fn absolute(path: &Path) -> std::io::Result<PathBuf> {
+    if path.is_absolute() {
+        return Ok(path.to_owned());
+    }
+    // The current folder has no links in its name, so what leads up from it can be taken away as text.
+    let mut absolute = std::env::current_dir()?;
+    let mut rest = path.components().filter(|part| *part != Component::CurDir).peekable();
+    while rest.next_if_eq(&Component::ParentDir).is_some() {
+        absolute.pop();
+    }
+    absolute.extend(rest);
+    Ok(absolute)
 }
 
 /// Stops long work from another thread.

@@ -74,6 +74,15 @@ impl Workspace {
     }
 }
 
+/// Why a folder that was there a moment ago cannot be walked.
+pub(super) fn of_start(errno: Errno, path: &str) -> ToolFailure {
+    if errno == Errno::NOENT {
+        let message = format!("{} was removed at the same moment. Use list_files to see what is there.", shown(path));
+        return ToolFailure::new(ErrorCode::NotFound, message);
+    }
+    of_system(errno, path)
+}
+
 /// What the system said, in words.
 pub(super) fn of_system(errno: Errno, path: &str) -> ToolFailure {
     let path = shown(path);
@@ -97,6 +106,14 @@ pub(super) fn of_system(errno: Errno, path: &str) -> ToolFailure {
         errno => (ErrorCode::IoError, format!("The system failed on {path}: {errno}.")),
     };
     ToolFailure::new(code, message)
+}
+
+pub(super) fn root_gone(root: &Path) -> ToolFailure {
+    let message = format!(
+        "The project root {} was removed while it was in use, so no tool can do anything. Tell the user.",
+        shown(&names::text_of(root))
+    );
+    ToolFailure::new(ErrorCode::IoError, message)
 }
 
 pub(super) fn blocked(path: &str, rule: &str) -> ToolFailure {

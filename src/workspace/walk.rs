@@ -6,9 +6,11 @@
 use super::checked::Opened;
 use super::folder::{self, Item};
 use super::ignores::Ignores;
-use super::{Stop, Workspace, names, resolve};
+use super::{Stop, Workspace, names, resolve, trouble};
+use crate::ToolFailure;
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,8 +42,10 @@ pub(super) struct Node {
 pub(super) struct Report {
     /// Whether it came to its end: not stopped, and no limit met.
     pub(super) complete: bool,
-    /// Folders that could not be read.
+    /// Folders that could not be read, below the one where it began.
     pub(super) unreadable: u64,
+    /// Why not even the folder where it began could be read.
+    pub(super) not_begun: Option<Errno>,
 }
 
 /// An iterator over a tree.
@@ -74,7 +78,7 @@ impl<'w> Walk<'w> {
             max_depth: usize::MAX,
             most: 1_000_000,
             seen: 0,
-            report: Report { complete: true, unreadable: 0 },
+            report: Report { complete: true, unreadable: 0, not_begun: None },
         }
     }
 
@@ -117,8 +121,13 @@ impl<'w> Walk<'w> {
         self
     }
 
-    pub(super) fn report(&self) -> Report {
-        self.report
+    /// # Errors
+    /// The folder where the walk began, `path` as it was asked for, could not be read.
+    pub(super) fn report(&self, path: &str) -> Result<Report, ToolFailure> {
+        match self.report.not_begun {
+            Some(errno) => Err(trouble::of_start(errno, path)),
+            None => Ok(self.report),
+        }
     }
 
     fn take(&mut self) -> Option<Node> {
@@ -136,9 +145,10 @@ impl<'w> Walk<'w> {
     }
 
     fn expand(&mut self, node: &Node) {
-        let Some(items) = self.items_of(&node.name) else {
-            self.report.unreadable += 1;
-            return;
+        let items = match self.items_of(&node.name) {
+            Ok(items) => items,
+            Err(errno) if node.depth == 0 => return self.report.not_begun = Some(errno),
+            Err(_) => return self.report.unreadable += 1,
         };
         let ignores = node.ignores.as_ref().map(|above| Ignores::below(above, self.workspace, &node.name, &items));
         let mut children: Vec<Node> =
@@ -149,12 +159,12 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn items_of(&mut self, name: &Path) -> Option<Vec<Item>> {
-        let folder = resolve::open_exact(self.workspace.root.as_fd(), name).ok()?;
-        let (items, complete) = folder::items(folder.as_fd(), self.most.saturating_sub(self.seen)).ok()?;
+    fn items_of(&mut self, name: &Path) -> Result<Vec<Item>, Errno> {
+        let folder = resolve::open_exact(self.workspace.root.as_fd(), name)?;
+        let (items, complete) = folder::items(folder.as_fd(), self.most.saturating_sub(self.seen))?;
         self.seen += items.len();
         self.report.complete &= complete;
-        Some(items)
+        Ok(items)
     }
 
     fn child(&self, parent: &Node, item: Item, ignores: Option<&Arc<Ignores>>) -> Option<Node> {
@@ -187,5 +197,28 @@ impl Iterator for Walk<'_> {
                 return Some(node);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_start_that_is_gone_is_an_error_and_a_folder_below_it_is_counted() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir_all(home.path().join("a/b")).expect("a folder can be made");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is there");
+        let start = workspace.open_folder("a").expect("it is there");
+        let stop = Stop::default();
+        let mut walk = Walk::new(&workspace, Order::Breadth, &stop).from(&start);
+        assert_eq!(walk.next().map(|node| node.name), Some(PathBuf::from("a/b")));
+        let mut gone = Walk::new(&workspace, Order::Breadth, &stop).from(&start);
+        fs::remove_dir_all(home.path().join("a")).expect("it can be removed");
+        assert_eq!(gone.by_ref().count(), 0);
+        let failure = gone.report("a").expect_err("it is gone");
+        assert_eq!(failure.code, crate::ErrorCode::NotFound, "{}", failure.message);
+        assert_eq!(walk.report("a").map(|report| (report.complete, report.unreadable)), Ok((true, 0)));
     }
 }

@@ -26,6 +26,8 @@ const BOM: &str = "\u{FEFF}";
 pub struct Written {
     /// The real name relative to the root.
     pub path: String,
+    /// The name as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    pub shown: String,
     /// Whether it did not exist before.
     pub created: bool,
     /// Whether anything changed; what is the same already is not written again.
@@ -116,7 +118,12 @@ impl Workspace {
         let endings = Endings::of(old_text.unwrap_or_default(), content);
         let content = endings.apply(content);
         if old.as_deref() == Some(content.as_bytes()) {
-            return Ok(Written { path: name.into(), bytes: content.len() as u64, ..Written::default() });
+            return Ok(Written {
+                path: name.into(),
+                shown: names::quoted(name).into(),
+                bytes: content.len() as u64,
+                ..Written::default()
+            });
         }
         let system = |errno: Errno| trouble::of_system(errno, path);
         let temp = Temp::write(folder, content.as_bytes(), Some(&stat)).map_err(|e| trouble::of_io(&e, path))?;
@@ -178,6 +185,7 @@ impl Workspace {
 fn written(name: &str, content: &str, difference: Difference) -> Written {
     Written {
         path: name.into(),
+        shown: names::quoted(name).into(),
         changed: true,
         bytes: content.len() as u64,
         added: difference.added,

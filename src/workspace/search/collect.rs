@@ -1,12 +1,13 @@
 //! What the searcher finds in one file, gathered up to the limit.
 
-use super::super::Stop;
+use super::super::{Stop, names};
 use super::{Found, SearchLine, snippet};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 /// A file whose reading can be stopped from another thread.
 pub(super) struct Stoppable<'a> {
@@ -33,7 +34,7 @@ impl Read for Stoppable<'_> {
 pub(super) struct Collector<'a> {
     matcher: &'a RegexMatcher,
     found: &'a mut Found,
-    path: String,
+    name: &'a Path,
     limit: usize,
     still_allowed: &'a dyn Fn() -> bool,
     asked: bool,
@@ -47,17 +48,25 @@ impl<'a> Collector<'a> {
     pub(super) fn new(
         matcher: &'a RegexMatcher,
         found: &'a mut Found,
-        path: String,
+        name: &'a Path,
         limit: usize,
         still_allowed: &'a dyn Fn() -> bool,
     ) -> Collector<'a> {
         let gap = !found.lines.is_empty();
-        Collector { matcher, found, path, limit, still_allowed, asked: false, before: Vec::new(), gap, binary: false }
+        Collector { matcher, found, name, limit, still_allowed, asked: false, before: Vec::new(), gap, binary: false }
     }
 
     fn line(&mut self, number: Option<u64>, text: String, matched: bool) -> SearchLine {
         let gap = std::mem::take(&mut self.gap);
-        SearchLine { path: self.path.clone(), line: number.unwrap_or(0), text, matched, gap }
+        SearchLine {
+            path: names::text_of(self.name),
+            shown: names::shown(self.name),
+            unnameable: !names::is_text(self.name),
+            line: number.unwrap_or(0),
+            text,
+            matched,
+            gap,
+        }
     }
 
     fn may_tell(&mut self) -> bool {

@@ -65,8 +65,12 @@ impl SearchFiles {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchLine {
-    /// Relative to the root.
+    /// Relative to the root. Bytes that are not UTF-8 are U+FFFD.
     pub path: String,
+    /// The path as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    pub shown: String,
+    /// Whether no call can give this path, because it is not UTF-8.
+    pub unnameable: bool,
     /// From 1.
     pub line: u64,
     /// At most 200 characters of the line, those around the match.
@@ -119,7 +123,7 @@ impl Workspace {
             found: Found::default(),
         };
         if start.kind() == FileType::Directory {
-            search.tree(&start, glob.as_ref());
+            search.tree(&wanted.path, &start, glob.as_ref())?;
         } else {
             search.single(&wanted.path, start)?;
         }
@@ -141,7 +145,7 @@ struct Search<'w> {
 }
 
 impl Search<'_> {
-    fn tree(&mut self, start: &Opened, glob: Option<&Glob>) {
+    fn tree(&mut self, path: &str, start: &Opened, glob: Option<&Glob>) -> Result<(), ToolFailure> {
         let mut walk = Walk::new(self.workspace, Order::Depth, self.stop).from(start).ignoring(true);
         for node in walk.by_ref() {
             let inside = node.name.strip_prefix(&start.name).unwrap_or(&node.name);
@@ -153,8 +157,10 @@ impl Search<'_> {
                 break;
             }
         }
-        self.found.gave_up = !walk.report().complete;
-        self.found.unreadable += walk.report().unreadable;
+        let report = walk.report(path)?;
+        self.found.gave_up = !report.complete;
+        self.found.unreadable += report.unreadable;
+        Ok(())
     }
 
     /// One file of a walk. It is opened by a path without links, so what is read is what the walk saw.
@@ -195,8 +201,7 @@ impl Search<'_> {
             let now = self.workspace.name_of(file.as_fd(), &stat, Some(name.clone()));
             now.is_ok_and(|now| self.workspace.blocks(&names::text_of(&now)).is_none())
         };
-        let mut sink =
-            Collector::new(&self.matcher, &mut self.found, names::text_of(&name), self.limit, &still_allowed);
+        let mut sink = Collector::new(&self.matcher, &mut self.found, &name, self.limit, &still_allowed);
         let result = self.searcher.search_reader(&self.matcher, Stoppable::new(&file, self.stop), &mut sink);
         let told = sink.binary;
         match result {

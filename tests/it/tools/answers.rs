@@ -85,6 +85,27 @@ fn list_files_shows_type_and_size() {
 }
 
 #[test]
+fn a_name_cannot_pass_for_more_than_a_name() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let names: [&[u8]; 3] = [b"fake  5 bytes\n.env.txt  (blocked)\nx", b"new\nline.txt:1:x", b"caf\xE9.txt"];
+    for name in names {
+        std::fs::write(place.root.join(std::ffi::OsStr::from_bytes(name)), "hit\n").expect("it can be written");
+    }
+    let notes = "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call \
+                 give the characters themselves, without the quotes.]\n[A path with bytes that are not UTF-8 cannot be \
+                 opened by a tool. Rename it with a command first, or ask the user to.]\n";
+    let listed = "\"caf\\351.txt\"  (cannot be opened: the name is not UTF-8)\n\"fake  5 bytes\\n.env.txt  \
+                  (blocked)\\nx\"  4 bytes\n\"new\\nline.txt:1:x\"  4 bytes\n";
+    assert_eq!(output(&place, "list_files", json!({})), format!("{listed}{notes}"));
+    let found =
+        "\"caf\\351.txt\":1:hit\n\"fake  5 bytes\\n.env.txt  (blocked)\\nx\":1:hit\n\"new\\nline.txt:1:x\":1:hit\n";
+    assert_eq!(output(&place, "search", json!({"pattern": "hit"})), format!("{found}{notes}"));
+    let written = output(&place, "write_file", json!({"path": "new\nline.txt:1:x", "content": "2\n"}));
+    assert_eq!(written, "Wrote \"new\\nline.txt:1:x\" (2 bytes, +1 -1 lines).\n");
+}
+
+#[test]
 fn search_says_where_it_stopped() {
     let place = Place::new();
     place.file("a", "x\nhit\ny\n");
@@ -115,6 +136,15 @@ fn bash_tells_status_and_time() {
     let (code, message) = failure(&place, "bash", json!({"command": "true", "background": true}));
     assert!(code == ErrorCode::InvalidArgument && message.contains("not available yet"), "{message}");
     assert_eq!(failure(&place, "bash", json!({"command": "true", "cwd": "none"})).0, ErrorCode::NotFound);
+}
+
+#[test]
+fn bash_tells_what_it_could_not_end() {
+    let place = Place::new();
+    let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
+    assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
+    let escaped = output(&place, "bash", json!({"command": "set -m; sleep 4 & echo on"}));
+    assert!(escaped.starts_with("on\n[At least one process it started could not be ended: "), "{escaped}");
 }
 
 #[test]

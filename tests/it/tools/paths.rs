@@ -128,6 +128,26 @@ fn no_answer_holds_what_is_outside_or_blocked() {
     }
 }
 
+/// Here no hard link gives the secret away by another way.
+#[test]
+fn a_link_to_a_secret_is_refused_by_its_real_name() {
+    let place = Place::new();
+    place.file(".env", "KEY=SECRETVALUE\n");
+    place.file("keys/id_rsa", "SECRETVALUE\n");
+    place.link(".env", "notes.txt");
+    place.link(place.at(".env"), "absolute.txt");
+    place.link("notes.txt", "twice.txt");
+    place.link("keys", "folder");
+    place.link("id_rsa", "keys/plain.txt");
+    let workspace = place.workspace();
+    for path in ["notes.txt", "absolute.txt", "twice.txt", "folder/plain.txt"] {
+        for (way, got) in ways(&workspace, path) {
+            assert_eq!(got, Err(Denied), "{way} {path}");
+        }
+        assert_eq!(workspace.write(path, "NEW\n").map_err(|failure| failure.code), Err(Denied), "write {path}");
+    }
+}
+
 #[test]
 fn paths_that_are_fine() {
     let place = Place::full();
@@ -140,6 +160,52 @@ fn paths_that_are_fine() {
         let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| (file.path, file.text));
         assert_eq!(read, Ok(("src/main.rs".into(), "fn main() {}\n".into())), "{path}");
     }
+}
+
+#[test]
+fn a_relative_root_through_a_link_has_an_absolute_spelling() {
+    use toolfence::workspace::Workspace;
+    let place = Place::new();
+    place.file("hello.txt", "hello\n");
+    let link = place.beside.join("link");
+    std::os::unix::fs::symlink(&place.root, &link).expect("a link can be made");
+    // From wherever the tests run: up to the top, and down again.
+    let here = std::env::current_dir().expect("it is there");
+    let top: std::path::PathBuf = here.components().skip(1).map(|_| "..").collect();
+    let given = std::path::Path::new(".").join(top).join(link.strip_prefix("/").expect("it is absolute"));
+    let workspace = Workspace::open(&given, Default::default()).expect("it is there");
+    for path in [link.join("hello.txt"), place.at("hello.txt"), "hello.txt".into()] {
+        let path = path.to_str().expect("it is UTF-8");
+        let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| file.text);
+        assert_eq!(read, Ok("hello\n".into()), "{path}");
+    }
+    let beside = place.beside.join("secret.txt");
+    let failure = workspace.read(&ReadFile::new(beside.to_str().expect("it is UTF-8")), &Stop::default());
+    assert_eq!(failure.map(drop).map_err(|failure| failure.code), Err(PermissionDenied));
+}
+
+#[test]
+fn a_root_that_is_gone_is_not_an_empty_one() {
+    let place = Place::new();
+    place.file("a/b.txt", "x\n");
+    let workspace = place.workspace();
+    let moved = place.root.with_extension("moved");
+    std::fs::rename(&place.root, &moved).expect("it can be renamed");
+    assert!(
+        ways(&workspace, "a").iter().all(|(way, got)| *way == "read" || got.is_ok()),
+        "a renamed root is still one"
+    );
+    std::fs::remove_dir_all(&moved).expect("it can be removed");
+    // Another folder of the old name is not the one that was opened.
+    std::fs::create_dir(&place.root).expect("it can be made");
+    for path in [".", "a", "a/b.txt", "*.txt"] {
+        for (way, got) in ways(&workspace, path) {
+            assert_eq!(got, Err(IoError), "{way} {path}");
+        }
+        assert_eq!(workspace.write(path, "x").map_err(|failure| failure.code), Err(IoError), "write {path}");
+    }
+    let failure = workspace.list(&ListFiles::new("."), &Stop::default()).expect_err("it is gone");
+    assert!(failure.message.contains("project root") && failure.message.contains("was removed"), "{}", failure.message);
 }
 
 #[test]

@@ -101,6 +101,37 @@ fn what_stays_in_the_background_is_ended() {
     assert!(!quiet.lingered && is_gone("sleep 71005"));
 }
 
+/// Ends the processes that a test let escape, by their numbers.
+fn end_all(numbers: &str) {
+    for number in numbers.lines().filter_map(|line| line.parse().ok().and_then(rustix::process::Pid::from_raw)) {
+        let _ = rustix::process::kill_process(number, rustix::process::Signal::KILL);
+    }
+}
+
+/// Bash has no setsid(1) of its own, but with job control each job gets a group of its own.
+#[test]
+fn what_left_the_group_and_holds_the_output_is_told() {
+    let outcome = quick("set -m; sleep 71008 & echo $!");
+    let still = running("sleep 71008");
+    end_all(&outcome.output);
+    assert_eq!((outcome.lingered, outcome.escaped, still), (true, true, 1), "{outcome:?}");
+    let outcome = quick("sleep 71009 & echo in the group");
+    assert_eq!((outcome.lingered, outcome.escaped), (true, false));
+    let outcome = block_on(bash("set -m; sleep 71008 & echo $!; sleep 71009", Duration::from_secs(1)));
+    end_all(&outcome.output);
+    assert!(outcome.timed_out && outcome.escaped, "{outcome:?}");
+    assert!(is_gone("sleep 71008") && is_gone("sleep 71009"));
+}
+
+#[test]
+fn a_flood_from_outside_the_group_does_not_hold_the_call() {
+    let started = Instant::now();
+    let outcome = quick("set -m; yes 71010 & echo done");
+    assert!(outcome.escaped && outcome.truncated, "{}", outcome.total_bytes);
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    assert!(is_gone("yes 71010"), "it ends where nobody reads");
+}
+
 #[test]
 fn what_a_grandchild_says_within_two_seconds_is_heard() {
     let outcome = quick("(sleep 0.3; echo late) & echo early");

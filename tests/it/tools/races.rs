@@ -67,6 +67,37 @@ fn a_swapped_link_never_lets_a_write_out() {
 }
 
 #[test]
+fn a_write_that_would_undo_anothers_is_a_conflict() {
+    use std::io::Write;
+    let place = Place::new();
+    let old = "old\n".repeat(100_000);
+    place.file("shared.txt", &old);
+    let workspace = place.workspace();
+    let done = AtomicBool::new(false);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = fs::File::options().append(true).open(place.at("shared.txt")).expect("it is there");
+            while !done.load(Ordering::Relaxed) {
+                file.write_all(b"x").expect("it can be written");
+            }
+        });
+        // Once a write gets through, the other one goes on writing to a file that has no name any more.
+        let answers = (0..20).map(|turn| {
+            let answer = workspace.write("shared.txt", &format!("{turn}\n"));
+            answer.map(drop).map_err(|failure| failure.code)
+        });
+        let answers = answers.collect();
+        done.store(true, Ordering::Relaxed);
+        answers
+    });
+    assert!(answers.contains(&Err(toolfence::ErrorCode::Conflict)), "{answers:?}");
+    if !answers.contains(&Ok(())) {
+        assert!(place.content("shared.txt").starts_with(&old));
+    }
+    assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 1, "no temporary file is left");
+}
+
+#[test]
 fn a_folder_swapped_for_a_link_shows_nothing_to_a_walk() {
     let place = Place::new();
     place.file("real/a/secret.txt", "INSIDE\n");
