@@ -127,8 +127,10 @@ fn sorted(value: &Value) -> String {
     match value {
         Value::Object(members) => {
             let members: BTreeMap<_, _> = members.iter().collect();
-            let members: Vec<String> =
-                members.into_iter().map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), sorted(value))).collect();
+            let members: Vec<String> = members
+                .into_iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), sorted(value)))
+                .collect();
             format!("{{{}}}", members.join(","))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),
