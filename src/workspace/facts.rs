@@ -9,9 +9,6 @@ use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Where programs of the system are looked for. Never the project's own folders, whatever its PATH says.
-const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
         let fact = self.fact_of(cwd, path);
@@ -23,10 +20,8 @@ impl Facts for Workspace {
         if program.is_empty() || program.contains(['/', '\0']) {
             return ProgramFact::Unknown;
         }
-        let Some(found) = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| runs(path))
-        else {
-            return ProgramFact::Missing;
-        };
+        let mut places = std::env::split_paths(self.search_path()).map(|folder| folder.join(program));
+        let Some(found) = places.find(|path| runs(path)) else { return ProgramFact::Missing };
         match found.canonicalize() {
             Ok(real) if real.starts_with(&self.canonical) => ProgramFact::Project,
             Ok(_) => ProgramFact::System,
