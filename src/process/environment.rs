@@ -26,7 +26,7 @@ const PASSED: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// What is the same for every command: no terminal, no pager, no prompt.
+/// What is the same for every command: no terminal, no pager, no prompt, and no program that a repository chooses.
 const FIXED: &[(&str, &str)] = &[
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -34,6 +34,19 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_PAGER", "cat"),
     ("MANPAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    // Settings over all files of settings: what only reads shall not run programs of the repository. `git status` would
+    // start the monitor, and write the index and run a hook.
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_CONFIG_COUNT", "4"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    // A folder of the project can look like a repository without work tree, with settings of its own.
+    ("GIT_CONFIG_KEY_2", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_2", "explicit"),
+    ("GIT_CONFIG_KEY_3", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_3", "false"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("PIP_NO_INPUT", "1"),
 ];

@@ -2,8 +2,8 @@
 
 use super::links::Twins;
 use super::resolve::{Last, Spot, Trouble};
-use super::{Workspace, names, wanted};
-use crate::policy::{Facts, PathFact, ProgramFact, Walls};
+use super::{Workspace, names, repository, wanted};
+use crate::policy::{Facts, PathFact, ProgramFact, RepositoryFact, Walls};
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
@@ -27,6 +27,12 @@ impl Facts for Workspace {
             Ok(_) => ProgramFact::System,
             Err(_) => ProgramFact::Unknown,
         }
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        let fact = repository::fact(self, cwd);
+        tracing::debug!(cwd, ?fact, "repository judged");
+        fact
     }
 
     fn walls(&self) -> Walls {

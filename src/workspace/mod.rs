@@ -16,6 +16,7 @@ mod list;
 mod names;
 mod programs;
 mod read;
+mod repository;
 mod resolve;
 mod search;
 mod temp;

@@ -93,6 +93,7 @@ fn unknown(reason: String) -> Checked {
 }
 
 /// Arguments sorted by a profile.
+#[derive(Default)]
 struct Arguments<'a> {
     operands: Vec<&'a Word>,
     /// Whether an option gave the pattern, so that every operand is a path.
@@ -101,16 +102,23 @@ struct Arguments<'a> {
     recursive: bool,
     /// The globs that restrict which files are read.
     only: Vec<&'a str>,
+    /// Every option without its dashes and its value.
+    names: Vec<&'a str>,
+    /// How many operands stand before `--`, where there is one.
+    before_dashes: Option<usize>,
 }
 
 impl<'a> Arguments<'a> {
     fn of(program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Finding> {
-        let mut read = Arguments { operands: Vec::new(), has_pattern: false, recursive: false, only: Vec::new() };
+        let mut read = Arguments::default();
         let mut rest = args.iter();
         let mut ended = false;
         while let Some(word) = rest.next() {
             match word.literal() {
-                Some("--") if !ended => ended = true,
+                Some("--") if !ended => {
+                    ended = true;
+                    read.before_dashes = Some(read.operands.len());
+                }
                 Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
                     read.option(program, profile, text, &mut rest)?;
                 }
@@ -172,7 +180,8 @@ impl<'a> Arguments<'a> {
         Some(())
     }
 
-    fn seen(&mut self, profile: &Profile, name: &str, value: Option<&'a str>) {
+    fn seen(&mut self, profile: &Profile, name: &'a str, value: Option<&'a str>) {
+        self.names.push(name);
         self.recursive |= profile.recursive.contains(&name);
         if profile.operands == Operands::PatternThenPaths {
             self.has_pattern |= matches!(name, "e" | "regexp" | "files");
@@ -180,6 +189,10 @@ impl<'a> Arguments<'a> {
         if profile.restricts.contains(&name) {
             self.only.extend(value);
         }
+    }
+
+    fn has_any(&self, options: &[&str]) -> bool {
+        self.names.iter().any(|name| options.contains(name))
     }
 
     /// Whether it reads files below a folder that it was not told by name, and could meet a blocked one.
