@@ -9,6 +9,8 @@ mod table;
 use super::Ground;
 use super::files;
 use super::report::{Finding, shown};
+use super::rules;
+use super::simple::below;
 use super::words::Word;
 use table::{Operands, PROFILES, Profile, Reads};
 
@@ -75,6 +77,16 @@ impl Reader<'_> {
     /// A path that is inside and not blocked.
     fn path(&self, word: &Word) -> Checked {
         files::operand(self.ground, self.folders, word).map_or(Ok(()), Err)
+    }
+
+    /// Where the shell goes if it takes `..` for the folder in the text, and not for the one above where a link has led.
+    fn collapsed(&self, target: &str) -> Checked {
+        let folders = self.folders.unwrap_or(&[]);
+        let mut places = folders.iter().map(|folder| rules::collapsed(&below(folder, target)));
+        places.try_for_each(|place| {
+            let place = if place.is_empty() { ".".to_owned() } else { place };
+            files::operand(self.ground, Some(&[String::new()]), &Word::text(&place)).map_or(Ok(()), Err)
+        })
     }
 
     /// What reads files that no word names is only sure of blocked ones where the walls hide them.

@@ -190,6 +190,13 @@ fn is_any(name: &str) -> bool {
     name.contains('*') && name.chars().all(|c| "*?.[]!^".contains(c))
 }
 
+/// A path with `.` and `..` worked in as text, whatever links are on the way.
+pub(super) fn collapsed(path: &str) -> String {
+    let (above, names) = climb("", path);
+    let top = if path.starts_with('/') { "/".to_owned() } else { "../".repeat(above) };
+    format!("{top}{}", names.join("/"))
+}
+
 /// The names of a path below a folder with `.` and `..` worked in. Above `/` there is only `/`; above a relative folder
 /// there is `None`.
 fn resolve<'a>(folder: &'a str, path: &'a str) -> Option<Vec<&'a str>> {

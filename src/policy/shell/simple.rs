@@ -183,20 +183,26 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
 
 /// After `cd`, the script may be there or, where it failed, still here.
 fn moves(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
-    const MOST_FOLDERS: usize = 4;
+    const MOST_FOLDERS: usize = 8;
     let target = args.iter().map(Word::guess).find(|arg| *arg != Some("--"));
     let (Some(Some(target)), "cd", Some(mut folders)) = (target, program, walker.folders.take()) else { return };
     if target.starts_with('-') || target.is_empty() {
         return;
     }
-    let more: Vec<String> = folders.iter().map(|folder| below(folder, target)).collect();
+    // The shell takes `..` for the folder in the text, the system for the one above where a link has led.
+    let both = |folder: &String| {
+        let joined = below(folder, target);
+        [rules::collapsed(&joined), joined]
+    };
+    let more: Vec<String> = folders.iter().flat_map(both).collect();
     folders.extend(more);
     folders.sort_unstable();
     folders.dedup();
     walker.folders = (folders.len() <= MOST_FOLDERS).then_some(folders);
 }
 
-fn below(folder: &str, target: &str) -> String {
+/// A folder that `target` names in `folder`.
+pub(super) fn below(folder: &str, target: &str) -> String {
     match (target.starts_with('/'), folder) {
         (true, _) | (false, "") => target.to_owned(),
         (false, folder) => format!("{folder}/{target}"),
