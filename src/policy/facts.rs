@@ -8,6 +8,12 @@ pub trait Facts: Send + Sync {
     /// What `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 
+    /// What the repository is like that git would find in `cwd`, a folder as in [`Facts::path`].
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        let _ = cwd;
+        RepositoryFact::Unknown
+    }
+
     /// Which walls would be around a command.
     fn walls(&self) -> Walls;
 }
@@ -37,6 +43,19 @@ pub enum ProgramFact {
     /// No such program.
     Missing,
     /// The host cannot tell.
+    Unknown,
+}
+
+/// What git would find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepositoryFact {
+    /// A repository that makes git run no program and look nowhere else, with its top inside the root.
+    Plain,
+    /// The same with its top above the root: what it holds is not all of the project.
+    Above,
+    /// A repository whose settings name programs, or that holds other repositories.
+    Special,
+    /// No repository, or the host cannot tell.
     Unknown,
 }
 

@@ -9,7 +9,7 @@ mod paths;
 mod settings;
 mod shell;
 
-pub use facts::{Facts, NoFacts, PathFact, ProgramFact, Walls};
+pub use facts::{Facts, NoFacts, PathFact, ProgramFact, RepositoryFact, Walls};
 pub use paths::PathRules;
 pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};
 

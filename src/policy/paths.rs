@@ -272,6 +272,11 @@ fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|&byte| byte == b'*')
 }
 
+/// Whether the shell pattern could stand for `name`.
+pub(super) fn could_be(glob: &str, name: &str) -> bool {
+    meet(glob.as_bytes(), name.as_bytes())
+}
+
 /// Whether some name matches both patterns. In `glob`, a bracket stands for anything, to be on the safe side.
 fn meet(glob: &[u8], pattern: &[u8]) -> bool {
     let mut reach = vec![false; pattern.len() + 1];

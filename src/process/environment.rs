@@ -1,7 +1,6 @@
 //! The environment of a child: an allow list, so that no key or token of the host gets in.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 /// What is passed on as it is: who and where one is, language, and where toolchains live.
 const PASSED: &[&str] = &[
@@ -27,7 +26,7 @@ const PASSED: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// What is the same for every command: no terminal, no pager, no prompt.
+/// What is the same for every command: no terminal, no pager, no prompt, and no program that a repository chooses.
 const FIXED: &[(&str, &str)] = &[
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -35,25 +34,33 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_PAGER", "cat"),
     ("MANPAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    // Settings over all files of settings: what only reads shall not run programs of the repository. `git status` would
+    // start the monitor, and write the index and run a hook.
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_CONFIG_COUNT", "4"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    // A folder of the project can look like a repository without work tree, with settings of its own.
+    ("GIT_CONFIG_KEY_2", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_2", "explicit"),
+    ("GIT_CONFIG_KEY_3", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_3", "false"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("PIP_NO_INPUT", "1"),
 ];
 
-/// Where the caller has no PATH.
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// The environment for a command, made from the variables of the host (usually [`std::env::vars_os`]).
-pub fn environment(host: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    let mut path = OsString::from(DEFAULT_PATH);
-    let mut all: Vec<(OsString, OsString)> = Vec::new();
-    for (name, value) in host {
-        if name == "PATH" {
-            path = absolute_only(&value).unwrap_or(path);
-        } else if is_passed(&name) {
-            all.push((name, value));
-        }
-    }
-    all.push(("PATH".into(), path));
+/// The environment for a command, made from the variables of the host (usually [`std::env::vars_os`]) and the PATH its
+/// programs are looked for in, which is not the host's own: see [`Workspace::search_path`].
+///
+/// [`Workspace::search_path`]: crate::workspace::Workspace::search_path
+pub fn environment(
+    host: impl IntoIterator<Item = (OsString, OsString)>,
+    search_path: &OsStr,
+) -> Vec<(OsString, OsString)> {
+    let mut all: Vec<(OsString, OsString)> = host.into_iter().filter(|(name, _)| is_passed(name)).collect();
+    all.push(("PATH".into(), search_path.to_owned()));
     all.extend(FIXED.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     all.sort_unstable();
     all
@@ -61,12 +68,6 @@ pub fn environment(host: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<
 
 fn is_passed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_"))
-}
-
-/// A relative folder in PATH would be one of the project: its author may be the model.
-fn absolute_only(path: &OsStr) -> Option<OsString> {
-    let folders: Vec<_> = std::env::split_paths(path).filter(|folder| Path::is_absolute(folder)).collect();
-    std::env::join_paths(folders).ok().filter(|path| !path.is_empty())
 }
 
 #[cfg(test)]
@@ -77,14 +78,14 @@ mod tests {
     fn keys_stay_outside() {
         let host = [
             ("HOME", "/home/u"),
-            ("PATH", ".:/usr/bin::bin:/bin"),
+            ("PATH", ".:/evil"),
             ("LC_ALL", "C"),
             ("OPENAI_API_KEY", "sk-1"),
             ("BASH_ENV", "/evil"),
             ("LD_PRELOAD", "/evil.so"),
             ("PAGER", "less"),
         ];
-        let made = environment(host.map(|(name, value)| (name.into(), value.into())));
+        let made = environment(host.map(|(name, value)| (name.into(), value.into())), OsStr::new("/usr/bin:/bin"));
         let get = |wanted: &str| made.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.to_str());
         assert_eq!((get("HOME"), get("PATH"), get("LC_ALL")), (Some("/home/u"), Some("/usr/bin:/bin"), Some("C")));
         assert_eq!((get("PAGER"), get("TERM")), (Some("cat"), Some("dumb")));

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Seconds a command may run unless it says otherwise, and at most.
 const SECONDS: (u64, u64) = (30, 600);
 
-/// Where bash is looked for, before the caller's PATH.
+/// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 
 /// The tool.
@@ -30,7 +30,7 @@ impl Bash {
     /// On one workspace, with what of this process's environment may be passed on.
     pub fn new(workspace: Arc<Workspace>) -> Bash {
         let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
-        let environment = environment(std::env::vars_os());
+        let environment = environment(std::env::vars_os(), workspace.search_path());
         Bash { spec: spec_of("bash"), workspace, shell: shell.into(), environment }
     }
 

@@ -2,15 +2,12 @@
 
 use super::links::Twins;
 use super::resolve::{Last, Spot, Trouble};
-use super::{Workspace, names, wanted};
-use crate::policy::{Facts, PathFact, ProgramFact, Walls};
+use super::{Workspace, names, repository, wanted};
+use crate::policy::{Facts, PathFact, ProgramFact, RepositoryFact, Walls};
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-
-/// Where programs of the system are looked for. Never the project's own folders, whatever its PATH says.
-const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -23,15 +20,19 @@ impl Facts for Workspace {
         if program.is_empty() || program.contains(['/', '\0']) {
             return ProgramFact::Unknown;
         }
-        let Some(found) = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| runs(path))
-        else {
-            return ProgramFact::Missing;
-        };
+        let mut places = std::env::split_paths(self.search_path()).map(|folder| folder.join(program));
+        let Some(found) = places.find(|path| runs(path)) else { return ProgramFact::Missing };
         match found.canonicalize() {
             Ok(real) if real.starts_with(&self.canonical) => ProgramFact::Project,
             Ok(_) => ProgramFact::System,
             Err(_) => ProgramFact::Unknown,
         }
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        let fact = repository::fact(self, cwd);
+        tracing::debug!(cwd, ?fact, "repository judged");
+        fact
     }
 
     fn walls(&self) -> Walls {

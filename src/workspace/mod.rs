@@ -14,7 +14,9 @@ mod ignores;
 mod links;
 mod list;
 mod names;
+mod programs;
 mod read;
+mod repository;
 mod resolve;
 mod search;
 mod temp;
@@ -32,6 +34,7 @@ use crate::policy::PathRules;
 use crate::{Error, Result, ToolFailure};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,6 +45,7 @@ pub struct Workspace {
     canonical: PathBuf,
     given: PathBuf,
     rules: PathRules,
+    search_path: OsString,
 }
 
 impl Workspace {
@@ -55,12 +59,24 @@ impl Workspace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
-        Ok(Workspace { root: fd, canonical, given, rules })
+        let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
+        Ok(Workspace { root: fd, canonical, given, rules, search_path })
     }
 
     /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
     pub fn root(&self) -> &Path {
         &self.canonical
+    }
+
+    /// The PATH of every command, as the policy knows it: this process's own without the folders of the project.
+    pub fn search_path(&self) -> &OsStr {
+        &self.search_path
+    }
+
+    /// The same with the PATH of another host than this process.
+    #[must_use]
+    pub fn host_path(self, path: &OsStr) -> Workspace {
+        Workspace { search_path: programs::search_path(Some(path), &self.canonical), ..self }
     }
 
     /// Opens a folder inside the root, for a process to run in.

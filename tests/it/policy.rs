@@ -3,7 +3,8 @@
 mod hostile;
 
 use toolfence::policy::{
-    Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, Settings, Verdict, Walls,
+    Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact, Settings,
+    Verdict, Walls,
 };
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -39,6 +40,10 @@ impl Facts for World {
             "nosuch" => ProgramFact::Missing,
             _ => ProgramFact::System,
         }
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        if cwd == "vendor" { RepositoryFact::Special } else { RepositoryFact::Plain }
     }
 
     fn walls(&self) -> Walls {

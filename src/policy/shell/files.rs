@@ -18,6 +18,7 @@ pub(super) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Wo
     let mut findings: Vec<Finding> = blocked(ground, folders, word).into_iter().collect();
     if writes {
         findings.extend(rules::device(&pattern));
+        findings.extend(rules::system_file(&pattern));
         findings.extend(protected(ground, folders, word));
         let reason = format!("It writes to {}.", shown(&pattern, 80));
         findings.push(Finding::ask("writes_file", reason));

@@ -29,6 +29,7 @@ pub(super) struct Ground<'a> {
 pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
+    walker.fork_bombs();
     let decision = walker.report.decide();
     Decision { walls_suffice: !decision.unreadable, ..decision }
 }

@@ -9,6 +9,8 @@ mod table;
 use super::Ground;
 use super::files;
 use super::report::{Finding, shown};
+use super::rules;
+use super::simple::below;
 use super::words::Word;
 use table::{Operands, PROFILES, Profile, Reads};
 
@@ -77,6 +79,16 @@ impl Reader<'_> {
         files::operand(self.ground, self.folders, word).map_or(Ok(()), Err)
     }
 
+    /// Where the shell goes if it takes `..` for the folder in the text, and not for the one above where a link has led.
+    fn collapsed(&self, target: &str) -> Checked {
+        let folders = self.folders.unwrap_or(&[]);
+        let mut places = folders.iter().map(|folder| rules::collapsed(&below(folder, target)));
+        places.try_for_each(|place| {
+            let place = if place.is_empty() { ".".to_owned() } else { place };
+            files::operand(self.ground, Some(&[String::new()]), &Word::text(&place)).map_or(Ok(()), Err)
+        })
+    }
+
     /// What reads files that no word names is only sure of blocked ones where the walls hide them.
     fn walls(&self, program: &str) -> Checked {
         if self.ground.facts.walls().hold {
@@ -93,6 +105,7 @@ fn unknown(reason: String) -> Checked {
 }
 
 /// Arguments sorted by a profile.
+#[derive(Default)]
 struct Arguments<'a> {
     operands: Vec<&'a Word>,
     /// Whether an option gave the pattern, so that every operand is a path.
@@ -101,16 +114,23 @@ struct Arguments<'a> {
     recursive: bool,
     /// The globs that restrict which files are read.
     only: Vec<&'a str>,
+    /// Every option without its dashes and its value.
+    names: Vec<&'a str>,
+    /// How many operands stand before `--`, where there is one.
+    before_dashes: Option<usize>,
 }
 
 impl<'a> Arguments<'a> {
     fn of(program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Finding> {
-        let mut read = Arguments { operands: Vec::new(), has_pattern: false, recursive: false, only: Vec::new() };
+        let mut read = Arguments::default();
         let mut rest = args.iter();
         let mut ended = false;
         while let Some(word) = rest.next() {
             match word.literal() {
-                Some("--") if !ended => ended = true,
+                Some("--") if !ended => {
+                    ended = true;
+                    read.before_dashes = Some(read.operands.len());
+                }
                 Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
                     read.option(program, profile, text, &mut rest)?;
                 }
@@ -172,7 +192,8 @@ impl<'a> Arguments<'a> {
         Some(())
     }
 
-    fn seen(&mut self, profile: &Profile, name: &str, value: Option<&'a str>) {
+    fn seen(&mut self, profile: &Profile, name: &'a str, value: Option<&'a str>) {
+        self.names.push(name);
         self.recursive |= profile.recursive.contains(&name);
         if profile.operands == Operands::PatternThenPaths {
             self.has_pattern |= matches!(name, "e" | "regexp" | "files");
@@ -180,6 +201,10 @@ impl<'a> Arguments<'a> {
         if profile.restricts.contains(&name) {
             self.only.extend(value);
         }
+    }
+
+    fn has_any(&self, options: &[&str]) -> bool {
+        self.names.iter().any(|name| options.contains(name))
     }
 
     /// Whether it reads files below a folder that it was not told by name, and could meet a blocked one.

@@ -92,12 +92,23 @@ pub(super) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Optio
         "rm" => removes_everything(args, folders),
         "chmod" | "chown" | "chgrp" if is_set(args, 'R', "--recursive") => everything(args, folders, program),
         "mv" => everything(args, folders, program),
-        "find" if args.iter().any(|arg| arg.guess() == Some("-delete")) => everything(args, folders, program),
+        "find" if args.iter().any(|arg| arg.guess() == Some("-delete")) || removes_found(args) => {
+            everything(args, folders, program)
+        }
         "systemctl" | "loginctl" => stops_machine(args),
         "init" | "telinit" => args.first().and_then(runlevel),
         _ => None,
     }
     .or_else(|| writes_device(program, args))
+}
+
+/// Whether `find` runs a program that removes what it finds.
+fn removes_found(args: &[Word]) -> bool {
+    let runs = |word: &Word| matches!(word.guess(), Some("-exec" | "-execdir" | "-ok" | "-okdir"));
+    let removes = |word: &Word| {
+        word.guess().is_some_and(|text| matches!(text.rsplit('/').next(), Some("rm" | "unlink" | "shred" | "rmdir")))
+    };
+    args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
 }
 
 /// Whether the program changes what its operands name.
@@ -113,6 +124,14 @@ pub(super) fn device(path: &str) -> Option<Finding> {
     let is_device = *first == "dev"
         && DEVICES.iter().any(|device| name.starts_with(device) || name == device.trim_end_matches('/'));
     is_device.then(|| deny(format!("{} is a device.", shown(path, 80))))
+}
+
+/// A file that the system starts from or is steered by, as a place to write to.
+pub(super) fn system_file(path: &str) -> Option<Finding> {
+    let names = resolve("/", path).filter(|_| path.starts_with('/'))?;
+    let own = matches!(names.as_slice(), ["proc", "self" | "thread-self", ..]);
+    let system = matches!(names.first(), Some(&("etc" | "proc" | "sys" | "boot")));
+    (system && !own).then(|| deny(format!("{} is a file of the system.", shown(path, 80))))
 }
 
 /// A function that calls itself beside itself.
@@ -142,7 +161,9 @@ fn is_set(args: &[Word], short: char, long: &str) -> bool {
 }
 
 fn everything(args: &[Word], folders: &[String], program: &str) -> Option<Finding> {
-    let target = args.iter().find(|arg| !is_option(arg) && is_everything(arg, folders))?;
+    // What is moved to a place that nobody knows yet harms nothing there.
+    let judged = |arg: &&Word| program != "mv" || !arg.parts.contains(&Part::Unknown);
+    let target = args.iter().filter(judged).find(|arg| !is_option(arg) && is_everything(arg, folders))?;
     Some(deny(format!("{program} on {} would reach far beyond the project.", shown(&target.pattern(), 80))))
 }
 
@@ -152,10 +173,11 @@ fn is_option(arg: &Word) -> bool {
 
 /// Whether a word names the whole system, one of its main folders, the home folder, or everything above the project.
 fn is_everything(word: &Word, folders: &[String]) -> bool {
-    if word.parts.contains(&Part::Unknown) {
+    let pattern = word.pattern();
+    // Behind a `/` what is unknown may be nothing or everything; elsewhere nothing can be said.
+    if word.parts.contains(&Part::Unknown) && !pattern.starts_with('/') {
         return false;
     }
-    let pattern = word.pattern();
     if word.parts.first() == Some(&Part::Home) {
         return resolve("", &pattern[1..]).is_none_or(|names| is_all(&names));
     }
@@ -176,9 +198,14 @@ fn is_system(path: &str, folder: &str) -> bool {
     let Some(names) = resolve(folder, path) else { return true };
     match names.as_slice() {
         [] => true,
-        [first] => is_any(first) || SYSTEM.contains(first),
-        [first, rest @ ..] => SYSTEM.contains(first) && is_all(rest) || is_any(first) && is_all(rest),
+        [first, rest @ ..] => (is_any(first) || may_be_system(first)) && is_all(rest),
     }
+}
+
+/// Whether a name is one of the folders of the system, or a pattern that one of them matches.
+fn may_be_system(name: &str) -> bool {
+    let glob = name.contains(['*', '?', '[']);
+    SYSTEM.iter().any(|folder| *folder == name || glob && crate::policy::paths::could_be(name, folder))
 }
 
 fn is_all(names: &[&str]) -> bool {
@@ -187,7 +214,20 @@ fn is_all(names: &[&str]) -> bool {
 
 /// Whether a name is a pattern that leaves nothing out.
 fn is_any(name: &str) -> bool {
-    name.contains('*') && name.chars().all(|c| "*?.[]!^".contains(c))
+    let mut bracket = false;
+    let rest = name.chars().filter(|&c| match c {
+        '[' => std::mem::replace(&mut bracket, true),
+        ']' => !std::mem::replace(&mut bracket, false),
+        _ => !bracket,
+    });
+    name.contains(['*', '?', '[']) && rest.into_iter().all(|c| "*?.".contains(c))
+}
+
+/// A path with `.` and `..` worked in as text, whatever links are on the way.
+pub(super) fn collapsed(path: &str) -> String {
+    let (above, names) = climb("", path);
+    let top = if path.starts_with('/') { "/".to_owned() } else { "../".repeat(above) };
+    format!("{top}{}", names.join("/"))
 }
 
 /// The names of a path below a folder with `.` and `..` worked in. Above `/` there is only `/`; above a relative folder
@@ -224,6 +264,11 @@ fn runlevel(arg: &Word) -> Option<Finding> {
 }
 
 fn writes_device(program: &str, args: &[Word]) -> Option<Finding> {
+    if program == "tee"
+        && let Some(finding) = args.iter().find_map(|arg| system_file(&arg.pattern()))
+    {
+        return Some(finding);
+    }
     if !is_writer(program) {
         return None;
     }

@@ -40,9 +40,7 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         return names(walker, "", argv);
     };
     let program = name.rsplit('/').next().unwrap_or(name);
-    if walker.beside && walker.functions.iter().any(|function| function == name) {
-        walker.report.note(rules::fork_bomb(name));
-    }
+    walker.calls(name);
     let folders = walker.folders.clone().unwrap_or_default();
     if let Some(finding) = rules::blocked(program, args, &folders) {
         walker.report.note(finding);
@@ -113,7 +111,7 @@ fn inner(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, i
             Inner::Command { from, transparent } => {
                 let mut argv = argv[from..].to_vec();
                 if program == "xargs" {
-                    argv.push(Word::unknown());
+                    fill(&mut argv, input);
                     walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
                 } else {
                     walker.deeper(|walker| command(walker, &argv, input));
@@ -121,7 +119,7 @@ fn inner(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, i
                 known = transparent && is_system(walker, program);
             }
             Inner::Range { from, to } => {
-                let argv = found_words(&argv[from..to]);
+                let argv = found_words(&argv[from..to], roots(argv));
                 walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
             }
             Inner::Script { text, transparent } => {
@@ -138,10 +136,37 @@ fn inner(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, i
     known
 }
 
-/// The words of `find -exec`, where `{}` is any name.
-fn found_words(words: &[Word]) -> Vec<Word> {
-    let any = |word: &Word| word.guess().is_some_and(|text| text.contains("{}"));
-    words.iter().map(|word| if any(word) { Word::unknown() } else { word.clone() }).collect()
+/// Adds the words that `xargs` would: those of its input where it is known, at the end and in place of `{}`.
+fn fill(argv: &mut Vec<Word>, input: &Input) {
+    const MOST: usize = 64;
+    let mut more = vec![Word::unknown()];
+    if let Input::Text(text) = input {
+        more = text.split_whitespace().take(MOST).map(|word| Word::text(word.trim_matches(['\'', '"']))).collect();
+    }
+    *argv = found_words(argv, &more);
+    argv.extend(more);
+}
+
+/// Where `find` begins to look.
+fn roots(argv: &[Word]) -> &[Word] {
+    let starts = |prefix: &'static [char]| move |word: &Word| word.guess().is_some_and(|text| text.starts_with(prefix));
+    let options = argv.iter().skip(1).take_while(|word| matches!(word.guess(), Some("-H" | "-L" | "-P"))).count();
+    let rest = argv.get(1 + options..).unwrap_or(&[]);
+    let end = rest.iter().position(starts(&['-', '(', '!'])).unwrap_or(rest.len());
+    &rest[..end]
+}
+
+/// The words of `find -exec`, where `{}` is any name, and what it begins with may be one of `names`.
+fn found_words(words: &[Word], names: &[Word]) -> Vec<Word> {
+    let mut out = Vec::new();
+    for word in words {
+        match word.guess() {
+            Some("{}") => out.extend(names.iter().cloned().chain([Word::unknown()])),
+            Some(text) if text.contains("{}") => out.push(Word::unknown()),
+            _ => out.push(word.clone()),
+        }
+    }
+    out
 }
 
 /// A shell that reads its script from its input.
@@ -183,20 +208,26 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
 
 /// After `cd`, the script may be there or, where it failed, still here.
 fn moves(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
-    const MOST_FOLDERS: usize = 4;
+    const MOST_FOLDERS: usize = 8;
     let target = args.iter().map(Word::guess).find(|arg| *arg != Some("--"));
     let (Some(Some(target)), "cd", Some(mut folders)) = (target, program, walker.folders.take()) else { return };
     if target.starts_with('-') || target.is_empty() {
         return;
     }
-    let more: Vec<String> = folders.iter().map(|folder| below(folder, target)).collect();
+    // The shell takes `..` for the folder in the text, the system for the one above where a link has led.
+    let both = |folder: &String| {
+        let joined = below(folder, target);
+        [rules::collapsed(&joined), joined]
+    };
+    let more: Vec<String> = folders.iter().flat_map(both).collect();
     folders.extend(more);
     folders.sort_unstable();
     folders.dedup();
     walker.folders = (folders.len() <= MOST_FOLDERS).then_some(folders);
 }
 
-fn below(folder: &str, target: &str) -> String {
+/// A folder that `target` names in `folder`.
+pub(super) fn below(folder: &str, target: &str) -> String {
     match (target.starts_with('/'), folder) {
         (true, _) | (false, "") => target.to_owned(),
         (false, folder) => format!("{folder}/{target}"),
@@ -214,7 +245,7 @@ pub(super) fn output(simple: &Simple) -> Input {
         ["echo", text @ ..] => Input::Text(text.join(" ")),
         ["printf", text] => Input::Text((*text).to_owned()),
         ["printf", "%s" | "%s\\n" | "%b", text @ ..] => Input::Text(text.join("\n")),
-        ["cat"] => match &simple.input {
+        ["cat"] | ["tee", ..] => match &simple.input {
             Input::Text(text) => Input::Text(text.clone()),
             _ => Input::Unknown,
         },

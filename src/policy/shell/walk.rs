@@ -7,6 +7,7 @@ use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
 use super::{Ground, simple};
 use brush_parser::ast;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most simple commands of a script and of everything it holds as text.
 const MOST_COMMANDS: usize = 1000;
@@ -41,9 +42,11 @@ pub(super) struct Walker<'a> {
     /// Every folder the script may be in; `None` once it cannot be known.
     pub(super) folders: Option<Vec<String>>,
     /// The functions whose bodies are being read.
-    pub(super) functions: Vec<String>,
+    functions: Vec<String>,
+    /// Which function calls which, and whether beside something else.
+    edges: Vec<(String, String, bool)>,
     /// Whether the command at hand runs beside another one.
-    pub(super) beside: bool,
+    beside: bool,
     depth: usize,
     commands: usize,
     bytes: usize,
@@ -57,6 +60,7 @@ impl<'a> Walker<'a> {
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
             functions: Vec::new(),
+            edges: Vec::new(),
             beside: false,
             depth: 0,
             commands: 0,
@@ -75,6 +79,28 @@ impl<'a> Walker<'a> {
             Ok(program) => walker.program(text, &program),
             Err(fault) => walker.report.note(fault),
         });
+    }
+
+    /// Notes that a name is called, for [`Walker::fork_bombs`].
+    pub(super) fn calls(&mut self, name: &str) {
+        for function in &self.functions {
+            self.edges.push((function.clone(), name.to_owned(), self.beside));
+        }
+    }
+
+    /// Finds functions that start each other again and again, when all is read.
+    pub(super) fn fork_bombs(&mut self) {
+        let mut callees: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (from, to, _) in &self.edges {
+            callees.entry(from).or_default().insert(to);
+        }
+        let beside: BTreeSet<(&str, &str)> =
+            self.edges.iter().filter(|edge| edge.2).map(|(from, to, _)| (from.as_str(), to.as_str())).collect();
+        // What calls nothing leads back to nothing.
+        let mut bombs =
+            beside.iter().filter(|(from, to)| from == to || callees.contains_key(to) && reaches(&callees, to, from));
+        let bomb = bombs.next().map(|(name, _)| super::rules::fork_bomb(name));
+        bomb.into_iter().for_each(|bomb| self.report.note(bomb));
     }
 
     /// One level further in, where the limit of nesting lets it.
@@ -278,6 +304,14 @@ impl<'a> Walker<'a> {
                 values.iter().for_each(|value| self.variables.may_be(name, value.guess()));
                 name.clone()
             }
+            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
+                self.construct("an array or `+=`");
+                let words =
+                    elements.iter().flat_map(|(_, word)| words::read(&word.value, &self.variables, &mut Vec::new()));
+                let text: Vec<String> = words.map(|word| word.pattern()).collect();
+                self.variables.may_be(name, Some(&text.join(" ")));
+                name.clone()
+            }
             (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _), _) => {
                 self.construct("an array or `+=`");
                 name.clone()
@@ -362,6 +396,17 @@ impl<'a> Walker<'a> {
             self.beside = beside;
         }
     }
+}
+
+fn reaches<'a>(callees: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str, goal: &str) -> bool {
+    let (mut seen, mut pending) = (BTreeSet::from([start]), vec![start]);
+    while let Some(name) = pending.pop() {
+        if name == goal {
+            return true;
+        }
+        pending.extend(callees.get(name).into_iter().flatten().filter(|name| seen.insert(name)));
+    }
+    false
 }
 
 fn is_descriptor(word: &str) -> bool {

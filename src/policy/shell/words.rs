@@ -152,7 +152,13 @@ fn resolve(atoms: &[lex::Atom], variables: &Variables) -> Vec<Word> {
             lex::Atom::Char { c, quoted } => all(&mut readings, &character(*c, *quoted)),
             lex::Atom::Home => all(&mut readings, &Part::Home),
             lex::Atom::Unknown => all(&mut readings, &Part::Unknown),
-            lex::Atom::Variable { name, quoted } => readings = follow(readings, name, *quoted, variables),
+            lex::Atom::Variable { name, quoted } => {
+                readings = follow(readings, name, *quoted, variables.values(name));
+            }
+            lex::Atom::Fallback { name, text, quoted } => {
+                let values: Vec<String> = [text].into_iter().chain(variables.values(name)).cloned().collect();
+                readings = follow(readings, name, *quoted, &values);
+            }
         }
     }
     let mut words: Vec<Word> = Vec::new();
@@ -180,8 +186,7 @@ fn character(c: char, quoted: bool) -> Part {
     if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
 }
 
-fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, variables: &Variables) -> Vec<Reading> {
-    let values = variables.values(name);
+fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String]) -> Vec<Reading> {
     if values.is_empty() {
         let part = if name == "HOME" { Part::Home } else { Part::Unknown };
         readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
@@ -205,7 +210,10 @@ impl Reading {
                 next.fields.push(std::mem::take(&mut next.last));
                 next.last.guessed = true;
             }
-            field.chars().for_each(|c| next.last.push(character(c, false)));
+            let home = field == "~" || field.starts_with("~/");
+            let first = home && next.last.parts.is_empty();
+            first.then(|| next.last.push(Part::Home));
+            field.chars().skip(usize::from(first)).for_each(|c| next.last.push(character(c, false)));
         }
         next
     }

@@ -33,7 +33,15 @@ const PLAIN: Wrapper = Wrapper {
 const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["command", "builtin"], short: "p", transparent: true, ..PLAIN },
     Wrapper { names: &["exec"], short: "cl", short_value: "a", ..PLAIN },
-    Wrapper { names: &["nohup", "setsid", "ionice", "catchsegv", "fakeroot"], short: "wfct", ..PLAIN },
+    Wrapper { names: &["nohup", "setsid", "catchsegv", "fakeroot"], short: "wfct", ..PLAIN },
+    Wrapper {
+        names: &["ionice"],
+        short: "t",
+        short_value: "cnpPu",
+        long: &["ignore"],
+        long_value: &["class", "classdata", "pid", "pgid", "uid"],
+        ..PLAIN
+    },
     Wrapper { names: &["nice"], short_value: "n", long_value: &["adjustment"], transparent: true, ..PLAIN },
     Wrapper {
         names: &["timeout"],
@@ -127,6 +135,8 @@ pub(super) fn inner(program: &str, argv: &[Word]) -> Vec<Inner> {
     match program {
         "find" => return executed(argv),
         "trap" => return trapped(argv),
+        "alias" => return aliases(argv),
+        "env" if let Some(text) = split_string(argv) => return vec![Inner::Script { text, transparent: false }],
         "su" | "script" | "runuser" => return option_c(argv),
         _ => {}
     }
@@ -255,6 +265,30 @@ fn executed(argv: &[Word]) -> Vec<Inner> {
         at += 1;
     }
     out
+}
+
+/// The text behind the names that `alias` gives: it runs when the name is met.
+fn aliases(argv: &[Word]) -> Vec<Inner> {
+    let texts = argv.iter().skip(1).filter_map(|word| word.guess()?.split_once('='));
+    texts.map(|(_, text)| Inner::Script { text: text.to_owned(), transparent: false }).collect()
+}
+
+/// What `env -S TEXT` would run: the text stands for arguments of `env` itself, and the rest follows.
+fn split_string(argv: &[Word]) -> Option<String> {
+    let options = argv.iter().skip(1).map_while(Word::guess).take_while(|text| text.starts_with('-'));
+    let (at, text) = options.enumerate().find_map(|(at, text)| Some((at, split_option(text)?)))?;
+    let rest = argv.iter().skip(at + 2).map(|word| word.guess().unwrap_or("\"$unknown\""));
+    let words: Vec<&str> = ["env", text].into_iter().chain(rest).collect();
+    Some(words.join(" "))
+}
+
+/// The text that is attached to `-S`, which may be none: then it is the next word.
+fn split_option(text: &str) -> Option<&str> {
+    if let Some(long) = text.strip_prefix("--split-string") {
+        return Some(long.strip_prefix('=').unwrap_or(long));
+    }
+    let (flags, attached) = text.strip_prefix('-')?.split_once('S')?;
+    flags.chars().all(|c| "i0v".contains(c)).then_some(attached)
 }
 
 fn trapped(argv: &[Word]) -> Vec<Inner> {

@@ -9,8 +9,9 @@ use toolfence::process::{Job, Outcome, environment, run};
 
 async fn bash(command: &str, limit: Duration) -> Outcome {
     let place = Place::new();
-    let folder = place.workspace().folder(".").expect("it is the root");
-    let environment = environment(std::env::vars_os());
+    let workspace = place.workspace();
+    let folder = workspace.folder(".").expect("it is the root");
+    let environment = environment(std::env::vars_os(), workspace.search_path());
     let job = Job {
         program: OsStr::new("bash"),
         args: &["--noprofile", "--norc", "-c", command].map(OsStr::new),

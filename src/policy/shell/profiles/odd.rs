@@ -141,7 +141,8 @@ pub(super) fn date(args: &[Word]) -> Checked {
 pub(super) fn cd(reader: &Reader<'_>, args: &[Word]) -> Checked {
     match args {
         [folder] if folder.literal().is_some_and(|text| !text.starts_with('-') && !text.is_empty()) => {
-            reader.path(folder)
+            reader.path(folder)?;
+            reader.collapsed(folder.literal().unwrap_or_default())
         }
         _ => unknown("cd is only known with one literal folder.".into()),
     }

@@ -68,7 +68,8 @@ const NAMES: Profile = Profile { reads: Reads::Names, ..PLAIN };
 pub(super) const PROFILES: &[Profile] = &[
     Profile {
         names: &["ls"],
-        short: "aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1",
+        // Not `H` and `L`: they follow links, and with `R` out of the project.
+        short: "aAbBcCdfFgGhiklmnNopqQrRsStuUvxXZ1",
         short_value: "ITw",
         long: &[
             "all",
@@ -300,7 +301,8 @@ pub(super) const PROFILES: &[Profile] = &[
     },
     Profile {
         names: &["du"],
-        short: "abchklLmPsSx0",
+        // Not `L`: it follows links out of the project.
+        short: "abchklmPsSx0",
         short_value: "dB",
         long: &["all", "apparent-size", "human-readable", "summarize", "total", "one-file-system"],
         long_value: &["max-depth", "block-size", "exclude", "threshold"],

@@ -13,9 +13,21 @@ pub(in crate::policy::shell) struct Substitution {
 /// The smallest piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Atom {
-    Char { c: char, quoted: bool },
+    Char {
+        c: char,
+        quoted: bool,
+    },
     Home,
-    Variable { name: String, quoted: bool },
+    Variable {
+        name: String,
+        quoted: bool,
+    },
+    /// A variable with the text that may stand for it.
+    Fallback {
+        name: String,
+        text: String,
+        quoted: bool,
+    },
     Unknown,
 }
 
@@ -32,6 +44,35 @@ pub(super) fn word(raw: &str, substitutions: &mut Vec<Substitution>) -> Vec<Atom
 /// Only the substitutions of a here-document's body.
 pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) {
     Lexer::new(body, substitutions, 0).double_quoted(None);
+}
+
+/// The name of an array all of whose elements are meant.
+fn elements(inner: &str) -> Option<&str> {
+    inner.strip_suffix("[@]").or_else(|| inner.strip_suffix("[*]")).filter(|name| is_name(name))
+}
+
+/// A name and the word behind `:-` or its kin.
+fn fallback(inner: &str) -> Option<(&str, &str)> {
+    let (name, rest) = inner.split_at(inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric())?);
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    is_name(name).then_some(())?;
+    rest.strip_prefix(['-', '=', '+']).map(|word| (name, word))
+}
+
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) && !text.is_empty()
+}
+
+/// A word without expansions, its quotes undone.
+fn unquoted(raw: &str) -> Option<String> {
+    let mut none = Vec::new();
+    let atoms = if raw.contains(['$', '`']) { return None } else { word(raw, &mut none) };
+    let text = |atom: &Atom| match atom {
+        Atom::Char { c, .. } => Some(*c),
+        Atom::Home => Some('~'),
+        _ => None,
+    };
+    atoms.iter().map(text).collect()
 }
 
 struct Lexer<'a> {
@@ -196,6 +237,10 @@ impl<'a> Lexer<'a> {
         let plain = inner.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
         if plain && !inner.is_empty() && !inner.as_bytes()[0].is_ascii_digit() {
             self.atoms.push(Atom::Variable { name: inner, quoted });
+        } else if let Some(name) = elements(&inner) {
+            self.atoms.push(Atom::Variable { name: name.to_owned(), quoted: false });
+        } else if let Some((name, text)) = fallback(&inner).and_then(|(name, word)| Some((name, unquoted(word)?))) {
+            self.atoms.push(Atom::Fallback { name: name.to_owned(), text, quoted });
         } else {
             self.inside(&inner);
         }

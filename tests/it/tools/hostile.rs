@@ -1,0 +1,245 @@
+//! A project that wants its own programs run or its secrets read by commands that only read: what is allowed is run for
+//! real, and nothing of that may happen.
+
+use super::Place;
+use serde_json::json;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use toolfence::policy::{Facts, Policy, ProgramFact, Verdict};
+use toolfence::toolbox::NoProgress;
+use toolfence::workspace::Workspace;
+use toolfence::{ToolCall, tools};
+
+/// What `bash` answers where it runs without a question.
+fn unasked(workspace: Workspace, command: &str) -> Option<String> {
+    let workspace = Arc::new(workspace);
+    let toolbox = tools::standard(Arc::clone(&workspace));
+    let args = json!({"command": command}).as_object().cloned().unwrap_or_default();
+    match Policy::default().review(ToolCall::new("1", "bash", args), &toolbox.catalog(), &*workspace) {
+        Verdict::Denied(_) | Verdict::Ask(_) => None,
+        Verdict::Cleared(cleared) => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let result = runtime.block_on(toolbox.run(cleared, &NoProgress)).expect("no tool fails for the host");
+            Some(result.output)
+        }
+    }
+}
+
+fn program(place: &Place, path: &str, text: &str) {
+    place.file(path, text);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.at(path), mode).expect("the mode can be set");
+}
+
+/// This process's PATH behind other folders.
+fn path_behind(folders: &[&Path]) -> OsString {
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let folders = folders.iter().map(|folder| folder.to_path_buf());
+    std::env::join_paths(folders.chain(std::env::split_paths(&own))).expect("no folder has a colon")
+}
+
+#[test]
+fn a_project_in_the_path_runs_under_no_name_of_the_system() {
+    let place = Place::new();
+    program(&place, "bin/ls", "#!/bin/sh\necho EVIL\n");
+    program(&place, "bin/own", "#!/bin/sh\necho EVIL\n");
+    std::os::unix::fs::symlink(place.at("bin"), place.beside.join("link")).expect("a link can be made");
+    let open = || {
+        let path = path_behind(&[&place.at("bin"), &place.beside.join("link"), Path::new("bin")]);
+        place.workspace().host_path(&path)
+    };
+    assert_eq!(unasked(open(), "ls").as_deref(), Some("bin\n"));
+    assert_eq!(unasked(open(), "own"), None);
+    assert_eq!(open().program("own"), ProgramFact::Missing);
+}
+
+#[test]
+fn a_program_of_the_host_is_judged_by_where_the_path_finds_it() {
+    let place = Place::new();
+    program(&place, "evil", "#!/bin/sh\necho EVIL\n");
+    std::os::unix::fs::symlink(place.at("evil"), place.beside.join("ls")).expect("a link can be made");
+    let open = || place.workspace().host_path(&path_behind(&[&place.beside]));
+    assert_eq!(open().program("ls"), ProgramFact::Project);
+    assert_eq!(unasked(open(), "ls"), None);
+}
+
+/// Runs git in the project as a person would; `None` where there is none.
+fn git(place: &Place, args: &[&str]) -> Option<String> {
+    let who = ["-c", "user.name=x", "-c", "user.email=x@x.example", "-c", "init.defaultBranch=main"];
+    let output = Command::new("git").args(who).args(args).current_dir(&place.root).output().ok()?;
+    assert!(output.status.success(), "git {args:?}: {output:?}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A repository with a secret in its history and a changed file, and a program that leaves a mark when it runs.
+fn repository() -> Option<Place> {
+    let place = Place::new();
+    place.file("sub/main.rs", "one\n");
+    place.file("sub/.env", "KEY=SECRETVALUE\n");
+    place.file("top.txt", "SECRETVALUE\n");
+    if git(&place, &["init", "-q"]).is_none() {
+        println!("skipped: there is no git");
+        return None;
+    }
+    git(&place, &["add", "."]);
+    git(&place, &["commit", "-qm", "first"]);
+    place.file("sub/main.rs", "two\n");
+    place.file("sub/.env", "KEY=SECRETVALUE2\n");
+    let mark = place.beside.join("mark");
+    std::fs::write(place.beside.join("evil.sh"), format!("#!/bin/sh\n: > {}\ncat\n", mark.display())).expect("written");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.beside.join("evil.sh"), mode).expect("the mode can be set");
+    Some(place)
+}
+
+const READING: [&str; 14] = [
+    "git status -s",
+    "git diff",
+    "git diff --stat",
+    "git diff -- sub/main.rs",
+    "git log -p -1",
+    "git log --stat -1",
+    "git log -p -- sub/main.rs",
+    "git show HEAD",
+    "git show HEAD:sub/main.rs",
+    "git blame sub/main.rs",
+    "git ls-files -m",
+    "git branch -a",
+    "git rev-parse HEAD",
+    "cd sub && git status",
+];
+
+/// What runs without a question in a repository that was made hostile leaves no mark; the same in a plain shell does.
+fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
+    let Some(place) = repository() else { return };
+    let mark = place.beside.join("mark");
+    spoil(&place, place.beside.join("evil.sh").to_str().expect("it is UTF-8"));
+    std::fs::remove_file(&mark).ok();
+    for command in READING {
+        let answer = unasked(place.workspace(), command);
+        assert!(!mark.exists(), "{what}: {command} ran a program: {answer:?}");
+    }
+    for command in READING {
+        Command::new("bash").args(["-c", command]).current_dir(&place.root).output().expect("there is bash");
+    }
+    assert!(mark.exists(), "{what} is harmless anyway: this proves nothing");
+}
+
+fn set(place: &Place, key: &str, value: &str) {
+    git(place, &["config", key, value]);
+}
+
+#[test]
+fn git_runs_no_program_of_the_repository() {
+    nothing_runs("a monitor", |place, evil| set(place, "core.fsmonitor", evil));
+    nothing_runs("an external diff", |place, evil| set(place, "diff.external", evil));
+    nothing_runs("a driver", |place, evil| {
+        place.file(".gitattributes", "*.rs diff=x\n");
+        set(place, "diff.x.textconv", evil);
+    });
+    nothing_runs("a filter", |place, evil| {
+        place.file(".git/info/attributes", "* filter=x\n");
+        set(place, "filter.x.clean", evil);
+    });
+    nothing_runs("settings elsewhere", |place, evil| {
+        place.file(".git/more", format!("[diff]\n\texternal = {evil}\n"));
+        set(place, "include.path", "more");
+    });
+    nothing_runs("a hook", |place, evil| {
+        std::fs::copy(evil, place.at(".git/hooks/post-index-change")).expect("it can be copied");
+    });
+}
+
+#[test]
+fn git_runs_no_program_of_a_repository_inside() {
+    nothing_runs("a submodule", |place, evil| {
+        git(place, &["init", "-q", "inner"]);
+        git(place, &["-C", "inner", "commit", "--allow-empty", "-qm", "first"]);
+        place.file("inner/x", "x\n");
+        git(place, &["-C", "inner", "add", "x"]);
+        git(place, &["add", "inner"]);
+        place.file("inner/.git/info/attributes", "* filter=x\n");
+        git(place, &["-C", "inner", "config", "filter.x.clean", evil]);
+        place.file("inner/x", "y\n");
+    });
+    nothing_runs("a repository in files", |place, evil| {
+        git(place, &["clone", "-q", "--bare", ".", "bare"]);
+        git(place, &["-C", "bare", "config", "core.bare", "false"]);
+        git(place, &["-C", "bare", "config", "core.worktree", ".."]);
+        git(place, &["-C", "bare", "config", "core.fsmonitor", evil]);
+        std::fs::rename(place.at("sub"), place.at("moved")).expect("it can be renamed");
+        std::fs::rename(place.at("bare"), place.at("sub")).expect("it can be renamed");
+    });
+}
+
+#[test]
+fn git_shows_no_blocked_file() {
+    let Some(place) = repository() else { return };
+    let blob = git(&place, &["rev-parse", "HEAD:sub/.env"]).expect("there is git").trim().to_owned();
+    let short = &blob[..8];
+    let hidden = [
+        format!("git show {blob}"),
+        format!("git show {short}"),
+        format!("git show --stat {short}"),
+        format!("git diff {short} sub/main.rs"),
+        format!("git diff {short} -- sub/main.rs"),
+        format!("git log -p -1; git show {short}"),
+    ];
+    let fixed = [
+        "git show ':(glob)**/.en*'",
+        "git log -p -- 'sub/.e*'",
+        "git show HEAD -- sub",
+        "git diff -- sub",
+        "git diff -U1",
+    ];
+    for command in hidden.iter().map(String::as_str).chain(fixed).chain(READING) {
+        let answer = unasked(place.workspace(), command).unwrap_or_default();
+        assert!(!answer.contains("SECRETVALUE"), "{command}: {answer}");
+    }
+    assert!(unasked(place.workspace(), "git diff -- sub/main.rs").is_some_and(|diff| diff.contains("+two")));
+    assert_eq!(unasked(place.workspace(), "git show HEAD:sub/main.rs").as_deref(), Some("one\n"));
+    assert_eq!(unasked(place.workspace(), "git status -s").as_deref(), Some(" M sub/.env\n M sub/main.rs\n"));
+}
+
+#[test]
+fn git_shows_nothing_above_the_root() {
+    let Some(place) = repository() else { return };
+    let open = || Workspace::open(&place.at("sub"), toolfence::policy::PathRules::default()).expect("it is there");
+    for command in
+        ["git show HEAD:top.txt", "git show HEAD:./../top.txt", "git log -p -- :/top.txt", "git diff -- ../top.txt"]
+    {
+        assert_eq!(unasked(open(), command), None, "{command}");
+    }
+    assert!(unasked(open(), "git diff -- main.rs").is_some_and(|diff| diff.contains("+two")));
+}
+
+#[test]
+fn a_logical_change_of_folder_does_not_lead_out() {
+    let place = Place::new();
+    place.file("b/c/d/e/x", "");
+    place.file("a/x", "");
+    place.link("../b/c/d/e", "a/link");
+    place.link("../../beside", "a/l");
+    for command in [
+        "cd a/link/.. && cat l/secret.txt",
+        "cd a/link && cd .. && cat l/secret.txt",
+        "cd a && cd link/..; cat l/secret.txt",
+    ] {
+        assert_eq!(unasked(place.workspace(), command), None, "{command}");
+    }
+    assert_eq!(unasked(place.workspace(), "cd a/../b && ls").as_deref(), Some("c\n"));
+}
+
+#[test]
+fn a_listing_does_not_follow_links_out() {
+    let place = Place::new();
+    place.file("x", "");
+    place.link("../beside", "out");
+    for command in ["ls -LR .", "ls -RH out", "du -aL .", "ls -R", "du -a .", "find . -print", "tree", "find -L ."] {
+        let answer = unasked(place.workspace(), command).unwrap_or_default();
+        assert!(!answer.contains("secret"), "{command}: {answer}");
+    }
+}
