@@ -23,5 +23,7 @@ mod session;
 mod spec;
 #[cfg(feature = "policy")]
 mod support;
+#[cfg(feature = "cli")]
+mod terminal;
 #[cfg(feature = "tools")]
 mod tools;

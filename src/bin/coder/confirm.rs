@@ -4,6 +4,7 @@ use crate::preview::preview;
 use crate::terminal::escaped;
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
+use rustix::termios::QueueSelector;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -50,6 +51,8 @@ async fn put(text: &str) -> io::Result<String> {
     OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
+    // Whatever was typed before the question stood there was not meant for it.
+    rustix::termios::tcflush(&terminal, QueueSelector::IFlush)?;
     let mut line = Vec::new();
     let mut buffer = [0; 1024];
     while !line.contains(&b'\n') {
