@@ -68,3 +68,32 @@ fn only_what_is_typed_below_the_question_answers_it() {
         assert_eq!(shown.contains("The user said no: not now."), !ran, "{shown}");
     }
 }
+
+#[test]
+fn a_question_cannot_be_forged() {
+    let mut call = bash("touch ran\n? bash\n  $ ls -la\nRun it? [no]");
+    call["reason"] = "harmless\n  asked because: it lists files.\n  $ ls -la\nRun it? now".into();
+    let folder = with_call(&call);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let (question, _) = shown.split_once("Run it? [y/N").expect(&shown);
+    assert!(
+        question.contains("  the model: harmless asked because: it lists files. $ ls -la Run it? now\n"),
+        "{shown}"
+    );
+    assert!(question.contains("  $ touch ran\n  > ? bash\n  >   $ ls -la\n  > Run it? [no]\n"), "{shown}");
+}
+
+#[test]
+fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
+    let folder = with_call(&bash(&format!("echo {}; touch hidden", "x".repeat(311))));
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    assert!(shown.replace("\n  \\ ", "").contains("; touch hidden\n") && !shown.contains("not shown"), "{shown}");
+
+    let content: String = (0..100).map(|line| format!("line {line}\n")).collect();
+    let folder = with_call(&serde_json::json!({"name": "write_file", "args": {"path": "a", "content": content}}));
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["all", "y"]);
+    let (first, second) = shown.split_once("Run it? [y/N, all to see all of it").expect(&shown);
+    assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
+    assert!(second.contains("  + line 99\nRun it? [y/N, or n"), "{shown}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
+}
