@@ -97,3 +97,21 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     assert!(second.contains("  + line 99\nRun it? [y/N, or n"), "{shown}");
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
 }
+
+#[test]
+fn nothing_steers_the_terminal() {
+    let mut call = bash("touch ran # \u{1b}]0;x\u{7}\u{9b}31m\u{202e}");
+    call["reason"] = "a \u{1b}[2Jclear".into();
+    let folder = with_call(&call);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply > out", "", &["n"]);
+    assert!(shown.contains("the model: a \\u{1b}[2Jclear"), "{shown}");
+    assert!(shown.contains("touch ran # \\u{1b}]0;x\\u{7}\\u{9b}31m\\u{202e}"), "{shown}");
+    let replies = "%%% reply\nIt is \u{1b}[31mred\u{9b}m and \u{202e}turned.\n";
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    let shown = shown
+        + &on_a_terminal(folder.path(), "\"$CODER\" -p x --backend replay --replies replies < /dev/null", "", &[])
+        + &on_a_terminal(folder.path(), "\"$CODER\" --persona $'no\\e[31mbody'", "", &[]);
+    assert!(shown.contains("It is \\u{1b}[31mred\\u{9b}m and \\u{202e}turned."), "{shown}");
+    assert!(shown.contains("there is no persona no\\u{1b}[31mbody"), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}']), "{shown:?}");
+}
