@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, watch};
 
 /// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
@@ -48,6 +49,8 @@ impl Host for Nobody {}
 #[derive(Debug, Clone)]
 pub struct Canceller {
     wish: Arc<watch::Sender<Wish>>,
+    /// Whether the agent waits for tools that run.
+    busy: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +74,14 @@ impl Canceller {
                 *wish = Wish::StopTools;
             }
             change
+        });
+    }
+
+    /// What Ctrl-C means: stops the running tools, or ends the turn where none runs or they were told to stop already.
+    pub fn interrupt(&self) {
+        let busy = self.busy.load(Ordering::SeqCst);
+        self.wish.send_modify(|wish| {
+            *wish = if busy && *wish == Wish::GoOn { Wish::StopTools } else { Wish::StopAll };
         });
     }
 
@@ -99,7 +110,7 @@ pub struct Agent {
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)) };
+        let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() };
         Agent { session, toolbox, backend, canceller }
     }
 
@@ -151,7 +162,10 @@ impl Agent {
                 Some(Action::Stop(reason)) => return Ok(reason),
                 Some(action) => shown(action, host),
                 None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
-                None => self.wait(&mut hands, host).await?,
+                None => {
+                    let _busy = Busy::new(&self.canceller);
+                    self.wait(&mut hands, host).await?;
+                }
             }
         }
     }
@@ -197,6 +211,22 @@ impl Agent {
             }
         }
         Ok(())
+    }
+}
+
+/// While it lives, tools run that can be stopped.
+struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    fn new(canceller: &Canceller) -> Busy {
+        canceller.busy.store(true, Ordering::SeqCst);
+        Busy(canceller.busy.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 }
 

@@ -20,6 +20,8 @@ mod random;
 mod safety;
 #[cfg(feature = "policy")]
 mod session;
+#[cfg(feature = "cli")]
+mod signals;
 mod spec;
 #[cfg(feature = "policy")]
 mod support;
