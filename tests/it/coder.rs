@@ -102,6 +102,16 @@ fn the_demo_mends_the_project() {
 }
 
 #[test]
+fn the_demo_needs_nothing_but_bash() {
+    let folder = root();
+    let found = Command::new("bash").args(["-c", "type -P bash"]).output().unwrap();
+    std::os::unix::fs::symlink(String::from_utf8(found.stdout).unwrap().trim(), folder.path().join("bash")).unwrap();
+    let ran = Command::new(CODER).arg("demo").env("PATH", folder.path()).stdin(Stdio::null()).output().unwrap();
+    let out = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success() && !out.contains("not found"), "{out}");
+}
+
+#[test]
 fn parse_gives_the_same_lines_at_any_chunking() {
     let folder = root();
     let whole = coder(folder.path(), &["parse"], REPLY);

@@ -14,7 +14,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// once a question stands there. Gives what the terminal showed.
 fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
     let mut command = Command::new("script");
-    command.args(["-qec", line, "/dev/null"]).current_dir(root).env("CODER", CODER).env("NO_COLOR", "1");
+    command
+        .args(["-qec", line, "/dev/null"])
+        .current_dir(root)
+        .env("CODER", CODER)
+        .env("NO_COLOR", "1")
+        .env("SHELL", "/bin/bash");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
     keys.write_all(early.as_bytes()).unwrap();
@@ -114,4 +119,12 @@ fn nothing_steers_the_terminal() {
     assert!(shown.contains("It is \\u{1b}[31mred\\u{9b}m and \\u{202e}turned."), "{shown}");
     assert!(shown.contains("there is no persona no\\u{1b}[31mbody"), "{shown}");
     assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}']), "{shown:?}");
+}
+
+#[test]
+fn ctrl_c_ends_the_demo_and_says_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "set -m; \"$CODER\" demo & sleep 0.7; kill -INT $!; wait $!; echo \"status $?\"";
+    let shown = on_a_terminal(folder.path(), line, "", &[]);
+    assert!(shown.contains("status 130") && !shown.contains("The test"), "{shown}");
 }
