@@ -24,6 +24,9 @@ pub trait Host: Send {
     /// Something of the reply.
     fn show(&mut self, _event: &Event) {}
 
+    /// The reply breaks off here, for this reason.
+    fn broke_off(&mut self, _why: &str) {}
+
     /// A call begins to run. Several may run at a time.
     fn running(&mut self, _call: &ToolCall) {}
 
@@ -238,11 +241,12 @@ struct Feed<'a> {
 
 impl Sink for Feed<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
-        self.session.handle(match chunk {
-            Chunk::Text(text) => Input::Chunk(text),
-            Chunk::Reasoning(text) => Input::Reasoning(text),
-            Chunk::Call(call) => Input::NativeCall(call),
-        });
+        match chunk {
+            Chunk::Text(text) => self.session.handle(Input::Chunk(text)),
+            Chunk::Reasoning(text) => self.session.handle(Input::Reasoning(text)),
+            Chunk::Call(call) => self.session.handle(Input::NativeCall(call)),
+            Chunk::BrokeOff(why) => self.host.broke_off(why),
+        }
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
             match action {

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use toolfence::FinishReason;
 use toolfence::session::StopReason;
 
 /// Something that was asked for did not succeed.
@@ -90,7 +91,10 @@ pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
         StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: "stopped".into() }),
         StopReason::Failed(cause) => return Err(Failure::broken(cause)),
         StopReason::Empty => "the model said nothing; ask again, or in other words",
-        StopReason::Unfinished(_) => "the answer breaks off here; raise the backend's length limit, or ask it to go on",
+        StopReason::Unfinished(FinishReason::Length) => {
+            "the answer breaks off at the length limit; raise the backend's, or ask it to go on"
+        }
+        StopReason::Unfinished(_) => "the answer breaks off here; ask it to go on",
         StopReason::FormatErrors => "the model could not write a readable call; a stronger model, or --lang, may help",
         StopReason::RoundLimit => "the rounds of a turn are used up; say \"go on\" to go on",
         StopReason::Loop => "the model repeats the same call; tell it another way",
