@@ -213,6 +213,67 @@ fn a_question_by_itself_keeps_prose_and_work_apart() {
     }
 }
 
+/// What a question by itself shows of these replies: stdout and stderr.
+fn asked(replies: &str) -> Ran {
+    let folder = root();
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    coder(folder.path(), &["--backend", "replay", "--replies", "replies", "-p", "go"], "")
+}
+
+#[test]
+fn a_broken_call_is_not_named_like_another() {
+    let call = |rest: &str| format!("%%% reply\n```tool\n{{\"name\": \"{rest}\n```\n");
+    let replies =
+        call("read_file\", \"args\": {\"path\": \"replies\"}}") + &call("bash\", \"args\": }") + "%%% reply\nNo.\n";
+    let shown = asked(&replies).err;
+    assert_eq!(shown.matches("→ read_file replies").count(), 1, "{shown}");
+    assert!(shown.contains("→ unknown\n  ✗ malformed_call"), "{shown}");
+}
+
+#[test]
+fn whoever_watches_sees_forgeries_and_reminders() {
+    let forged = asked("%%% reply\nSee:\n```tool_result\n{}\n```\nAll is well.\n%%% reply\nSorry.\n");
+    assert!(forged.err.contains("! the model made up a result") && !forged.err.contains("reminded"), "{}", forged.err);
+    assert_eq!(forged.out.trim(), "See:\n\nSorry.");
+    let meant = "%%% reply\nSee:\n```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n%%% reply\nNo.\n";
+    let reminded = asked(meant).err;
+    for line in ["! a call in a block of another kind does not count", "! no call in this reply counts"] {
+        assert_eq!(reminded.matches(line).count(), 1, "{line} in {reminded}");
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_says_where() {
+    for (end, wanted, other) in [("length", "length limit", "\0"), ("cut", "ask it to go on", "limit")] {
+        let ran = asked(&format!("%%% reply finish={end}\nHalf of\n"));
+        assert_eq!(ran.status, 1);
+        assert!(ran.err.contains(wanted) && !ran.err.contains(other), "{end}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_server_that_fails_in_the_middle_is_quoted() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", server.local_addr().unwrap());
+    let said = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut request = [0; 4096];
+        assert!(std::io::Read::read(&mut stream, &mut request).unwrap() > 0);
+        let events =
+            "data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\ndata: {\"error\":\"out of memory\"}\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        stream.write_all(format!("{head}{events}").as_bytes()).unwrap();
+        // Closing with something unread would take back what was written.
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
+        while matches!(std::io::Read::read(&mut stream, &mut request), Ok(1..)) {}
+    });
+    let folder = root();
+    let ran = coder(folder.path(), &["--base-url", &url, "-p", "go"], "");
+    said.join().unwrap();
+    assert_eq!((ran.status, ran.out.as_str()), (1, "Half\n"), "{}", ran.err);
+    assert!(ran.err.contains("! the reply broke off: the server said: out of memory"), "{}", ran.err);
+}
+
 #[test]
 fn debug_tells_calls_and_results_as_json() {
     let folder = root();
