@@ -152,6 +152,26 @@ fn parse_reads_batches_and_explains() {
 }
 
 #[test]
+fn a_bad_line_of_a_batch_is_answered_in_its_place() {
+    let folder = root();
+    for (args, good) in [(&["parse", "--batch"][..], "text"), (&["policy", "explain", "--batch"], "command")] {
+        let line = |id: u32| format!("{{\"id\":{id},\"{good}\":\"ls\"}}\n");
+        let input = format!("\u{feff}{}{{}}\nnothing\n{{\"id\":7}}\n\n{}", line(1), line(2));
+        let ran = coder(folder.path(), args, &input);
+        let lines = ran.lines();
+        let ids: Vec<&Value> = lines.iter().map(|line| &line["id"]).collect();
+        assert_eq!((ran.status, ids), (1, vec![&1.into(), &Value::Null, &Value::Null, &7.into(), &2.into()]));
+        assert!(lines.iter().all(|line| line["v"] == 1));
+        let wrong: Vec<bool> = lines.iter().map(|line| line["error"].is_string()).collect();
+        assert_eq!(wrong, [false, true, true, true, false]);
+        assert!(lines[1]["error"].as_str().unwrap().starts_with("line 2: "));
+    }
+    let ran = coder(folder.path(), &["parse", "--batch"], "{\"id\":1,\"text\":\"\",\"chunk\":0}\n");
+    assert_eq!((ran.status, &ran.lines()[0]["id"]), (1, &1.into()));
+    assert!(ran.out.contains("at least 1"), "{}", ran.out);
+}
+
+#[test]
 fn exec_runs_what_counts_and_nothing_else() {
     let folder = root();
     let ran = coder(folder.path(), &["exec", "--yes"], REPLY);
@@ -193,6 +213,9 @@ fn exec_of_plain_text_runs_nothing() {
     let meant = coder(folder.path(), &["exec"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
     assert_eq!(meant.status, 1, "a call in the wrong fence was meant to run");
     assert!(meant.out.contains("```tool") && meant.results().is_empty(), "{}", meant.out);
+    let meant = coder(folder.path(), &["exec", "--json"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
+    assert_eq!((meant.status, &meant.lines()[0]["event"]), (1, &"ignored".into()));
+    assert!(meant.lines()[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
 }
 
 #[test]
@@ -324,7 +347,6 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
     for (args, input, wanted) in [
         (&["--nonsense"][..], "", "--nonsense"),
         (&["parse", "--chunk", "0"], "", "at least 1"),
-        (&["parse", "--batch"], "{}", "line 1 of the batch"),
         (&["tools", "--root", "missing"], "", "--root"),
         (&["tools", "--persona", "nobody"], "", "coder, reviewer"),
         (&["--backend", "replay"], "", "--replies FILE"),

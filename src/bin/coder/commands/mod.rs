@@ -9,14 +9,47 @@ pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod tools;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::terminal::Terminal;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::io::{BufRead, Read, Write};
+use std::process::ExitCode;
 
 /// The version of every JSON output, as `"v"`: it grows when a field changes its meaning or goes away.
 pub(crate) const SCHEMA: u32 = 1;
 
 /// Bytes of stdin that are read at a time: all of it, or a line where it is read line by line.
 const MOST_BYTES: usize = 64 << 20;
+
+/// Answers the JSON lines of stdin, one line for each. A line that cannot be answered gets its error in its place, and
+/// the rest is read on; then the status says so.
+pub(crate) fn batch<T: DeserializeOwned>(
+    out: &mut Terminal,
+    wanted: &str,
+    answer: impl Fn(T) -> Result<Value, String>,
+) -> Result<ExitCode, Failure> {
+    let mut status = ExitCode::SUCCESS;
+    for (index, line) in stdin_lines().enumerate() {
+        let line = line?;
+        let line = if index == 0 { line.trim_start_matches('\u{feff}') } else { &line };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let asked = serde_json::from_str::<T>(line).map_err(|error| format!("this is not {wanted}: {error}"));
+        let value = asked.and_then(&answer).unwrap_or_else(|error| {
+            status = UNSUCCESSFUL.into();
+            json!({"v": SCHEMA, "id": id_of(line), "error": format!("line {}: {error}", index + 1)})
+        });
+        out.line(&value.to_string())?;
+    }
+    Ok(status)
+}
+
+/// The id of a line that is wrong otherwise; null where there is none.
+fn id_of(line: &str) -> Value {
+    serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned()).unwrap_or_default()
+}
 
 /// All of stdin, 64 MiB at most. Bytes that are not UTF-8 are replaced, and a warning says so: spans count the replaced text.
 pub(crate) fn read_stdin() -> Result<String, Failure> {
