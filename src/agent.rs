@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, watch};
 
 /// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
@@ -22,6 +23,9 @@ pub trait Host: Send {
 
     /// Something of the reply.
     fn show(&mut self, _event: &Event) {}
+
+    /// The reply breaks off here, for this reason.
+    fn broke_off(&mut self, _why: &str) {}
 
     /// A call begins to run. Several may run at a time.
     fn running(&mut self, _call: &ToolCall) {}
@@ -48,6 +52,8 @@ impl Host for Nobody {}
 #[derive(Debug, Clone)]
 pub struct Canceller {
     wish: Arc<watch::Sender<Wish>>,
+    /// Whether the agent waits for tools that run.
+    busy: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +77,14 @@ impl Canceller {
                 *wish = Wish::StopTools;
             }
             change
+        });
+    }
+
+    /// What Ctrl-C means: stops the running tools, or ends the turn where none runs or they were told to stop already.
+    pub fn interrupt(&self) {
+        let busy = self.busy.load(Ordering::SeqCst);
+        self.wish.send_modify(|wish| {
+            *wish = if busy && *wish == Wish::GoOn { Wish::StopTools } else { Wish::StopAll };
         });
     }
 
@@ -99,7 +113,7 @@ pub struct Agent {
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)) };
+        let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() };
         Agent { session, toolbox, backend, canceller }
     }
 
@@ -151,7 +165,10 @@ impl Agent {
                 Some(Action::Stop(reason)) => return Ok(reason),
                 Some(action) => shown(action, host),
                 None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
-                None => self.wait(&mut hands, host).await?,
+                None => {
+                    let _busy = Busy::new(&self.canceller);
+                    self.wait(&mut hands, host).await?;
+                }
             }
         }
     }
@@ -200,6 +217,22 @@ impl Agent {
     }
 }
 
+/// While it lives, tools run that can be stopped.
+struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    fn new(canceller: &Canceller) -> Busy {
+        canceller.busy.store(true, Ordering::SeqCst);
+        Busy(canceller.busy.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
 /// Feeds a reply to the session while it comes, and shows what the session finds in it.
 struct Feed<'a> {
     session: &'a mut Session,
@@ -208,11 +241,12 @@ struct Feed<'a> {
 
 impl Sink for Feed<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
-        self.session.handle(match chunk {
-            Chunk::Text(text) => Input::Chunk(text),
-            Chunk::Reasoning(text) => Input::Reasoning(text),
-            Chunk::Call(call) => Input::NativeCall(call),
-        });
+        match chunk {
+            Chunk::Text(text) => self.session.handle(Input::Chunk(text)),
+            Chunk::Reasoning(text) => self.session.handle(Input::Reasoning(text)),
+            Chunk::Call(call) => self.session.handle(Input::NativeCall(call)),
+            Chunk::BrokeOff(why) => self.host.broke_off(why),
+        }
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
             match action {

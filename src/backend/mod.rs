@@ -44,4 +44,6 @@ pub enum Chunk<'a> {
     Reasoning(&'a str),
     /// A whole call of a channel apart from the answer, for backends that have one.
     Call(ToolCall),
+    /// Why the reply breaks off here, for the person. The last piece of a reply that ends with [`FinishReason::Cut`].
+    BrokeOff(&'a str),
 }

@@ -199,6 +199,26 @@ async fn stopping_tools_goes_on_with_the_turn() {
 }
 
 #[tokio::test]
+async fn an_interruption_stops_the_tools_or_the_turn() {
+    let mut it = fixture(replay(&[&block("look", "x", 60_000), "I see."]));
+    let canceller = it.agent.canceller();
+    let mut watcher = Watcher { at_progress: Some(Box::new(move || canceller.interrupt())), ..Watcher::default() };
+    assert_eq!(it.agent.run("go", &mut watcher).await.unwrap(), StopReason::Answered);
+    assert_eq!(it.reads.dropped.load(Ordering::SeqCst), 1);
+
+    let mut it = fixture(replay(&[&block("look", "x", 60_000), "I see."]));
+    let canceller = it.agent.canceller();
+    let twice = move || (0..2).for_each(|_| canceller.interrupt());
+    let mut watcher = Watcher { at_progress: Some(Box::new(twice)), ..Watcher::default() };
+    assert_eq!(it.agent.run("go", &mut watcher).await.unwrap(), StopReason::Cancelled);
+
+    let mut it = fixture(Replay::new([Recorded::new("One two three four.")]).paced(4, Duration::from_millis(50)));
+    let canceller = it.agent.canceller();
+    let mut watcher = Watcher { at_text: Some(Box::new(move || canceller.interrupt())), ..Watcher::default() };
+    assert_eq!(it.agent.run("go", &mut watcher).await.unwrap(), StopReason::Cancelled);
+}
+
+#[tokio::test]
 async fn cancelling_stops_the_model() {
     let slow = Replay::new([Recorded::new("One two three four.")]).paced(4, Duration::from_millis(50));
     let mut it = fixture(slow);

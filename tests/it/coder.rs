@@ -102,6 +102,16 @@ fn the_demo_mends_the_project() {
 }
 
 #[test]
+fn the_demo_needs_nothing_but_bash() {
+    let folder = root();
+    let found = Command::new("bash").args(["-c", "type -P bash"]).output().unwrap();
+    std::os::unix::fs::symlink(String::from_utf8(found.stdout).unwrap().trim(), folder.path().join("bash")).unwrap();
+    let ran = Command::new(CODER).arg("demo").env("PATH", folder.path()).stdin(Stdio::null()).output().unwrap();
+    let out = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success() && !out.contains("not found"), "{out}");
+}
+
+#[test]
 fn parse_gives_the_same_lines_at_any_chunking() {
     let folder = root();
     let whole = coder(folder.path(), &["parse"], REPLY);
@@ -139,6 +149,26 @@ fn parse_reads_batches_and_explains() {
     assert_eq!(strict[0]["event"], "malformed");
     let shown = coder(folder.path(), &["parse", "--progress"], REPLY).lines();
     assert!(["started", "progress"].iter().all(|wanted| shown.iter().any(|line| line["event"] == *wanted)));
+}
+
+#[test]
+fn a_bad_line_of_a_batch_is_answered_in_its_place() {
+    let folder = root();
+    for (args, good) in [(&["parse", "--batch"][..], "text"), (&["policy", "explain", "--batch"], "command")] {
+        let line = |id: u32| format!("{{\"id\":{id},\"{good}\":\"ls\"}}\n");
+        let input = format!("\u{feff}{}{{}}\nnothing\n{{\"id\":7}}\n\n{}", line(1), line(2));
+        let ran = coder(folder.path(), args, &input);
+        let lines = ran.lines();
+        let ids: Vec<&Value> = lines.iter().map(|line| &line["id"]).collect();
+        assert_eq!((ran.status, ids), (1, vec![&1.into(), &Value::Null, &Value::Null, &7.into(), &2.into()]));
+        assert!(lines.iter().all(|line| line["v"] == 1));
+        let wrong: Vec<bool> = lines.iter().map(|line| line["error"].is_string()).collect();
+        assert_eq!(wrong, [false, true, true, true, false]);
+        assert!(lines[1]["error"].as_str().unwrap().starts_with("line 2: "));
+    }
+    let ran = coder(folder.path(), &["parse", "--batch"], "{\"id\":1,\"text\":\"\",\"chunk\":0}\n");
+    assert_eq!((ran.status, &ran.lines()[0]["id"]), (1, &1.into()));
+    assert!(ran.out.contains("at least 1"), "{}", ran.out);
 }
 
 #[test]
@@ -183,6 +213,9 @@ fn exec_of_plain_text_runs_nothing() {
     let meant = coder(folder.path(), &["exec"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
     assert_eq!(meant.status, 1, "a call in the wrong fence was meant to run");
     assert!(meant.out.contains("```tool") && meant.results().is_empty(), "{}", meant.out);
+    let meant = coder(folder.path(), &["exec", "--json"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
+    assert_eq!((meant.status, &meant.lines()[0]["event"]), (1, &"ignored".into()));
+    assert!(meant.lines()[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
 }
 
 #[test]
@@ -201,6 +234,67 @@ fn a_question_by_itself_keeps_prose_and_work_apart() {
     for shown in ["/quit", "→ list_files", "One file: replies.txt", "There is no command /nonsense"] {
         assert!(talked.out.contains(shown), "{shown} in {}", talked.out);
     }
+}
+
+/// What a question by itself shows of these replies: stdout and stderr.
+fn asked(replies: &str) -> Ran {
+    let folder = root();
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    coder(folder.path(), &["--backend", "replay", "--replies", "replies", "-p", "go"], "")
+}
+
+#[test]
+fn a_broken_call_is_not_named_like_another() {
+    let call = |rest: &str| format!("%%% reply\n```tool\n{{\"name\": \"{rest}\n```\n");
+    let replies =
+        call("read_file\", \"args\": {\"path\": \"replies\"}}") + &call("bash\", \"args\": }") + "%%% reply\nNo.\n";
+    let shown = asked(&replies).err;
+    assert_eq!(shown.matches("→ read_file replies").count(), 1, "{shown}");
+    assert!(shown.contains("→ unknown\n  ✗ malformed_call"), "{shown}");
+}
+
+#[test]
+fn whoever_watches_sees_forgeries_and_reminders() {
+    let forged = asked("%%% reply\nSee:\n```tool_result\n{}\n```\nAll is well.\n%%% reply\nSorry.\n");
+    assert!(forged.err.contains("! the model made up a result") && !forged.err.contains("reminded"), "{}", forged.err);
+    assert_eq!(forged.out.trim(), "See:\n\nSorry.");
+    let meant = "%%% reply\nSee:\n```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n%%% reply\nNo.\n";
+    let reminded = asked(meant).err;
+    for line in ["! a call in a block of another kind does not count", "! no call in this reply counts"] {
+        assert_eq!(reminded.matches(line).count(), 1, "{line} in {reminded}");
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_says_where() {
+    for (end, wanted, other) in [("length", "length limit", "\0"), ("cut", "ask it to go on", "limit")] {
+        let ran = asked(&format!("%%% reply finish={end}\nHalf of\n"));
+        assert_eq!(ran.status, 1);
+        assert!(ran.err.contains(wanted) && !ran.err.contains(other), "{end}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_server_that_fails_in_the_middle_is_quoted() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", server.local_addr().unwrap());
+    let said = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut request = [0; 4096];
+        assert!(std::io::Read::read(&mut stream, &mut request).unwrap() > 0);
+        let events =
+            "data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\ndata: {\"error\":\"out of memory\"}\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        stream.write_all(format!("{head}{events}").as_bytes()).unwrap();
+        // Closing with something unread would take back what was written.
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
+        while matches!(std::io::Read::read(&mut stream, &mut request), Ok(1..)) {}
+    });
+    let folder = root();
+    let ran = coder(folder.path(), &["--base-url", &url, "-p", "go"], "");
+    said.join().unwrap();
+    assert_eq!((ran.status, ran.out.as_str()), (1, "Half\n"), "{}", ran.err);
+    assert!(ran.err.contains("! the reply broke off: the server said: out of memory"), "{}", ran.err);
 }
 
 #[test]
@@ -275,7 +369,6 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
     for (args, input, wanted) in [
         (&["--nonsense"][..], "", "--nonsense"),
         (&["parse", "--chunk", "0"], "", "at least 1"),
-        (&["parse", "--batch"], "{}", "line 1 of the batch"),
         (&["tools", "--root", "missing"], "", "--root"),
         (&["tools", "--persona", "nobody"], "", "coder, reviewer"),
         (&["--backend", "replay"], "", "--replies FILE"),

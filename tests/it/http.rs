@@ -69,6 +69,7 @@ async fn request(stream: &mut TcpStream) -> String {
 #[derive(Default)]
 struct Seen {
     told: String,
+    why: String,
     most: Option<usize>,
     pieces: usize,
 }
@@ -77,6 +78,7 @@ impl Sink for Seen {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         match chunk {
             Chunk::Text(text) => self.told.push_str(text),
+            Chunk::BrokeOff(why) => self.why.push_str(&format!(": {why}")),
             Chunk::Reasoning(text) => self.told.push_str(&format!("<{text}>")),
             Chunk::Call(call) => self.told.push_str(&format!("[{}]", serde_json::to_string(&call).unwrap())),
             _ => {}
@@ -117,7 +119,8 @@ async fn reply_with(change: impl Fn(&mut HttpOptions), scripts: Vec<Script>) -> 
     let mut options = options(&url);
     change(&mut options);
     let ended = ask(options, &mut seen).await;
-    let ended = ended.map_or_else(|error| error.to_string().replace(&url, "URL"), |finish| format!("{finish:?}"));
+    let ended =
+        ended.map_or_else(|error| error.to_string().replace(&url, "URL"), |finish| format!("{finish:?}{}", seen.why));
     (seen.told, ended, server.await.unwrap())
 }
 
@@ -132,11 +135,16 @@ async fn how_a_reply_ends() {
         ("without the last mark", vec![a, b, &stop], "one two", "Stop"),
         ("without a reason", vec![a, b, "[DONE]"], "one two", "Stop"),
         ("by its limit", vec![a, b, &length, "[DONE]"], "one two", "Length"),
-        ("by a filter", vec![a, &filter, "[DONE]"], "one ", "Cut"),
-        ("by something unknown", vec![a, &odd, "[DONE]"], "one ", "Cut"),
-        ("in the middle", vec![a, b], "one two", "Cut"),
-        ("by an error of the server", vec![a, error], "one ", "Cut"),
-        ("by what is no JSON", vec![a, "{\"choi"], "one ", "Cut"),
+        ("by a filter", vec![a, &filter, "[DONE]"], "one ", "Cut: the server's content filter ended it"),
+        ("by something unknown", vec![a, &odd], "one ", "Cut: the server ended it with \"abort\""),
+        ("in the middle", vec![a, b], "one two", "Cut: the connection was closed"),
+        ("by an error of the server", vec![a, error], "one ", "Cut: the server said: out of memory"),
+        (
+            "by what is no JSON",
+            vec![a, "{\"choi"],
+            "one ",
+            "Cut: an event of the server is no JSON: EOF while parsing a string at line 1 column 6",
+        ),
     ] {
         let (got, ended, _) = reply(vec![vec![(sse(&events), 0)]]).await;
         assert_eq!((got.as_str(), ended.as_str()), (told, wanted), "{case}");
@@ -149,7 +157,7 @@ async fn a_broken_chunked_body_is_a_cut() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let body = format!("{head}{:x}\r\n{event}\r\nff\r\ndata: ", event.len());
     let (told, ended, _) = reply(vec![vec![(body.into_bytes(), 0)]]).await;
-    assert_eq!((told.as_str(), ended.as_str()), ("one ", "Cut"));
+    assert_eq!((told.as_str(), ended.as_str()), ("one ", "Cut: end of file before message length reached"));
 }
 
 #[tokio::test]
@@ -184,7 +192,7 @@ async fn what_passes_is_tried_again_until_the_reply_begins() {
     assert!(ended.contains("HTTP 503: loading"), "{ended}");
     assert_eq!(requests.len(), 4);
     let (told, ended, requests) = reply(vec![vec![(sse(&[&one]), 0)]]).await;
-    assert_eq!((told.as_str(), ended.as_str(), requests.len()), ("one", "Cut", 1));
+    assert_eq!((told.as_str(), ended.as_str(), requests.len()), ("one", "Cut: the connection was closed", 1));
 }
 
 #[tokio::test]
@@ -194,6 +202,12 @@ async fn errors_say_what_to_do() {
         (refusal("404 Not Found", "", json), "HTTP 404: model  [31m'x' not found. Check the model's name"),
         (refusal("401 Unauthorized", "", "{\"detail\": \"who?\"}"), "HTTP 401: who?. Check the key"),
         (refusal("400 Bad Request", "", "{\"error\": \"too long\"}"), "HTTP 400: too long. Where the conversation"),
+        (
+            refusal("200 OK", "content-type: text/html\r\n", "<html>hi</html>"),
+            "no stream of events. Check the base URL",
+        ),
+        (refusal("200 OK", "", "{\"choices\": [{\"message\": {}}]}"), "no stream of events. Check the base URL"),
+        (vec![(sse(&["{\"error\": \"full\"}"]), 0)], "the server said: full. "),
         (vec![(sse(&[]), 0)], "the connection was closed. Look at the server's log"),
     ] {
         let (told, ended, _) = reply(vec![script]).await;
@@ -211,7 +225,7 @@ async fn errors_say_what_to_do() {
 #[tokio::test]
 async fn silence_is_an_error_before_the_reply_and_a_cut_in_it() {
     let (told, ended) = impatient(vec![(sse(&[&text("one")]), 1500)]).await;
-    assert_eq!((told.as_str(), ended.as_str()), ("one", "Cut"));
+    assert_eq!((told.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
     let (told, ended) = impatient(vec![(sse(&[]), 1500)]).await;
     assert_eq!(told, "");
     assert!(ended.contains("nothing came for 0.5 s. A model that is being loaded"), "{ended}");

@@ -22,9 +22,13 @@ mod random;
 mod safety;
 #[cfg(feature = "policy")]
 mod session;
+#[cfg(feature = "cli")]
+mod signals;
 mod spec;
 #[cfg(feature = "policy")]
 mod support;
+#[cfg(feature = "cli")]
+mod terminal;
 mod tokens;
 #[cfg(feature = "tools")]
 mod tools;

@@ -18,6 +18,8 @@ pub(super) enum Failure {
     Genai(Genai),
     /// The server closed the connection.
     Closed,
+    /// It answered with something that is no stream of events.
+    NoStream,
     /// Nothing came for so long.
     Silent(Duration),
 }
@@ -43,6 +45,9 @@ impl Failure {
     fn advice(&self) -> &'static str {
         match (self, self.status()) {
             (Failure::Closed, _) => "Look at the server's log: it closed the connection without an answer.",
+            (Failure::NoStream, _) => {
+                "Check the base URL: a web page may stand there; most servers want it to end with /v1, and it must stream."
+            }
             (Failure::Silent(_), _) => {
                 "A model that is being loaded or a long prompt takes its time: wait longer for it, or look at the server."
             }
@@ -74,10 +79,27 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, self.status()) {
             (Failure::Closed, _) => f.write_str("the connection was closed"),
+            (Failure::NoStream, _) => f.write_str("what answered is no stream of events"),
             (Failure::Silent(limit), _) => write!(f, "nothing came for {} s", limit.as_secs_f32()),
             (_, Some((status, body))) => write!(f, "it refused with HTTP {status}: {}", message(body)),
+            (Failure::Genai(Genai::ChatResponse { body, .. }), None) => {
+                let told = body.as_str().map_or_else(|| message(&body.to_string()), clean);
+                write!(f, "the server said: {told}")
+            }
+            (Failure::Genai(Genai::StreamParse { serde_error, .. }), None) => {
+                write!(f, "an event of the server is no JSON: {}", clean(&serde_error.to_string()))
+            }
             (Failure::Genai(error), None) => f.write_str(&clean(&innermost(error))),
         }
+    }
+}
+
+/// Why a reply is cut that the server ended with this word; empty for none.
+pub(super) fn ended_as(reason: &str) -> String {
+    match reason {
+        "" => "the server ended it without a reason".into(),
+        "content_filter" => "the server's content filter ended it".into(),
+        word => format!("the server ended it with {:?}", clean(word)),
     }
 }
 

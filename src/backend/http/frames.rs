@@ -13,7 +13,11 @@ pub(super) struct Frames(Mutex<Seen>);
 #[derive(Default)]
 struct Seen {
     finish: Option<FinishReason>,
+    /// The word it was said with.
+    reason: String,
     done: bool,
+    /// Something came that was no event.
+    odd: bool,
 }
 
 impl Frames {
@@ -22,22 +26,35 @@ impl Frames {
         let seen = self.0.lock().ok()?;
         seen.finish.or(seen.done.then_some(FinishReason::Stop))
     }
+
+    /// The word for its end, as the server has it; empty if it said none.
+    pub(super) fn reason(&self) -> String {
+        self.0.lock().map(|seen| seen.reason.clone()).unwrap_or_default()
+    }
+
+    /// Whether what came was something else than events, at least in part.
+    pub(super) fn are_odd(&self) -> bool {
+        self.0.lock().is_ok_and(|seen| seen.odd)
+    }
 }
 
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         let Ok(mut seen) = self.0.lock() else { return };
         seen.done |= frame.data == "[DONE]";
-        seen.finish = reason(frame.data).or(seen.finish);
+        seen.odd |= frame.data.is_empty();
+        if let Some(word) = reason(frame.data) {
+            seen.finish = Some(finish_of(&StopReason::from(word.clone())));
+            seen.reason = word;
+        }
     }
 }
 
-fn reason(frame: &str) -> Option<FinishReason> {
+fn reason(frame: &str) -> Option<String> {
     // Nearly every frame has `"finish_reason":null`: a search is cheaper than a second reading of all of them.
     if !frame.contains("finish_reason") || frame.contains("\"finish_reason\":null") {
         return None;
     }
     let frame: serde_json::Value = serde_json::from_str(frame).ok()?;
-    let word = frame.pointer("/choices/0/finish_reason")?.as_str()?;
-    Some(finish_of(&StopReason::from(word.to_owned())))
+    frame.pointer("/choices/0/finish_reason")?.as_str().map(str::to_owned)
 }

@@ -212,14 +212,17 @@ impl Reading<'_> {
             return Ok(self.finished(finish));
         }
         if !self.begun {
-            return Err(failure);
+            let odd = matches!(failure, Failure::Closed) && self.frames.are_odd();
+            return Err(if odd { Failure::NoStream } else { failure });
         }
-        tracing::warn!(%failure, "the reply broke off");
-        Ok(FinishReason::Cut)
+        Ok(self.cut(&failure.to_string()))
     }
 
     /// Calls of the other channel are whole only where the reply is.
     fn finished(&mut self, finish: FinishReason) -> FinishReason {
+        if finish == FinishReason::Cut {
+            return self.cut(&failure::ended_as(&self.frames.reason()));
+        }
         if finish == FinishReason::Stop {
             for piece in std::mem::take(&mut self.calls).whole() {
                 if self.sink.chunk(piece.as_chunk()).is_break() {
@@ -228,6 +231,13 @@ impl Reading<'_> {
             }
         }
         finish
+    }
+
+    fn cut(&mut self, why: &str) -> FinishReason {
+        tracing::warn!(why, "the reply broke off");
+        // It ends here, whether or not the sink wants more.
+        let _ = self.sink.chunk(Chunk::BrokeOff(why));
+        FinishReason::Cut
     }
 }
 

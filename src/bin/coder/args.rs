@@ -79,7 +79,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
-    /// One line a result instead of chat text: {"v":1,"event":"result","tool":..,"success":..,"output":..,..}
+    /// One line a result instead of chat text: {"v":1,"event":"result","tool":..,"success":..,"output":..,..}, or
+    /// {"v":1,"event":"ignored","message":..} where no call counts that was meant to
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -98,7 +99,8 @@ pub(crate) struct ParseArguments {
     /// The provisional events too: started and progress
     #[arg(long)]
     pub(crate) progress: bool,
-    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?}, and {"v":1,"id":..,"events":[..]} out
+    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?}, and {"v":1,"id":..,"events":[..]} out, or
+    /// {"v":1,"id":..,"error":..} for a line that is wrong
     #[arg(long)]
     pub(crate) batch: bool,
     /// For people: what was found, and every repair by its name
@@ -144,7 +146,7 @@ pub(crate) struct ExplainArguments {
     /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..]}
     #[arg(long)]
     pub(crate) json: bool,
-    /// JSON lines in, {"id":..,"command":..}, and the JSON above with the id out
+    /// JSON lines in, {"id":..,"command":..}, and the JSON above with the id out, or {"v":1,"id":..,"error":..}
     #[arg(long, conflicts_with_all = ["command", "tool"])]
     pub(crate) batch: bool,
     /// Judge a call of this tool instead of a command

@@ -1,9 +1,10 @@
 //! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
 
-use crate::preview::preview;
+use crate::preview::{Preview, one_line};
 use crate::terminal::escaped;
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
+use rustix::termios::QueueSelector;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -25,22 +26,33 @@ pub(crate) struct AtTheTerminal {
 impl Person for AtTheTerminal {
     /// Shows what would be done and waits for `y`, `n` or `n` with a reason. Anything but a yes is no.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let text = question(pending, &self.workspace);
+        let preview = Preview::new(pending.call(), &self.workspace);
         Box::pin(async move {
-            match put(&text).await {
-                Ok(line) => read(&line),
-                Err(_) => Answer::No(NOBODY.into()),
+            let mut text = question(pending, &preview.shown(), preview.hidden());
+            loop {
+                match put(&text).await {
+                    Ok(line) if preview.hidden() > 0 && wants_all(&line) => {
+                        text = question(pending, &preview.whole(), 0);
+                    }
+                    Ok(line) => return read(&line),
+                    Err(_) => return Answer::No(NOBODY.into()),
+                }
             }
         })
     }
 }
 
-fn question(pending: &Pending, workspace: &Workspace) -> String {
+fn question(pending: &Pending, shown: &str, hidden: usize) -> String {
     let call = pending.call();
-    let said = call.reason.as_deref().map(|reason| format!("  the model: {reason}\n")).unwrap_or_default();
-    let why = &pending.decision().reason;
-    let shown = format!("? {}\n{said}  asked because: {why}\n{}", call.name, preview(call, workspace));
-    format!("\n{}Run it? [y/N, or n and a reason] ", escaped(&shown))
+    let said = call.reason.as_deref().map(|reason| format!("  the model: {}\n", one_line(reason))).unwrap_or_default();
+    let why = one_line(&pending.decision().reason);
+    let all = if hidden > 0 { ", all to see all of it" } else { "" };
+    let text = format!("? {}\n{said}  asked because: {why}\n{shown}", one_line(&call.name));
+    format!("\n{}Run it? [y/N{all}, or n and a reason] ", escaped(&text))
+}
+
+fn wants_all(line: &str) -> bool {
+    matches!(line.trim().to_lowercase().as_str(), "a" | "all")
 }
 
 /// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
@@ -50,6 +62,8 @@ async fn put(text: &str) -> io::Result<String> {
     OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
+    // Whatever was typed before the question stood there was not meant for it.
+    rustix::termios::tcflush(&terminal, QueueSelector::IFlush)?;
     let mut line = Vec::new();
     let mut buffer = [0; 1024];
     while !line.contains(&b'\n') {

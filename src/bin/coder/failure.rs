@@ -1,8 +1,9 @@
 //! Why a command ended early, and the status that says so.
 
 use std::fmt::{self, Display};
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
+use toolfence::FinishReason;
 use toolfence::session::StopReason;
 
 /// Something that was asked for did not succeed.
@@ -13,6 +14,10 @@ pub(crate) const WRONG_USE: u8 = 2;
 pub(crate) const BROKEN: u8 = 3;
 /// Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// SIGTERM, as a shell tells it.
+pub(crate) const TERMINATED: u8 = 143;
+/// SIGHUP: the terminal is gone.
+pub(crate) const HUNG_UP: u8 = 129;
 
 /// The statuses as `--help` tells them.
 pub(crate) const STATUSES: &str = "\
@@ -21,7 +26,8 @@ Exit status:
   1    something that was asked for did not succeed: a call, a turn, the demo's test
   2    wrong use: arguments, files, settings
   3    the backend or the machine failed
-  130  interrupted by Ctrl-C";
+  130  interrupted by Ctrl-C
+  129  the terminal went away, 143 terminated: what ran was ended first";
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -49,6 +55,11 @@ impl Failure {
         }
     }
 
+    /// A signal ended the program.
+    pub(crate) fn signalled(status: u8) -> Failure {
+        Failure { status, message: "ended by a signal".into() }
+    }
+
     /// The turn ended without doing what was asked.
     fn unsuccessful(message: impl Into<String>) -> Failure {
         Failure { status: UNSUCCESSFUL, message: message.into() }
@@ -57,7 +68,8 @@ impl Failure {
     /// Says it on stderr and gives the status.
     pub(crate) fn report(self) -> ExitCode {
         if !self.message.is_empty() {
-            eprintln!("coder: {}", crate::terminal::escaped(&self.message));
+            // Where the terminal is gone there is nobody to tell.
+            let _ = writeln!(io::stderr(), "coder: {}", crate::terminal::escaped(&self.message));
         }
         ExitCode::from(self.status)
     }
@@ -79,7 +91,10 @@ pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
         StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: "stopped".into() }),
         StopReason::Failed(cause) => return Err(Failure::broken(cause)),
         StopReason::Empty => "the model said nothing; ask again, or in other words",
-        StopReason::Unfinished(_) => "the answer breaks off here; raise the backend's length limit, or ask it to go on",
+        StopReason::Unfinished(FinishReason::Length) => {
+            "the answer breaks off at the length limit; raise the backend's, or ask it to go on"
+        }
+        StopReason::Unfinished(_) => "the answer breaks off here; ask it to go on",
         StopReason::FormatErrors => "the model could not write a readable call; a stronger model, or --lang, may help",
         StopReason::RoundLimit => "the rounds of a turn are used up; say \"go on\" to go on",
         StopReason::Loop => "the model repeats the same call; tell it another way",

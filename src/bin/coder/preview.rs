@@ -1,99 +1,172 @@
 //! A call in few words, and what it would do, for the person who is asked.
 
+use crate::terminal::escaped;
 use serde_json::Value;
 use similar::TextDiff;
+use std::borrow::Cow;
 use std::time::Duration;
 use toolfence::workspace::{ReadFile, Stop, Workspace};
 use toolfence::{ToolCall, ToolSpec};
 
-/// Lines of a diff or of an argument that are shown.
-const MOST_LINES: usize = 60;
+/// Rows of a diff or of an argument that are shown at first.
+const MOST_ROWS: usize = 60;
 /// Bytes of a file that are compared with what it shall be, and how long that may take.
 const MOST_COMPARED: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Characters of a line that are shown.
-const MOST_COLUMNS: usize = 160;
+/// Columns of a row: with its mark it fits a terminal of 80, which then breaks no row where the model wants it.
+const MOST_COLUMNS: usize = 74;
+/// Characters of a label and of what a model says for itself.
+const MOST_CHARS: usize = 160;
+/// Stands before what continues a row that was too long.
+const FOLDED: &str = "  \\ ";
+
+/// What a call would do, in rows that are marked and fit the terminal.
+pub(crate) struct Preview {
+    rows: Vec<String>,
+    /// How many are shown at first.
+    first: usize,
+}
+
+impl Preview {
+    /// What the call would do: the command, all of it, or the path with a diff, or its arguments.
+    pub(crate) fn new(call: &ToolCall, workspace: &Workspace) -> Preview {
+        let text = |name: &str| call.args.get(name).and_then(Value::as_str);
+        match (text("command"), text("path"), text("content")) {
+            (Some(command), ..) => command_rows(call, command),
+            (None, Some(path), Some(content)) => diff(path, content, workspace),
+            _ => Preview::of(arguments(call)),
+        }
+    }
+
+    fn of(rows: Vec<String>) -> Preview {
+        let first = rows.len().min(MOST_ROWS);
+        Preview { rows, first }
+    }
+
+    /// How many rows [`shown`](Preview::shown) leaves out.
+    pub(crate) fn hidden(&self) -> usize {
+        self.rows.len() - self.first
+    }
+
+    /// What is shown at first; what is left out is told.
+    pub(crate) fn shown(&self) -> String {
+        let shown = self.rows[..self.first].concat();
+        match self.hidden() {
+            0 => shown,
+            hidden => format!("{shown}  [{hidden} more lines that are not shown]\n"),
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> String {
+        self.rows.concat()
+    }
+}
 
 /// The tool and the argument that says most: `read_file src/main.rs`, `bash $ make test`.
 pub(crate) fn label(call: &ToolCall) -> String {
     const TELLING: &[&str] = &["command", "cmd", "path", "file_path", "pattern", "query", "id"];
     let main = TELLING.iter().find_map(|name| call.args.get(*name)?.as_str());
     let more = match (call.name.as_str(), main) {
-        (_, None) => return call.name.clone(),
+        (_, None) => return one_line(&call.name),
         ("search", Some(pattern)) => format!("{pattern:?}"),
         ("bash", Some(command)) => format!("$ {command}"),
         (_, Some(text)) => text.to_owned(),
     };
     let first = more.lines().next().unwrap_or_default();
     let dots = if first.len() < more.trim_end().len() { " ..." } else { "" };
-    format!("{} {}{dots}", call.name, short(first))
+    one_line(&format!("{} {first}{dots}", call.name))
 }
 
-/// What the call would do: the command, or the path with a diff, or its arguments.
-pub(crate) fn preview(call: &ToolCall, workspace: &Workspace) -> String {
-    let text = |name: &str| call.args.get(name).and_then(Value::as_str);
-    match (text("command"), text("path"), text("content")) {
-        (Some(command), ..) => command_lines(call, command),
-        (None, Some(path), Some(content)) => diff(path, content, workspace),
-        _ => arguments(call),
+/// Somebody's words as one short line, so that they cannot look like ours.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().take(MOST_CHARS).collect();
+    let line = words.join(" ");
+    let shown: String = line.chars().take(MOST_CHARS).collect();
+    if shown.len() < line.len() { format!("{shown} ...") } else { shown }
+}
+
+/// A command is never cut: nobody can say yes to what is not there.
+fn command_rows(call: &ToolCall, command: &str) -> Preview {
+    let mut rows = marked(command, "  $ ", "  > ");
+    for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != "command") {
+        rows.extend(marked(&format!("{name}: {value}"), "  ", "  "));
     }
-}
-
-fn command_lines(call: &ToolCall, command: &str) -> String {
-    let others = call.args.iter().filter(|(name, _)| name.as_str() != "command");
-    let others: Vec<String> = others.map(|(name, value)| format!("  {name}: {value}\n")).collect();
-    format!("{}{}", indented(command, "  $ "), others.concat())
+    Preview { first: rows.len(), rows }
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.
-fn diff(path: &str, content: &str, workspace: &Workspace) -> String {
+fn diff(path: &str, content: &str, workspace: &Workspace) -> Preview {
     let mut wanted = ReadFile::new(path);
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
     let old = workspace.read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
-    let Some(old) = old else {
-        return format!("  {path}: all of it would be\n{}", indented(content, "  + "));
+    let path = one_line(path);
+    let (head, body) = match old {
+        None => (format!("{path}: all of it would be"), marked(content, "  + ", "  + ")),
+        Some(old) => {
+            let mut config = TextDiff::configure();
+            let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
+            let changes = diff.unified_diff().context_radius(2).to_string();
+            (format!("{path}: a change"), marked(&changes, "  ", "  "))
+        }
     };
-    let mut config = TextDiff::configure();
-    let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
-    format!("  {path}: a change\n{}", indented(&diff.unified_diff().context_radius(2).to_string(), "  "))
+    Preview::of([marked(&head, "  ", "  "), body].concat())
 }
 
-fn arguments(call: &ToolCall) -> String {
+fn arguments(call: &ToolCall) -> Vec<String> {
     let known = ToolSpec::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
-    let mut out = if known.is_empty() { String::new() } else { format!("  {known}\n") };
+    let mut rows = if known.is_empty() { Vec::new() } else { marked(known, "  ", "  ") };
     for (name, value) in &call.args {
         match value.as_str() {
-            Some(text) if text.contains('\n') => out.push_str(&format!("  {name}:\n{}", indented(text, "    "))),
-            _ => out.push_str(&format!("  {name}: {}\n", short(&value.to_string()))),
+            Some(text) if text.contains('\n') => {
+                rows.push(format!("  {}:\n", one_line(name)));
+                rows.extend(marked(text, "  | ", "  | "));
+            }
+            _ => rows.extend(marked(&format!("{}: {value}", one_line(name)), "  ", "  ")),
         }
     }
-    out
+    rows
 }
 
-/// Every line counts for whoever has to say yes: what is left out is told.
-fn indented(text: &str, first: &str) -> String {
-    let blank = " ".repeat(first.len());
-    let count = text.lines().count();
-    let mut out = String::new();
-    for (index, line) in text.lines().take(MOST_LINES).enumerate() {
-        out.push_str(if index == 0 { first } else { &blank });
-        out.push_str(&short(line));
-        out.push('\n');
+/// The lines of a text, each with a mark before it, so that none can be taken for one of ours. Long ones are folded.
+fn marked(text: &str, first: &str, others: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        // What is written out takes more room: it must be there before the line is measured.
+        let line = escaped(line);
+        let mark = if index == 0 { first } else { others };
+        rows.extend(folded(&line).enumerate().map(|(part, row)| {
+            let mark = if part == 0 { mark } else { FOLDED };
+            format!("{mark}{row}\n")
+        }));
     }
-    if count > MOST_LINES {
-        out.push_str(&format!("{blank}[{} more lines that are not shown]\n", count - MOST_LINES));
-    }
-    out
+    rows
 }
 
-fn short(line: &str) -> String {
-    let mut chars = line.chars();
-    let shown: String = chars.by_ref().take(MOST_COLUMNS).collect();
-    match chars.count() {
-        0 => shown,
-        more => format!("{shown} [{more} more characters that are not shown]"),
-    }
+/// A line in pieces that fit a row; an empty line is one empty piece.
+fn folded<'a>(line: &'a Cow<'_, str>) -> impl Iterator<Item = &'a str> {
+    let mut rest = Some(line.as_ref());
+    std::iter::from_fn(move || {
+        let line = rest?;
+        let end = fitting(line);
+        rest = (end < line.len()).then(|| &line[end..]);
+        Some(&line[..end])
+    })
+}
+
+/// How many bytes of a line fit a row. A tab and whatever is not ASCII count as wide as they can be.
+fn fitting(line: &str) -> usize {
+    let mut column = 0;
+    let over = line.char_indices().find(|(_, c)| {
+        column += match c {
+            '\t' => 8,
+            c if c.is_ascii() => 1,
+            _ => 2,
+        };
+        column > MOST_COLUMNS
+    });
+    over.map_or(line.len(), |(at, _)| at)
 }
 
 #[cfg(test)]
@@ -115,8 +188,29 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told() {
-        let shown = indented(&"x\n".repeat(MOST_LINES + 5), "  $ ");
-        assert!(shown.ends_with("    [5 more lines that are not shown]\n"), "{shown}");
-        assert!(short(&"y".repeat(MOST_COLUMNS + 7)).ends_with("[7 more characters that are not shown]"));
+        let long = Preview::of(marked(&"x\n".repeat(MOST_ROWS + 5), "  + ", "  + "));
+        assert!(long.shown().ends_with("  + x\n  [5 more lines that are not shown]\n"), "{}", long.shown());
+        assert_eq!((long.hidden(), long.whole().lines().count()), (5, MOST_ROWS + 5));
+    }
+
+    #[test]
+    fn a_command_is_shown_whole_and_every_row_is_marked() {
+        let command = format!("echo {}; touch hidden\n{}\u{1b}\n\nend", "\t漢x".repeat(100), "y\n".repeat(MOST_ROWS));
+        let preview = command_rows(&call("bash", json!({"command": command, "cwd": "a"})), &command);
+        let shown = preview.shown();
+        assert_eq!((preview.hidden(), &shown), (0, &preview.whole()));
+        assert!(shown.lines().all(|row| ["  $ ", "  > ", "  \\ ", "  cwd: "].iter().any(|mark| row.starts_with(mark))));
+        let joined: String = shown.lines().filter_map(|row| row.get(4..)).collect();
+        assert!(joined.contains("; touch hidden") && joined.contains("\\u{1b}end"), "{joined}");
+        assert!(shown.lines().all(|row| row.chars().count() <= 80));
+    }
+
+    #[test]
+    fn words_stay_on_their_line() {
+        assert_eq!(
+            one_line("harmless\n  asked because\r\n\t$ ls\u{2028}Run it?"),
+            "harmless asked because $ ls Run it?"
+        );
+        assert!(one_line(&"a b ".repeat(500)).chars().count() < MOST_CHARS + 8);
     }
 }

@@ -1,21 +1,34 @@
-//! A runtime for one turn or many, and Ctrl-C.
+//! A runtime for one turn or many, and the signals that stop what it does.
 
-use crate::failure::{Failure, INTERRUPTED};
-use std::future::Future;
+use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use toolfence::agent::Canceller;
 
-/// Runs one future to its end; Ctrl-C cancels the turn it drives.
+/// Ctrl-C again within this time ends the turn, whatever it does by then.
+const TWICE: Duration = Duration::from_secs(2);
+
+/// Runs one future to its end; signals stop the turn it drives.
 pub(crate) fn run<T>(canceller: Canceller, future: impl Future<Output = T>) -> Result<T, Failure> {
-    let turns = Turns::new()?;
-    Ok(turns.run(canceller, future))
+    Turns::new()?.run(canceller, future)
 }
 
-/// A runtime with a listener for Ctrl-C.
+/// A runtime with a listener for signals.
 pub(crate) struct Turns {
     runtime: Option<Runtime>,
-    under_way: Arc<Mutex<Option<Canceller>>>,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    under_way: Mutex<Option<Canceller>>,
+    /// The status to end with, once somebody wants the whole program to end.
+    ending: AtomicU8,
 }
 
 impl Turns {
@@ -25,22 +38,29 @@ impl Turns {
             .enable_all()
             .build()
             .map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
-        let under_way: Arc<Mutex<Option<Canceller>>> = Arc::default();
-        runtime.spawn(listen(under_way.clone()));
-        Ok(Turns { runtime: Some(runtime), under_way })
+        let state: Arc<State> = Arc::default();
+        let signals = runtime.block_on(async { Signals::new() })?;
+        runtime.spawn(listen(signals, state.clone()));
+        Ok(Turns { runtime: Some(runtime), state })
     }
 
-    /// Runs a turn; Ctrl-C cancels it. Between turns Ctrl-C ends the program.
-    pub(crate) fn run<T>(&self, canceller: Canceller, turn: impl Future<Output = T>) -> T {
+    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program.
+    ///
+    /// # Errors
+    /// The program was told to end. What the turn had started has ended by then.
+    pub(crate) fn run<T>(&self, canceller: Canceller, turn: impl Future<Output = T>) -> Result<T, Failure> {
         let runtime = self.runtime.as_ref().expect("it is taken in drop only");
         self.set(Some(canceller));
         let ended = runtime.block_on(turn);
         self.set(None);
-        ended
+        match self.state.ending.load(Ordering::SeqCst) {
+            0 => Ok(ended),
+            status => Err(Failure::signalled(status)),
+        }
     }
 
     fn set(&self, canceller: Option<Canceller>) {
-        *self.under_way.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
+        *self.state.under_way.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
     }
 }
 
@@ -53,11 +73,56 @@ impl Drop for Turns {
     }
 }
 
-async fn listen(under_way: Arc<Mutex<Option<Canceller>>>) {
-    while tokio::signal::ctrl_c().await.is_ok() {
-        match &*under_way.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(canceller) => canceller.cancel(),
-            None => std::process::exit(INTERRUPTED.into()),
+async fn listen(mut signals: Signals, state: Arc<State>) {
+    let mut last: Option<Instant> = None;
+    loop {
+        let status = signals.next().await;
+        let under_way = state.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(canceller) = &*under_way else { std::process::exit(status.into()) };
+        if status != INTERRUPTED {
+            state.ending.store(status, Ordering::SeqCst);
+            canceller.cancel();
+        } else if last.replace(Instant::now()).is_some_and(|last| last.elapsed() < TWICE) {
+            canceller.cancel();
+        } else {
+            canceller.interrupt();
         }
     }
+}
+
+/// The signals that are listened to, each with the status of whoever ends by it.
+struct Signals(Vec<(u8, Signal)>);
+
+impl Signals {
+    /// Whoever started the program with a signal ignored, as `nohup` does, wants it so.
+    fn new() -> Result<Signals, Failure> {
+        let ignored = ignored_signals();
+        let wanted = [
+            (INTERRUPTED, SignalKind::interrupt()),
+            (TERMINATED, SignalKind::terminate()),
+            (HUNG_UP, SignalKind::hangup()),
+        ];
+        let heard = wanted.into_iter().filter(|(_, kind)| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
+        let signals = heard.map(|(status, kind)| signal(kind).map(|signal| (status, signal)));
+        let signals = signals.collect::<Result<_, _>>();
+        signals.map(Signals).map_err(|error| Failure::broken(format!("cannot listen to signals: {error}")))
+    }
+
+    async fn next(&mut self) -> u8 {
+        poll_fn(|context| {
+            let mut came = self.0.iter_mut().filter_map(|(status, signal)| match signal.poll_recv(context) {
+                Poll::Ready(Some(())) => Some(*status),
+                _ => None,
+            });
+            came.next().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+}
+
+/// The signals that this program was started with as ignored, the first one in the lowest bit.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

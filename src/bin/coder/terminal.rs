@@ -97,7 +97,8 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-fn steers(c: char, here: &str) -> bool {
+/// Whether a character could steer a terminal or hide what is there; `here` is the text from it on.
+pub(crate) fn steers(c: char, here: &str) -> bool {
     match c {
         '\n' | '\t' => false,
         '\r' => !here.starts_with("\r\n"),

@@ -3,15 +3,15 @@
 //! A tool block is never shown as it was written.
 
 use crate::failure::Failure;
-use crate::preview::label;
+use crate::preview::{label, one_line};
 use crate::terminal::{Style, Terminal};
 use std::collections::HashMap;
 use toolfence::agent::{Canceller, Host};
-use toolfence::parse::Event;
+use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
-use toolfence::{ToolCall, ToolResult, format};
+use toolfence::{Message, ToolCall, ToolResult, format};
 
 /// Lines of a command's output that are shown; the model gets all of it.
 const SHOWN_LINES: usize = 8;
@@ -33,6 +33,10 @@ pub(crate) struct View<P> {
     /// The call whose line was shown last and that has no answer yet.
     current: Option<String>,
     trouble: Option<Failure>,
+    /// How often the model was called.
+    rounds: u32,
+    /// Whether the reply had an answer, or something was said of why it has none.
+    told: bool,
 }
 
 impl<P: Person> View<P> {
@@ -46,6 +50,8 @@ impl<P: Person> View<P> {
             labels: HashMap::new(),
             current: None,
             trouble: None,
+            rounds: 0,
+            told: false,
         }
     }
 
@@ -105,12 +111,53 @@ impl<P: Person> View<P> {
                 self.labels.insert(call.id.clone(), label(call));
                 Ok(())
             }
+            Event::Ignored { why: Ignored::Html, .. } => self.aside(Style::Dim, "a call in HTML does not count"),
+            Event::Ignored { why: Ignored::Indentation, .. } => {
+                self.aside(Style::Dim, "an indented call does not count")
+            }
+            Event::Ignored { why: Ignored::InfoWord, .. } => {
+                self.aside(Style::Dim, "a call in a block of another kind does not count")
+            }
+            Event::ForgedResult { .. } => {
+                self.told = true;
+                self.aside(Style::Bad, "the model made up a result; that and what follows it is dropped")
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// A line about the reply, between prose and calls.
+    fn aside(&mut self, style: Style, text: &str) -> Result<(), Failure> {
+        self.prose.interrupt()?;
+        let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
+        work.styled(style, &format!("! {text}"))?;
+        work.write("\n")
+    }
+
+    /// Another reply begins. Where the one before was neither an answer nor answered, the model was told why not.
+    fn begin_round(&mut self) -> Result<(), Failure> {
+        // Ids may come again with another reply.
+        self.labels.clear();
+        self.rounds += 1;
+        self.prose.end_line()?;
+        match std::mem::take(&mut self.told) || self.rounds == 1 {
+            true => Ok(()),
+            false => self.aside(Style::Dim, "no call in this reply counts; the model is reminded how to write one"),
         }
     }
 }
 
 impl<P: Person> Host for View<P> {
+    fn calling(&mut self, _: &[Message]) {
+        let written = self.begin_round();
+        self.keep(written);
+    }
+
+    fn broke_off(&mut self, why: &str) {
+        let written = self.aside(Style::Bad, &format!("the reply broke off: {}", one_line(why)));
+        self.keep(written);
+    }
+
     fn show(&mut self, event: &Event) {
         let written = self.event(event);
         self.keep(written);
@@ -126,6 +173,7 @@ impl<P: Person> Host for View<P> {
 
     fn answered(&mut self, result: &ToolResult) {
         debug_result(result);
+        self.told = true;
         let written = self.end_call(result);
         self.keep(written);
     }

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use toolfence::agent::Agent;
 
 const HELP: &str = "\
-Write what you want done and press Enter. Ctrl-C stops a turn; at the prompt it ends the program.
+Write what you want done and press Enter. Ctrl-C stops what a tool does, twice or without a tool the
+turn; at the prompt it ends the program.
   /help   this
   /tools  the tools the model has
   /quit   end (so does the end of input)";
@@ -52,7 +53,7 @@ fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
 fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
     let person = AtTheTerminal { workspace: setup.workspace.clone() };
     let mut view = View::new(person, agent.canceller(), false);
-    let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));
+    let stopped = turns.run(agent.canceller(), agent.run(text, &mut view))?;
     view.end()?;
     let failed = match stopped {
         Ok(reason) => status_of(&reason).err(),

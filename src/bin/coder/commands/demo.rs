@@ -1,7 +1,7 @@
 //! `coder demo`: a recorded model mends a small project. The replies are recorded; everything else is real.
 
 use crate::args::Options;
-use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::failure::{Failure, UNSUCCESSFUL, status_of};
 use crate::setup::Setup;
 use crate::terminal::{Style, Terminal};
 use crate::view::{Person, View};
@@ -69,7 +69,11 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
     let mut view = View::new(person, agent.canceller(), false);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(TASK, &mut view))?;
     view.end()?;
-    Ok(stopped.map_err(Failure::broken)? == StopReason::Answered && replay.left() == 0)
+    let stopped = stopped.map_err(Failure::broken)?;
+    if stopped == StopReason::Cancelled {
+        status_of(&stopped)?;
+    }
+    Ok(stopped == StopReason::Answered && replay.left() == 0)
 }
 
 fn test_passes(folder: &Path) -> Result<bool, Failure> {

@@ -9,6 +9,7 @@ use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::setup::Setup;
 use crate::terminal::Terminal;
 use crate::view::{Person, debug_call, debug_result};
+use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +66,10 @@ impl Listener {
     fn print(&self, json: bool) -> Result<(), Failure> {
         let mut out = Terminal::stdout();
         match (&self.answer, json) {
+            (Some(reminder), true) if self.results.is_empty() => {
+                let value = json!({"v": super::SCHEMA, "event": "ignored", "message": reminder});
+                out.line(&value.to_string())
+            }
             (_, true) => self.results.iter().try_for_each(|result| out.line(&line(result))),
             (Some(answer), false) => out.line(answer),
             (None, false) if self.results.is_empty() => {

@@ -1,7 +1,7 @@
 //! `coder parse`: what the parser sees in a reply, as JSON lines or for people.
 
 use crate::args::{End, ParseArguments};
-use crate::commands::{read_stdin, stdin_lines};
+use crate::commands::read_stdin;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use serde::Deserialize;
@@ -40,20 +40,14 @@ struct Stored {
 }
 
 fn batch(arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    for (number, line) in stdin_lines().enumerate() {
-        let line = line?;
-        if line.trim().is_empty() {
-            continue;
+    super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#, |stored: Stored| {
+        if stored.chunk == Some(0) {
+            return Err("a chunk has at least 1 byte".into());
         }
-        let stored: Stored = serde_json::from_str(&line).map_err(|error| {
-            let wanted = r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#;
-            Failure::wrong_use(format!("line {} of the batch is not {wanted}: {error}", number + 1))
-        })?;
         let reason = stored.finish.unwrap_or(finish(arguments.finish));
         let events = read(&stored.text, stored.chunk.or(arguments.chunk), reason, arguments);
-        out.line(&json!({"v": super::SCHEMA, "id": stored.id, "events": events}).to_string())?;
-    }
-    Ok(ExitCode::SUCCESS)
+        Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
+    })
 }
 
 fn finish(end: End) -> FinishReason {

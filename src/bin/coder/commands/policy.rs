@@ -1,7 +1,6 @@
 //! `coder policy explain`: what the policy says to a call, and why.
 
 use crate::args::{ExplainArguments, Options, PolicyCommand};
-use crate::commands::stdin_lines;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::terminal::{Style, Terminal};
@@ -35,21 +34,12 @@ struct Asked {
 }
 
 fn batch(setup: &Setup, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    for (number, line) in stdin_lines().enumerate() {
-        let line = line?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let asked: Asked = serde_json::from_str(&line).map_err(|error| {
-            let wanted = r#"{"id":..,"command":..}"#;
-            Failure::wrong_use(format!("line {} of the batch is not {wanted}: {error}", number + 1))
-        })?;
+    super::batch(out, r#"{"id":..,"command":..}"#, |asked: Asked| {
         let decision = setup.policy.judge_command(&asked.command, "", &*setup.workspace);
         let mut value = told(setup, &decision);
         value["id"] = asked.id;
-        out.line(&value.to_string())?;
-    }
-    Ok(ExitCode::SUCCESS)
+        Ok(value)
+    })
 }
 
 fn decide(setup: &Setup, arguments: &ExplainArguments) -> Result<Decision, Failure> {

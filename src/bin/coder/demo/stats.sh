@@ -2,7 +2,16 @@
 
 # The numbers in order, one a line.
 sorted() {
-    printf '%s\n' "$@" | sort -n
+    local ordered=() number at
+    for number in "$@"; do
+        at=${#ordered[@]}
+        while ((at > 0 && ordered[at - 1] > number)); do
+            ordered[at]=${ordered[at - 1]}
+            at=$((at - 1))
+        done
+        ordered[at]=$number
+    done
+    printf '%s\n' "${ordered[@]}"
 }
 
 # The sum of all numbers.

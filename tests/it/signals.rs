@@ -1,0 +1,77 @@
+//! What a signal to the program does to what it runs.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A reply that begins a command which would run for a minute; it leaves its process number in `name`.
+fn long(name: &str) -> String {
+    let command = format!("echo $$ > {name}.new; mv {name}.new {name}; exec sleep 60");
+    let call = serde_json::json!({"name": "bash", "args": {"command": command}});
+    format!("%%% reply\n```tool\n{call}\n```\n")
+}
+
+/// One question to the replies, and everything is allowed.
+fn coder(root: &Path, replies: &str) -> Child {
+    std::fs::write(root.join("replies"), replies).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+    command.args(["--yes", "--backend", "replay", "--replies", "replies", "-p", "go"]).current_dir(root);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn wait_for(path: &Path) -> String {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(30) {
+        if let Ok(text) = std::fs::read_to_string(path) {
+            return text.trim().to_owned();
+        }
+        sleep(Duration::from_millis(10));
+    }
+    panic!("{} never came", path.display());
+}
+
+fn send(signal: &str, child: &Child) {
+    let line = format!("kill -{signal} {}", child.id());
+    assert!(Command::new("bash").args(["-c", &line]).status().unwrap().success());
+}
+
+/// Whether a process has ended, be it that nobody has asked for its status yet.
+fn is_over(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn whoever_is_told_to_end_takes_the_command_along() {
+    for (signal, status) in [("TERM", 143), ("HUP", 129)] {
+        let folder = tempfile::tempdir().unwrap();
+        let child = coder(folder.path(), &long("one"));
+        let process = wait_for(&folder.path().join("one"));
+        send(signal, &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        assert!(is_over(&process), "{signal} leaves {process} running");
+    }
+}
+
+#[test]
+fn one_interruption_stops_the_tool_and_two_the_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = format!("{}%%% reply\nI see.\n", long("one"));
+    let child = coder(folder.path(), &replies);
+    let process = wait_for(&folder.path().join("one"));
+    send("INT", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).trim()), (Some(0), "I see."));
+    assert!(is_over(&process));
+
+    let folder = tempfile::tempdir().unwrap();
+    let child = coder(folder.path(), &format!("{}{}%%% reply\nI see.\n", long("one"), long("two")));
+    wait_for(&folder.path().join("one"));
+    send("INT", &child);
+    let process = wait_for(&folder.path().join("two"));
+    send("INT", &child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert!(is_over(&process));
+}

@@ -1,0 +1,130 @@
+//! The program as a person sees it: on a terminal of its own, which `script` of util-linux makes.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs a line of shell on a terminal, where `$CODER` is the program. `early` is typed at once, `answers` one by one
+/// once a question stands there. Gives what the terminal showed.
+fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", line, "/dev/null"])
+        .current_dir(root)
+        .env("CODER", CODER)
+        .env("NO_COLOR", "1")
+        .env("SHELL", "/bin/bash");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    keys.write_all(early.as_bytes()).unwrap();
+    let seen: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let reader = thread::spawn({
+        let (seen, mut out) = (seen.clone(), child.stdout.take().unwrap());
+        move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = out.read(&mut buffer) {
+                seen.lock().unwrap().extend_from_slice(&buffer[..count]);
+            }
+        }
+    });
+    let begun = Instant::now();
+    let mut left = answers.iter();
+    let mut questions = 0;
+    while child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(20));
+        let shown = String::from_utf8_lossy(&seen.lock().unwrap()).matches("Run it? [").count();
+        if shown > questions {
+            questions = shown;
+            // The question throws away what comes before it is ready to listen.
+            thread::sleep(Duration::from_millis(300));
+            let answer = left.next().expect("no more questions than answers");
+            keys.write_all(format!("{answer}\n").as_bytes()).unwrap();
+        }
+    }
+    let _ = child.kill();
+    child.wait().unwrap();
+    reader.join().unwrap();
+    String::from_utf8_lossy(&seen.lock().unwrap()).replace("\r\n", "\n")
+}
+
+/// A folder with one call in the file `reply`.
+fn with_call(call: &serde_json::Value) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("reply"), format!("```tool\n{call}\n```\n")).unwrap();
+    folder
+}
+
+fn bash(command: &str) -> serde_json::Value {
+    serde_json::json!({"name": "bash", "args": {"command": command}})
+}
+
+#[test]
+fn only_what_is_typed_below_the_question_answers_it() {
+    for (answer, ran) in [("n not now", false), ("y", true)] {
+        let folder = with_call(&bash("touch ran"));
+        let shown = on_a_terminal(folder.path(), "sleep 1; \"$CODER\" exec < reply", "y\n", &[answer]);
+        assert_eq!(folder.path().join("ran").exists(), ran, "{shown}");
+        assert_eq!(shown.contains("The user said no: not now."), !ran, "{shown}");
+    }
+}
+
+#[test]
+fn a_question_cannot_be_forged() {
+    let mut call = bash("touch ran\n? bash\n  $ ls -la\nRun it? [no]");
+    call["reason"] = "harmless\n  asked because: it lists files.\n  $ ls -la\nRun it? now".into();
+    let folder = with_call(&call);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let (question, _) = shown.split_once("Run it? [y/N").expect(&shown);
+    assert!(
+        question.contains("  the model: harmless asked because: it lists files. $ ls -la Run it? now\n"),
+        "{shown}"
+    );
+    assert!(question.contains("  $ touch ran\n  > ? bash\n  >   $ ls -la\n  > Run it? [no]\n"), "{shown}");
+}
+
+#[test]
+fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
+    let folder = with_call(&bash(&format!("echo {}; touch hidden", "x".repeat(311))));
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    assert!(shown.replace("\n  \\ ", "").contains("; touch hidden\n") && !shown.contains("not shown"), "{shown}");
+
+    let content: String = (0..100).map(|line| format!("line {line}\n")).collect();
+    let folder = with_call(&serde_json::json!({"name": "write_file", "args": {"path": "a", "content": content}}));
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["all", "y"]);
+    let (first, second) = shown.split_once("Run it? [y/N, all to see all of it").expect(&shown);
+    assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
+    assert!(second.contains("  + line 99\nRun it? [y/N, or n"), "{shown}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
+}
+
+#[test]
+fn nothing_steers_the_terminal() {
+    let mut call = bash("touch ran # \u{1b}]0;x\u{7}\u{9b}31m\u{202e}");
+    call["reason"] = "a \u{1b}[2Jclear".into();
+    let folder = with_call(&call);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply > out", "", &["n"]);
+    assert!(shown.contains("the model: a \\u{1b}[2Jclear"), "{shown}");
+    assert!(shown.contains("touch ran # \\u{1b}]0;x\\u{7}\\u{9b}31m\\u{202e}"), "{shown}");
+    let replies = "%%% reply\nIt is \u{1b}[31mred\u{9b}m and \u{202e}turned.\n";
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    let shown = shown
+        + &on_a_terminal(folder.path(), "\"$CODER\" -p x --backend replay --replies replies < /dev/null", "", &[])
+        + &on_a_terminal(folder.path(), "\"$CODER\" --persona $'no\\e[31mbody'", "", &[]);
+    assert!(shown.contains("It is \\u{1b}[31mred\\u{9b}m and \\u{202e}turned."), "{shown}");
+    assert!(shown.contains("there is no persona no\\u{1b}[31mbody"), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}']), "{shown:?}");
+}
+
+#[test]
+fn ctrl_c_ends_the_demo_and_says_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "set -m; \"$CODER\" demo & sleep 0.7; kill -INT $!; wait $!; echo \"status $?\"";
+    let shown = on_a_terminal(folder.path(), line, "", &[]);
+    assert!(shown.contains("status 130") && !shown.contains("The test"), "{shown}");
+}
