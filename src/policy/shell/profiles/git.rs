@@ -294,7 +294,12 @@ fn is_name(revision: &str) -> bool {
 
 /// The repository must make git run nothing; and where it begins above the root, files of a commit may be outside.
 fn repository(reader: &Reader<'_>, named_from_top: bool) -> Checked {
-    let Some(folders) = reader.folders.filter(|_| !reader.ground.facts.walls().hold) else { return Ok(()) };
+    if reader.ground.facts.walls().hold {
+        return Ok(());
+    }
+    let Some(folders) = reader.folders else {
+        return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+    };
     for folder in folders {
         match reader.ground.facts.repository(folder) {
             RepositoryFact::Plain => {}
