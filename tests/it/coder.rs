@@ -307,6 +307,15 @@ fn debug_tells_calls_and_results_as_json() {
     for wanted in ["root", "call", "path judged", "result"] {
         assert!(events.iter().any(|event| event["fields"]["message"] == wanted), "{wanted} in {}", ran.err);
     }
+    let inside = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"./reply\"}}\n```\n";
+    std::fs::write(folder.path().join("reply"), "x").unwrap();
+    let told = coder(folder.path(), &["exec", "--debug"], inside).err;
+    for (message, fields) in
+        [("path", ["\"root\":\"/", "\"relative\":\"Ok("]), ("opened", ["\"asked\":\"./", "\"real\":\"reply\""])]
+    {
+        let line = told.lines().find(|line| line.contains(&format!("\"message\":\"{message}\""))).expect(&told);
+        assert!(fields.iter().all(|field| line.contains(field)), "{line}");
+    }
 }
 
 #[test]
