@@ -43,6 +43,22 @@ pub enum Mode {
     Never,
 }
 
+/// A rule that was met on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Met {
+    /// What it says.
+    #[serde(rename = "verdict")]
+    pub judgement: Judgement,
+    /// Its name.
+    pub rule: String,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// The most rules that are told of a call.
+const MOST_MET: usize = 64;
+
 /// A judgement with the rule that made it and the reason, written for the person and the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -56,6 +72,8 @@ pub struct Decision {
     pub reason: String,
     /// The simple commands that would run, as the parse has them; empty for other tools.
     pub commands: Vec<String>,
+    /// Every rule that was met and had something to say, the one that decided among them; 64 at most, each once.
+    pub met: Vec<Met>,
     /// Set where the text could not be read at all: then `never` denies as well.
     #[serde(skip)]
     pub unreadable: bool,
@@ -69,10 +87,12 @@ pub struct Decision {
 
 impl Decision {
     fn new(judgement: Judgement, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
+        let (rule, reason) = (rule.into(), reason.into());
         Decision {
             judgement,
-            rule: rule.into(),
-            reason: reason.into(),
+            met: vec![Met { judgement, rule: rule.clone(), reason: reason.clone() }],
+            rule,
+            reason,
             commands: Vec::new(),
             unreadable: false,
             walls_suffice: false,
@@ -86,11 +106,12 @@ impl Decision {
         // An answer by the walls must answer every question.
         let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.walls_suffice;
         let walls_suffice = (self.walls_suffice | other.walls_suffice) && !open(&self) && !open(&other);
+        let met = self.met.iter().chain(&other.met).take(MOST_MET).cloned().collect();
         let (mut kept, dropped) = if other.judgement > self.judgement { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
             kept.commands = dropped.commands;
         }
-        Decision { unreadable, walls_suffice, ..kept }
+        Decision { unreadable, walls_suffice, met, ..kept }
     }
 }
 

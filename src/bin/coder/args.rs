@@ -143,7 +143,7 @@ pub(crate) struct ExplainArguments {
     /// The shell command to judge
     #[arg(required_unless_present_any = ["batch", "tool"])]
     pub(crate) command: Option<String>,
-    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..]}
+    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..]}
     #[arg(long)]
     pub(crate) json: bool,
     /// JSON lines in, {"id":..,"command":..}, and the JSON above with the id out, or {"v":1,"id":..,"error":..}

@@ -3,7 +3,6 @@
 use crate::terminal::escaped;
 use serde_json::Value;
 use similar::TextDiff;
-use std::borrow::Cow;
 use std::time::Duration;
 use toolfence::workspace::{ReadFile, Stop, Workspace};
 use toolfence::{ToolCall, ToolSpec};
@@ -145,8 +144,8 @@ fn marked(text: &str, first: &str, others: &str) -> Vec<String> {
 }
 
 /// A line in pieces that fit a row; an empty line is one empty piece.
-fn folded<'a>(line: &'a Cow<'_, str>) -> impl Iterator<Item = &'a str> {
-    let mut rest = Some(line.as_ref());
+fn folded(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
     std::iter::from_fn(move || {
         let line = rest?;
         let end = fitting(line);

@@ -1,6 +1,6 @@
 //! What the rules found on the way through a command, folded to the strictest.
 
-use super::super::{Decision, Judgement};
+use super::super::{Decision, Judgement, MOST_MET, Met};
 use super::scan::Fault;
 use crate::ErrorCode;
 
@@ -45,6 +45,7 @@ impl From<Fault> for Finding {
 #[derive(Debug, Default)]
 pub(super) struct Report {
     worst: Option<Finding>,
+    met: Vec<Met>,
     unreadable: bool,
     commands: Vec<String>,
 }
@@ -53,8 +54,17 @@ impl Report {
     pub(super) fn note(&mut self, finding: impl Into<Finding>) {
         let finding = finding.into();
         self.unreadable |= finding.unreadable;
+        self.keep(&finding);
         if self.worst.as_ref().is_none_or(|worst| finding.judgement > worst.judgement) {
             self.worst = Some(finding);
+        }
+    }
+
+    fn keep(&mut self, finding: &Finding) {
+        let Finding { judgement, rule, reason, .. } = finding;
+        let known = self.met.iter().any(|met| met.rule == *rule && met.reason == *reason);
+        if !known && self.met.len() < MOST_MET {
+            self.met.push(Met { judgement: *judgement, rule: (*rule).to_owned(), reason: reason.clone() });
         }
     }
 
@@ -74,6 +84,12 @@ impl Report {
         decision.unreadable = self.unreadable;
         decision.code = worst.code;
         decision.commands = commands;
+        // The one that decided is told even where the list was full before it.
+        if self.met.iter().any(|met| met.rule == decision.rule && met.reason == decision.reason) {
+            decision.met = self.met;
+        } else {
+            decision.met.extend(self.met.into_iter().take(MOST_MET - 1));
+        }
         decision
     }
 }

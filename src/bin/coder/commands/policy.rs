@@ -62,16 +62,12 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
     let effective = setup.policy.effective(decision, &*setup.workspace);
     json!({
         "v": super::SCHEMA, "verdict": decision.judgement, "effective": effective, "rule": decision.rule,
-        "reason": decision.reason, "commands": decision.commands,
+        "reason": decision.reason, "commands": decision.commands, "met": decision.met,
     })
 }
 
 fn explain(setup: &Setup, decision: &Decision, out: &mut Terminal) -> Result<(), Failure> {
-    let (style, verdict) = match decision.judgement {
-        Judgement::Allow => (Style::Good, "allow"),
-        Judgement::Ask => (Style::Action, "ask"),
-        Judgement::Deny => (Style::Bad, "deny"),
-    };
+    let (style, verdict) = named(decision.judgement);
     let done = match setup.policy.effective(decision, &*setup.workspace) {
         Effective::Run => "it runs",
         Effective::Ask => "a person is asked",
@@ -81,5 +77,17 @@ fn explain(setup: &Setup, decision: &Decision, out: &mut Terminal) -> Result<(),
     out.line(&format!(": {done}"))?;
     out.line(&format!("  rule    {}", decision.rule))?;
     out.line(&format!("  reason  {}", decision.reason))?;
-    decision.commands.iter().try_for_each(|command| out.line(&format!("  runs    {command}")))
+    decision.commands.iter().try_for_each(|command| out.line(&format!("  runs    {command}")))?;
+    decision.met.iter().try_for_each(|met| {
+        let (_, verdict) = named(met.judgement);
+        out.line(&format!("  met     {verdict} by {}: {}", met.rule, met.reason))
+    })
+}
+
+fn named(judgement: Judgement) -> (Style, &'static str) {
+    match judgement {
+        Judgement::Allow => (Style::Good, "allow"),
+        Judgement::Ask => (Style::Action, "ask"),
+        Judgement::Deny => (Style::Bad, "deny"),
+    }
 }
