@@ -227,7 +227,10 @@ fn the_text_header_tells_data_unless_the_host_keeps_it() {
     output.data = Some(serde_json::json!({"diff": "+a\n"}));
     let result = ToolResult::new("1", "write_file", output, 3);
     let mut format = Format::default();
-    assert_eq!(read_back(&results(std::slice::from_ref(&result), &format), None), [result.clone()]);
+    assert_eq!(
+        read_back(&results(std::slice::from_ref(&result), &format), None).as_slice(),
+        std::slice::from_ref(&result)
+    );
     format.data = false;
     let message = results(std::slice::from_ref(&result), &format);
     assert!(!message.contains("data") && message.contains("\ndone\n"), "{message}");
