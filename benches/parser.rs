@@ -117,21 +117,44 @@ fn ratios() {
     println!("| whole message, 16 MB | GB/s | ours is |\n|---|---|---|");
     let rate = |seconds: f64| text.len() as f64 / seconds / 1e9;
     let own = best(|| ours(&text, 64 << 10));
-    let peers: [(&str, f64); 2] = [
+    let fence = regex::Regex::new(r"(?s)```tool\n(.*?)\n```").expect("the pattern is fixed");
+    let peers: [(&str, f64); 4] = [
         ("count newlines (memchr)", best(|| memchr::memchr_iter(b'\n', text.as_bytes()).count())),
+        ("a regex for the fence (and wrong)", best(|| fence.find_iter(&text).count())),
         ("pulldown-cmark", best(|| pulldown_cmark::Parser::new(&text).count())),
+        ("comrak", best(|| comrak_blocks(&text))),
     ];
     println!("| toolfence | {:.2} | |", rate(own));
     peers.iter().for_each(|(name, time)| println!("| {name} | {:.2} | {:.2}x |", rate(*time), time / own));
 
-    println!("\n| 4-byte chunks | ns a chunk | append to a Vec |\n|---|---|---|");
+    println!("\n| 4-byte chunks | ns a chunk | append to a Vec | parse all again |\n|---|---|---|---|");
     for size in [1 << 10, 10 << 10, 100 << 10] {
         for (shape, text) in [("chat", chat(size)), ("one write_file", write_file(size))] {
             let chunks = text.len().div_ceil(CHUNK) as f64;
             let times = [best(|| ours(&text, CHUNK)), best(|| append(&text, CHUNK))].map(|time| time / chunks * 1e9);
-            println!("| {shape}, {} KB | {:.1} | {:.1} |", size >> 10, times[0], times[1]);
+            // Quadratic: at 100 KB it would take minutes.
+            let again = (size <= 10 << 10).then(|| again_and_again_time(&text) / chunks * 1e9);
+            let again = again.map_or("-".to_owned(), |time| format!("{time:.0}"));
+            println!("| {shape}, {} KB | {:.1} | {:.1} | {again} |", size >> 10, times[0], times[1]);
         }
     }
+}
+
+fn comrak_blocks(text: &str) -> usize {
+    let arena = comrak::Arena::new();
+    comrak::parse_document(&arena, text, &comrak::Options::default()).descendants().count()
+}
+
+fn again_and_again_time(text: &str) -> f64 {
+    let started = Instant::now();
+    black_box(again_and_again(text, CHUNK));
+    started.elapsed().as_secs_f64()
+}
+
+/// A client that parses the whole reply again at each chunk, as many do.
+fn again_and_again(text: &str, chunk: usize) -> usize {
+    let ends = (chunk..=text.len()).step_by(chunk);
+    ends.map(|end| pulldown_cmark::Parser::new(&text[..end]).count()).sum()
 }
 
 /// Seconds of the fastest of a few runs.
