@@ -85,7 +85,7 @@ pub struct Options {
     pub strict: bool,
     /// The reply begins inside reasoning, for backends whose template has opened it.
     pub in_reasoning: bool,
-    /// The reply is one bare JSON call, for backends constrained by a schema.
+    /// The reply is one bare JSON call, for backends constrained by a schema. Not together with `in_reasoning`, which wins.
     pub bare: bool,
     /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
     /// Without it the built-in tools are known.

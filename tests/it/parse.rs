@@ -262,7 +262,7 @@ fn prose_is_shown_at_once() {
     }
 }
 
-/// Time is linear on shapes that hurt: each one doubled takes at most about double the steps of wall time, with slack.
+/// Shapes that hurt come to an end. That their steps grow as they do is counted by `.ci/steps`, without a clock.
 #[test]
 fn hostile_shapes_come_to_an_end() {
     let shapes: [(&str, String); 12] = [
@@ -282,6 +282,6 @@ fn hostile_shapes_come_to_an_end() {
     for (name, reply) in shapes {
         let started = std::time::Instant::now();
         let _ = events(&reply, "", 64, true);
-        assert!(started.elapsed().as_secs() < 60, "{name}: {:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 20, "{name}: {:?}", started.elapsed());
     }
 }

@@ -3,25 +3,11 @@
 //! Git finds files by itself: in the settings of the repository, which may name programs, and in the history, which holds
 //! what is blocked. So the repository must be a plain one, and what prints contents must be told the files by their names.
 
-use super::table::{Operands, Profile, Reads};
+use super::table::{Operands, PLAIN, Profile, Reads};
 use super::{Arguments, Checked, Reader, is_harmless_glob, unknown};
 use crate::policy::RepositoryFact;
 use crate::policy::shell::report::{Finding, shown};
 use crate::policy::shell::words::Word;
-
-const PLAIN: Profile = Profile {
-    names: &[],
-    short: "",
-    short_value: "",
-    long: &[],
-    long_value: &[],
-    number: false,
-    operands: Operands::Paths,
-    reads: Reads::Contents,
-    recursive: &[],
-    restricts: &[],
-    harmless: false,
-};
 
 const SUBCOMMANDS: &[Profile] = &[
     Profile {

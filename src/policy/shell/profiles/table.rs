@@ -49,7 +49,8 @@ pub(super) struct Profile {
     pub(super) harmless: bool,
 }
 
-const PLAIN: Profile = Profile {
+/// What most programs are: they read the contents of the files they name.
+pub(super) const PLAIN: Profile = Profile {
     names: &[],
     short: "",
     short_value: "",
