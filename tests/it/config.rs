@@ -1,0 +1,3 @@
+//! Settings in their layers, and what a person has allowed for a session.
+
+mod answers;
