@@ -7,7 +7,7 @@ mod answers;
 mod facts;
 mod judge;
 mod paths;
-mod settings;
+pub mod settings;
 mod shell;
 
 pub use answers::Rule;
@@ -176,6 +176,14 @@ impl Policy {
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Policy {
         self.settings.mode = mode;
+        self
+    }
+
+    /// The same with these paths, and all below them, protected from writing by tools: files the host is steered by, where
+    /// they are inside the root. Relative to the root, and not globs.
+    #[must_use]
+    pub fn protect<S: AsRef<str>>(mut self, paths: impl IntoIterator<Item = S>) -> Policy {
+        paths.into_iter().for_each(|path| self.paths.guard(path.as_ref()));
         self
     }
 

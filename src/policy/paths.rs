@@ -86,7 +86,7 @@ const BLOCKED: &[&str] = &[
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
 
 /// Names that tools may read but never write: they configure git and this crate itself.
-const PROTECTED: &[&str] = &[".git", ".toolfence", "toolfence.toml"];
+const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 
 const GLOB_OPTIONS: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
@@ -108,6 +108,8 @@ pub struct PathRules {
     protected: NameTable,
     denied: Vec<UserGlob>,
     allowed: Vec<UserGlob>,
+    /// Paths that are protected where they stand and nowhere else, in lower case.
+    guarded: Vec<String>,
 }
 
 impl Default for PathRules {
@@ -117,6 +119,7 @@ impl Default for PathRules {
             protected: NameTable::new(PROTECTED, &[]),
             denied: Vec::new(),
             allowed: Vec::new(),
+            guarded: Vec::new(),
         }
     }
 }
@@ -130,6 +133,11 @@ impl PathRules {
     pub fn new(allow: &[String], deny: &[String]) -> Result<PathRules> {
         let compile = |globs: &[String]| globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<Vec<_>>>();
         Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
+    }
+
+    /// The same with `path` and all below it protected from writing: one that the host itself is steered by.
+    pub(super) fn guard(&mut self, path: &str) {
+        self.guarded.push(path.trim_matches('/').to_lowercase());
     }
 
     /// The pattern of the rule that blocks `path` from being read, written, listed or searched.
@@ -147,7 +155,18 @@ impl PathRules {
 
     /// The pattern of the rule that lets `path` be read but never written by a tool.
     pub fn protects(&self, path: &str) -> Option<&str> {
-        self.protected.find(path)
+        self.protected.find(path).or_else(|| self.guards(path))
+    }
+
+    fn guards(&self, path: &str) -> Option<&str> {
+        if self.guarded.is_empty() {
+            return None;
+        }
+        let path = path.to_lowercase();
+        let below = |guarded: &&String| {
+            path.strip_prefix(guarded.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.guarded.iter().find(below).map(String::as_str)
     }
 
     /// A rule that some name matched by the shell pattern `component` could fall under. It is one name of a path, in which

@@ -1,3 +1,4 @@
 //! Settings in their layers, and what a person has allowed for a session.
 
 mod answers;
+mod settings;
