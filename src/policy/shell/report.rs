@@ -70,6 +70,12 @@ impl Report {
         self.worsen(finding);
     }
 
+    /// Takes from another report only what is refused for what it would do.
+    pub(super) fn note_refusal(&mut self, other: Report) {
+        let limit = |finding: &Finding| finding.code == Some(ErrorCode::TooLarge);
+        other.worst.into_iter().filter(|f| f.judgement == Judgement::Deny && !limit(f)).for_each(|f| self.note(f));
+    }
+
     /// The strictest judgement so far.
     pub(super) fn judgement(&self) -> Judgement {
         self.worst.as_ref().map_or(Judgement::Allow, |worst| worst.judgement)
