@@ -1,5 +1,6 @@
 //! The policy from outside: verdicts of commands from a data file, modes, calls, hostile text.
 
+mod agreement;
 mod corpus;
 mod hostile;
 

@@ -119,6 +119,17 @@ impl Report {
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
+    /// Takes in the report of commands that were met before, for other values of a variable.
+    pub(super) fn absorb_again(&mut self, again: Report) {
+        if again.judgement() == Judgement::Ask {
+            self.offer.refuse("more than plain commands is asked about");
+        }
+        again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
+        self.unreadable |= again.unreadable;
+        self.answered |= again.answered;
+        again.worst.into_iter().for_each(|worst| self.worsen(worst));
+    }
+
     /// Takes in a command that asks for nothing but what the person has allowed before.
     pub(super) fn allow_answered(&mut self, own: Report) {
         let reason = "You allowed exactly this command for the session.".to_owned();

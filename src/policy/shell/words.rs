@@ -11,7 +11,7 @@ pub(super) use lex::Substitution;
 pub(super) use variables::Variables;
 
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
-const MOST_VALUES: usize = 8;
+pub(super) const MOST_VALUES: usize = 8;
 const MOST_WORDS: usize = 64;
 const MOST_VALUE_BYTES: usize = 512;
 

@@ -4,6 +4,7 @@ use super::{Input, Walker};
 use crate::policy::Judgement;
 use crate::policy::shell::files;
 use crate::policy::shell::report::Finding;
+use crate::policy::shell::words::{MOST_VALUES, Word};
 use brush_parser::ast;
 use std::rc::Rc;
 
@@ -60,9 +61,38 @@ impl Walker<'_> {
         let name = clause.variable_name.as_str();
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
-        self.variables.runs_through(name, &words);
-        self.list(&clause.body.list);
-        self.variables.ran_through(name);
+        let values: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+        match values.filter(|values| self.unrolls(name, values)) {
+            Some(values) => self.unrolled(name, &values, &clause.body.list),
+            None => {
+                words.iter().for_each(|word| self.variables.may_be_word(name, word));
+                self.list(&clause.body.list);
+            }
+        }
+    }
+
+    /// Whether the values of a loop can be gone through one by one: few, not inside of another such loop, and of a variable
+    /// that nothing else has set.
+    fn unrolls(&self, name: &str, values: &[&str]) -> bool {
+        (1..=MOST_VALUES).contains(&values.len()) && !self.unrolling && !self.variables.is_set(name)
+    }
+
+    /// Reads the body once for each value: in one reading a value could pass for what an option takes.
+    fn unrolled(&mut self, name: &str, values: &[&str], body: &ast::CompoundList) {
+        self.unrolling = true;
+        for (at, value) in values.iter().enumerate() {
+            self.variables.is_now(name, value);
+            if at == 0 {
+                self.list(body);
+                continue;
+            }
+            let before = std::mem::take(&mut self.report);
+            self.list(body);
+            let again = std::mem::replace(&mut self.report, before);
+            self.report.absorb_again(again);
+        }
+        self.unrolling = false;
+        values.iter().for_each(|value| self.variables.may_be(name, Some(value)));
     }
 
     /// A variable that a loop sets: those that the shell or programs look at are in capitals, but for a few.
@@ -100,7 +130,7 @@ impl Walker<'_> {
     }
 
     /// Reads the body of a function again, for the words it is called with.
-    pub(in crate::policy::shell) fn called(&mut self, name: &str, words: &[crate::policy::shell::words::Word]) {
+    pub(in crate::policy::shell) fn called(&mut self, name: &str, words: &[Word]) {
         let inside = self.functions.iter().any(|open| open == name);
         let Some(function) = self.defined.get_mut(name).filter(|function| !inside && function.calls < MOST_CALLS)
         else {

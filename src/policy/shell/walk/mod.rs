@@ -61,6 +61,8 @@ pub(super) struct Walker<'a> {
     commands: usize,
     bytes: usize,
     suspicions: usize,
+    /// Whether the body of a loop is being read for one of its values.
+    unrolling: bool,
 }
 
 impl<'a> Walker<'a> {
@@ -80,6 +82,7 @@ impl<'a> Walker<'a> {
             commands: 0,
             bytes: 0,
             suspicions: 0,
+            unrolling: false,
         }
     }
 

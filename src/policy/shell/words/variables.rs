@@ -25,22 +25,25 @@ impl Variables {
         }
     }
 
-    /// The values that a loop gives to `name`, one after the other.
-    pub(in crate::policy::shell) fn runs_through(&mut self, name: &str, words: &[Word]) {
-        let fresh = !self.0.contains_key(name);
-        words.iter().for_each(|word| match word.guess() {
+    /// One more word that `name` may have for its value.
+    pub(in crate::policy::shell) fn may_be_word(&mut self, name: &str, word: &Word) {
+        match word.guess() {
             Some(value) => self.may_be(name, Some(value)),
             None if word.is_glob() => self.may_be(name, Some(&word.pattern())),
             None => self.may_be(name, None),
-        });
-        let known = self.0.entry(name.to_owned()).or_default();
-        let all = words.iter().all(|word| word.literal().is_some_and(|value| known.values.iter().any(|v| v == value)));
-        known.sure = fresh && all;
+        }
     }
 
-    /// The loop is over.
-    pub(in crate::policy::shell) fn ran_through(&mut self, name: &str) {
-        self.may_be(name, None);
+    /// The one value that a loop gives to `name` while its body is read.
+    pub(in crate::policy::shell) fn is_now(&mut self, name: &str, value: &str) {
+        if value.len() <= MOST_VALUE_BYTES {
+            self.0.insert(name.to_owned(), Known { values: vec![value.to_owned()], sure: true });
+        }
+    }
+
+    /// Whether the script has set the variable so far.
+    pub(in crate::policy::shell) fn is_set(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     /// What `$1`, `$2` and their kin stand for.

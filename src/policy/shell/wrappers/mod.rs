@@ -9,7 +9,7 @@ pub(super) use texts::{is_command_line, texts};
 
 use super::words::Word;
 pub(super) use table::has;
-use table::{RUNNERS, WRAPPERS, Wrapper};
+use table::{RUNNERS, Wrapper};
 
 /// Variables that change nothing but how output looks.
 const HARMLESS: &str = "LC_ALL LANG LANGUAGE LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME TZ NO_COLOR COLUMNS TERM \
@@ -74,8 +74,7 @@ pub(super) fn inner(program: &str, argv: &[Word]) -> Vec<Inner> {
     if let Some(runner) = RUNNERS.iter().find(|runner| runner.is(program, argv)) {
         return vec![runner.inner(argv)];
     }
-    let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.is(program)) else { return Vec::new() };
-    vec![command(wrapper, argv)]
+    table::wrapper(program).map(|wrapper| command(wrapper, argv)).into_iter().collect()
 }
 
 /// Programs whose arguments fit into no table.

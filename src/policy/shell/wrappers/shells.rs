@@ -76,12 +76,26 @@ fn operand(argv: &[Word], read: &Read) -> Inner {
         let literal = argv[..=read.at].iter().all(|word| word.literal().is_some());
         let words = argv.get(read.at + 2..).unwrap_or(&[]).to_vec();
         let text = with_name(text, argv.get(read.at + 1));
-        return Inner::Script { text, transparent: literal && !read.more, words };
+        let program = argv[0].guess().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
+        let transparent = literal && !read.more && reads_alike(program, &text);
+        return Inner::Script { text, transparent, words };
     }
     match read.input || is_input(word) {
         true => Inner::Input,
         false if read.more => Inner::Untold,
         false => Inner::File { at: read.at },
+    }
+}
+
+/// Whether the shell reads the text as bash would. Where it does not know a quote or an operator, what bash takes for text
+/// may be a command.
+fn reads_alike(program: &str, text: &str) -> bool {
+    const BASH_ONLY: &[&str] =
+        &["$'", "$\"", "&>", "|&", ";&", "<<<", "<(", ">(", "[[", "((", "{", "function", "select"];
+    match program {
+        "bash" => true,
+        "sh" | "dash" | "ash" => !BASH_ONLY.iter().any(|mark| text.contains(mark)),
+        _ => false,
     }
 }
 

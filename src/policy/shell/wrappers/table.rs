@@ -2,6 +2,8 @@
 
 use super::{Adds, Inner};
 use crate::policy::shell::words::Word;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// How a program leads to the command it runs. Lists are names apart by blanks.
 pub(super) struct Wrapper {
@@ -45,7 +47,7 @@ const fn wraps(names: &'static str) -> Wrapper {
     }
 }
 
-pub(super) const WRAPPERS: &[Wrapper] = &[
+const WRAPPERS: &[Wrapper] = &[
     wraps("command builtin").short("p").transparent(),
     wraps("exec").short("cl").value("a"),
     wraps("nohup setsid catchsegv fakeroot linux32 linux64 unbuffer dbus-run-session xvfb-run torsocks tsocks proxychains caffeinate")
@@ -108,6 +110,16 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     wraps("valgrind").short("qv").long_value("leak-check tool log-file"),
 ];
 
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Wrapper>> = LazyLock::new(|| {
+    let names = |wrapper: &'static Wrapper| wrapper.names.split_ascii_whitespace().map(move |name| (name, wrapper));
+    WRAPPERS.iter().flat_map(names).collect()
+});
+
+/// The wrapper of this name.
+pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
+    BY_NAME.get(program).copied()
+}
+
 impl Wrapper {
     const fn short(mut self, options: &'static str) -> Wrapper {
         self.short = options;
@@ -162,10 +174,6 @@ impl Wrapper {
     const fn number(mut self) -> Wrapper {
         self.number = true;
         self
-    }
-
-    pub(super) fn is(&self, program: &str) -> bool {
-        has(self.names, program)
     }
 
     /// Where the options end; `None` where one is not known.
