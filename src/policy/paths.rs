@@ -258,7 +258,9 @@ impl NameTable {
         let dotless = component.starts_with(['*', '?', '[']);
         let found = all.find(|pattern| {
             let name = pattern.rsplit('/').next().unwrap_or(pattern);
-            !(dotless && name.starts_with('.')) && meet(component.as_bytes(), name.as_bytes())
+            !(dotless && name.starts_with('.'))
+                && ends_agree(component, name)
+                && meet(component.as_bytes(), name.as_bytes())
         });
         found.copied()
     }
@@ -294,6 +296,17 @@ fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
 /// Whether the shell pattern could stand for `name`.
 pub(super) fn could_be(glob: &str, name: &str) -> bool {
     meet(glob.as_bytes(), name.as_bytes())
+}
+
+/// Whether the first and last bytes of two patterns could be the same: most pairs are told apart by these.
+fn ends_agree(glob: &str, pattern: &str) -> bool {
+    let agree = |a: Option<&u8>, b: Option<&u8>| {
+        let (Some(a), Some(b)) = (a, b) else { return true };
+        let open = |byte: &u8| b"*?[]()|!+@".contains(byte);
+        open(a) || open(b) || a.eq_ignore_ascii_case(b)
+    };
+    let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());
+    agree(glob.first(), pattern.first()) && agree(glob.last(), pattern.last())
 }
 
 /// Whether some name matches both patterns. In `glob`, a bracket stands for anything, to be on the safe side.
