@@ -111,6 +111,6 @@ fn around(text: &str) -> [String; 5] {
         format!("env LC_ALL=C bash -c '{quoted}'"),
         format!("eval '{quoted}'"),
         format!("true && {{ {text}\n}}"),
-        format!("ls | ( {text}\n)"),
+        format!("ls; while true; do ( {text}\n); done"),
     ]
 }
