@@ -155,6 +155,17 @@ impl Lexer {
         }
     }
 
+    /// Reads the next piece where it is nothing but text inside an open string, without telling anybody; whether it is.
+    /// When not, nothing is read.
+    pub(crate) fn plain_text(&mut self, piece: &str) -> bool {
+        let plain =
+            self.state == State::String && piece.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        if plain {
+            self.at += piece.len();
+        }
+        plain
+    }
+
     /// Reads text of a string up to its end, an escape or the end of the piece; returns where it stopped.
     fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
         let bytes = &piece.as_bytes()[from..];

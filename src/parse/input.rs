@@ -68,6 +68,10 @@ impl Input {
         rest.strip_suffix('\r').unwrap_or(rest)
     }
 
+    pub(super) fn is_boundary(&self, index: usize) -> bool {
+        self.text.is_char_boundary(index)
+    }
+
     pub(super) fn offset(&self, index: usize) -> usize {
         self.base + index
     }
@@ -106,14 +110,15 @@ impl Input {
     }
 
     /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
-    pub(super) fn has_only_words(&mut self, most: usize) -> bool {
-        let new = &self.text.as_bytes()[self.searched..];
+    /// Gives where it begins.
+    pub(super) fn only_words(&mut self, most: usize) -> Option<usize> {
+        let from = self.searched;
         let goes_on = self.finished.is_none() && self.text.len() - self.at <= most;
-        let words = goes_on && find_either(b'\n', b'\r', new).is_none();
+        let words = goes_on && find_either(b'\n', b'\r', &self.text.as_bytes()[from..]).is_none();
         if words {
             self.searched = self.text.len();
         }
-        words
+        words.then_some(from)
     }
 
     /// Goes on behind the line.
@@ -141,15 +146,19 @@ impl Input {
         self.column = 0;
     }
 
-    /// The text up to `end` that was not taken yet, with its span.
-    pub(super) fn take_text(&mut self, end: usize) -> Option<(String, Span)> {
+    /// Where the text up to `end` stands that was not taken yet.
+    pub(super) fn take_text(&mut self, end: usize) -> Option<Span> {
         if end <= self.shown {
             return None;
         }
         let span = self.span(self.shown, end);
-        let text = self.text[self.shown..end].to_owned();
         self.shown = end;
-        Some((text, span))
+        Some(span)
+    }
+
+    /// Text that is still kept.
+    pub(super) fn text(&self, span: Span) -> &str {
+        &self.text[span.start - self.base..span.end - self.base]
     }
 
     /// Whether so much text waits that it is better shown.

@@ -2,7 +2,7 @@
 //!
 //! The parser runs nothing, decides nothing and never fails: trouble is an event. It is a machine without input or
 //! output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll) does the work and gives events,
-//! [`finish`](Parser::finish) says how the reply ended.
+//! [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser and copy nothing.
 //!
 //! ```
 //! use toolfence::{FinishReason, parse::{Event, Options, Parser}};
@@ -34,6 +34,7 @@ mod decoy;
 mod ending;
 mod envelope;
 mod event;
+mod found;
 mod hold;
 mod html;
 mod ids;
@@ -50,11 +51,11 @@ use block::Block;
 use blocks::Blocks;
 use body::Piece;
 use decoy::Decoys;
+use found::{Found, Item};
 use hold::Hold;
-use ids::Ids;
 use input::Input;
 use reasoning::Reasoning;
-use std::collections::VecDeque;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How much of a reply is read before an event says that it is too much.
@@ -107,8 +108,9 @@ pub struct Parser {
     skipping: bool,
     /// What the open block has of the current line already.
     piece: Piece,
-    queue: VecDeque<Event>,
-    ids: Ids,
+    /// The open block, and what the last one held.
+    block: Block,
+    found: Found,
     calls: usize,
     /// How often a block that was read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
@@ -119,7 +121,7 @@ pub struct Parser {
 #[derive(Debug)]
 enum State {
     Prose,
-    Block(Box<Block>),
+    Block,
     Reasoning(Reasoning),
     /// All is said.
     Done,
@@ -140,8 +142,8 @@ impl Parser {
             hold_seen: 0,
             skipping: false,
             piece: Piece::default(),
-            queue: VecDeque::new(),
-            ids: Ids::default(),
+            block: Block::new(),
+            found: Found::default(),
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
@@ -158,6 +160,9 @@ impl Parser {
     /// Takes the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every push.
     /// What comes after [`finish`](Parser::finish) is ignored.
     pub fn push(&mut self, chunk: &str) {
+        if self.found.is_empty() {
+            self.input.compact();
+        }
         self.input.push(chunk);
     }
 
@@ -168,19 +173,18 @@ impl Parser {
 
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
     #[must_use]
-    pub fn poll(&mut self) -> Option<Event> {
-        if self.queue.is_empty()
-            && let Some(event) = self.middle_of_line()
+    pub fn poll(&mut self) -> Option<Event<'_>> {
+        if self.found.is_empty()
+            && let Some(item) = self.middle_of_line()
         {
-            return event;
+            return item.map(|item| self.tell(item));
         }
         loop {
-            if let Some(event) = self.queue.pop_front() {
-                return Some(event);
+            if let Some(item) = self.found.next() {
+                return Some(self.tell(item));
             }
             if !self.advance() {
-                self.input.compact();
-                return self.queue.pop_front();
+                return self.found.next().map(|item| self.tell(item));
             }
         }
     }
@@ -190,22 +194,51 @@ impl Parser {
         *self = Parser::new(self.options.clone());
     }
 
-    /// The usual chunk: more of a line that is known to be text, or content of the open block. `None` when it is anything
-    /// else; what it gives is what [`poll`](Parser::poll) gives.
-    fn middle_of_line(&mut self) -> Option<Option<Event>> {
+    /// The event that an item stands for.
+    fn tell(&self, item: Item) -> Event<'_> {
+        let body = Cow::Borrowed(self.block.body.as_str());
+        match item {
+            Item::Text(span) => Event::Text { text: self.input.text(span).into(), span },
+            Item::Words(span) => self.progress(self.input.text(span)),
+            Item::Progress { text, .. } => self.progress(self.found.words(text)),
+            Item::Reasoning { text, span, closed } => {
+                Event::Reasoning { text: self.input.text(text).into(), span, closed }
+            }
+            Item::Started { id, name } => {
+                Event::Started { id: self.found.words(id).into(), name: self.found.words(name).into() }
+            }
+            Item::Call { call, index, span, replaces } => Event::Call { call, index, body, span, replaces },
+            Item::Malformed { id, error, span } => Event::Malformed { id: id.into(), body, error, span },
+            Item::Incomplete { id, span } => Event::Incomplete { id: id.into(), body, span },
+            Item::ForgedResult(span) => Event::ForgedResult { body, span },
+            Item::Ignored { why, body, span } => Event::Ignored { why, body: body.into(), span },
+        }
+    }
+
+    fn progress<'a>(&'a self, text: &'a str) -> Event<'a> {
+        let (id, arg) = self.found.growing();
+        Event::Progress { id: id.into(), arg: arg.into(), text: text.into() }
+    }
+
+    /// The usual chunk: more of a line that is known to be text, or of an argument's text. `None` when it is anything else.
+    fn middle_of_line(&mut self) -> Option<Option<Item>> {
         match &self.state {
             State::Prose if self.hold == Hold::Free => {
-                let more = self
-                    .input
-                    .has_only_words(self.options.limits.block)
-                    .then(|| self.input.take_text(self.input.len()));
-                more.map(|text| text.map(|(text, span)| Event::Text { text, span }))
+                self.input.only_words(self.options.limits.block)?;
+                Some(self.input.take_text(self.input.len()).map(Item::Text))
             }
-            State::Block(block) if block.candidate.is_none() && matches!(self.piece, Piece::Given(_)) => {
-                self.input.has_only_words(self.options.limits.block).then(|| {
-                    self.piece_of_line();
-                    self.queue.pop_front()
-                })
+            State::Block if self.block.candidate.is_none() => {
+                let Piece::Given(seen) = self.piece else { return None };
+                self.input.only_words(self.options.limits.block)?;
+                let (from, to) = (self.input.at + seen, self.input.len());
+                if from == to {
+                    return Some(None);
+                }
+                let plain = self.block.plain_text(self.input.slice(from, to));
+                if plain {
+                    self.piece = Piece::Given(to - self.input.at);
+                }
+                plain.then(|| Some(Item::Words(self.input.span(from, to))))
             }
             _ => None,
         }
@@ -215,25 +248,23 @@ impl Parser {
     fn advance(&mut self) -> bool {
         match self.state {
             State::Prose => self.advance_prose(),
-            State::Block(_) => self.advance_block(),
+            State::Block => self.advance_block(),
             State::Reasoning(_) => self.advance_reasoning(),
             State::Done => false,
         }
     }
 
-    /// Emits the text up to `end`, an index of the input, that was not emitted yet.
+    /// Notes the text up to `end`, an index of the input, that was not told yet.
     fn show(&mut self, end: usize) {
-        if let Some((text, span)) = self.input.take_text(end) {
-            self.queue.push_back(Event::Text { text, span });
-        }
+        let text = self.input.take_text(end);
+        self.found.extend(text.map(Item::Text));
     }
 
     /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
     fn open_block(&mut self, span: Span, first_line: usize) {
-        let Limits { block, nesting, .. } = self.options.limits;
         let speculates = self.failed_speculations < MOST_SPECULATIONS && !self.options.bare;
-        let ids = std::mem::take(&mut self.ids);
-        self.state = State::Block(Box::new(Block::new(span, first_line, ids, block, nesting, speculates)));
+        self.block.open(span, first_line, &self.options.limits, speculates);
+        self.state = State::Block;
     }
 
     /// The input is used up and finished.
@@ -253,7 +284,7 @@ pub struct Parsed {
     /// The reply without its calls and reasoning.
     pub text: String,
     /// Everything, pieces joined.
-    pub events: Vec<Event>,
+    pub events: Vec<Event<'static>>,
 }
 
 /// Reads a whole reply that ended by itself.
@@ -273,7 +304,7 @@ pub fn parse(reply: &str) -> Parsed {
             Some(last) => last.absorb(event),
             None => Some(event),
         };
-        parsed.events.extend(apart);
+        parsed.events.extend(apart.map(Event::into_owned));
     }
     parsed
 }
