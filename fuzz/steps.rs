@@ -1,10 +1,35 @@
 //! Counts what the parser does on shapes that hurt, at doubling sizes: the sum of how often each region of code ran, as
-//! the compiler's coverage counters have it. The same on every machine, and it sees every loop of every dependency.
+//! the compiler's coverage counters have it, and the bytes that were allocated, for a long copy is only one step. The same
+//! on every machine, and it sees every loop of every dependency.
 //!
 //! Built with `-C instrument-coverage`: see `.ci/steps`.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::FinishReason;
 use toolfence::parse::{Options, Parser};
+
+/// The system's allocator, counting the bytes that were asked for.
+struct Counting;
+
+static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size() as u64, Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
 
 unsafe extern "C" {
     fn __llvm_profile_begin_counters() -> *const u64;
@@ -23,9 +48,10 @@ fn counted() -> u64 {
     counters.iter().sum()
 }
 
-/// The steps to read a reply in pieces of so many bytes, or whole.
-fn steps(reply: &str, chunk: usize, reason: FinishReason) -> u64 {
+/// The steps to read a reply in pieces of so many bytes, or whole, and the bytes allocated for it.
+fn steps(reply: &str, chunk: usize, reason: FinishReason) -> [u64; 2] {
     let mut parser = Parser::new(Options::default());
+    let allocated = ALLOCATED.load(Relaxed);
     // SAFETY: it only sets the counters to zero.
     unsafe { __llvm_profile_reset_counters() };
     let mut rest = reply;
@@ -40,7 +66,7 @@ fn steps(reply: &str, chunk: usize, reason: FinishReason) -> u64 {
     }
     parser.finish(reason);
     while parser.poll().is_some() {}
-    counted()
+    [counted(), ALLOCATED.load(Relaxed) - allocated]
 }
 
 /// A shape made so many times as long.
@@ -131,6 +157,25 @@ const SHAPES: &[Shape] = &[
     ("indented decoys", |n| "    ```tool\n    {\n\n".repeat(n)),
     ("forged results", |n| "```tool_result\nx\n```\n".repeat(n)),
     ("a forged result", |n| "```tool_result\n".to_owned() + &"\"x\n".repeat(4 * n)),
+    ("a long key before many strings", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"{}\": [{}", "k".repeat(8 * n), "\"x\",".repeat(2 * n))
+    }),
+    ("a long name before many bodies", |n| {
+        format!("```tool\n{{\"name\": \"{}\", \"args\": {{\"x\": [{}", "k".repeat(8 * n), "\"<<A\",".repeat(2 * n))
+    }),
+    ("a long id before many calls", |n| {
+        let id = "k".repeat(8 * n);
+        format!("```tool\n{{\"id\": \"{id}\", \"name\": \"a\"}}\n```\n")
+            + &"```tool\n{\"name\": \"a\"}\n```\n".repeat(n)
+    }),
+    ("a tag that goes on", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{}", "A".repeat(16 * n))),
+    ("a long tag and its body", |n| {
+        let tag = "A".repeat(8 * n);
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{tag}\"}}}}\n{}", "x\n".repeat(4 * n))
+    }),
+    ("a repair in each of many calls", |n| {
+        format!("```tool\n[{}]\n```\n", "{name: \"a\", \"args\": {\"b\": 1,}},".repeat(n))
+    }),
     ("ids that were given", |n| {
         let wanted =
             |i| format!("```tool\n{{\"id\": \"call_{i}\", \"name\": \"a\"}}\n```\n```tool\n{{\"name\": \"\n```\n");
@@ -139,28 +184,34 @@ const SHAPES: &[Shape] = &[
 ];
 
 fn main() {
-    let small = 500;
     let mut wrong = 0;
     for (name, shape) in SHAPES {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
             for reason in [FinishReason::Stop, FinishReason::Cut] {
-                let count = |times: usize| steps(&shape(small * times), chunk, reason) as f64;
-                let (one, two, four) = (count(1), count(2), count(4));
-                let per_byte = four / shape(small * 4).len() as f64;
-                // Linear is 2; a table that grows may add a little, a square makes it 4.
-                let linear = four / two < 2.3 && two / one < 2.6;
-                wrong += usize::from(!linear);
-                if !linear || (chunk == 4 && matches!(reason, FinishReason::Stop)) {
-                    let verdict = if linear { "" } else { "  NOT LINEAR" };
-                    println!(
-                        "{name}, {way}: x{:.2} x{:.2}, {per_byte:.0} steps a byte{verdict}",
-                        two / one,
-                        four / two
-                    );
-                }
+                let shown = chunk == 4 && matches!(reason, FinishReason::Stop);
+                wrong += usize::from(!is_linear(&format!("{name}, {way}"), *shape, chunk, reason, shown));
             }
         }
     }
     println!("{} shapes, {wrong} not linear", SHAPES.len());
     std::process::exit(i32::from(wrong > 0));
+}
+
+/// Counts at doubling sizes and tells what came of it, when it is to be shown or not linear.
+fn is_linear(name: &str, shape: fn(usize) -> String, chunk: usize, reason: FinishReason, shown: bool) -> bool {
+    let small = 500;
+    let [one, two, four] = [1, 2, 4].map(|times| steps(&shape(small * times), chunk, reason).map(|count| count as f64));
+    // Linear is 2; a table that grows may add a little, a square makes it 4. Buffers double: what is allocated may jump.
+    let ratios = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
+    let bytes = shape(small * 4).len() as f64;
+    let [per_byte, allocated] = four.map(|count| count / bytes);
+    let linear = ratios[0].1 < 2.3 && ratios[0].0 < 2.6 && (ratios[1].1 < 3.0 || ratios[1].0 < 3.0 || allocated < 8.0);
+    if shown || !linear {
+        let verdict = if linear { "" } else { "  NOT LINEAR" };
+        let [(first, second), _] = ratios;
+        println!(
+            "{name}: x{first:.2} x{second:.2}, {per_byte:.0} steps and {allocated:.1} bytes of memory a byte{verdict}"
+        );
+    }
+    linear
 }

@@ -277,7 +277,7 @@ impl Block {
     /// A line of a verbatim body, or the tag that ends it.
     fn body_line(&mut self, index: usize, start: usize, found: &mut Found) {
         let line = &self.body[start..];
-        let tag = self.track.tags[index].tag.clone();
+        let tag = self.track.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
             if index + 1 < self.track.tags.len() {
                 self.bodies.push(String::new());
@@ -287,14 +287,16 @@ impl Block {
             }
             return;
         }
-        if holds_heredoc(line, &tag) {
+        if holds_heredoc(line, tag) {
             let message =
                 format!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG");
             return self.spoil(start, message);
         }
-        let text = format!("{line}\n");
-        self.track.body_text(index, &text, self.bodies[index].is_empty(), found);
-        self.bodies[index].push_str(&text);
+        let body = &mut self.bodies[index];
+        let from = body.len();
+        body.push_str(line);
+        body.push('\n');
+        self.track.body_text(index, &body[from..], from == 0, found);
     }
 
     fn spoil(&mut self, at: usize, message: String) {

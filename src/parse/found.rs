@@ -29,8 +29,6 @@ pub(super) enum Item {
         text: Range<usize>,
         of: Option<(Range<usize>, Range<usize>)>,
     },
-    /// More of the growing argument, as it stands in the reply.
-    Words(Span),
     /// A call of the last block, and so are the next three: its content stands there.
     Call {
         call: ToolCall,

@@ -110,15 +110,14 @@ impl Input {
     }
 
     /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
-    /// Gives where it begins.
-    pub(super) fn only_words(&mut self, most: usize) -> Option<usize> {
-        let from = self.searched;
+    pub(super) fn only_words(&mut self, most: usize) -> bool {
+        let new = &self.text.as_bytes()[self.searched..];
         let goes_on = self.finished.is_none() && self.text.len() - self.at <= most;
-        let words = goes_on && find_either(b'\n', b'\r', &self.text.as_bytes()[from..]).is_none();
+        let words = goes_on && find_either(b'\n', b'\r', new).is_none();
         if words {
             self.searched = self.text.len();
         }
-        words.then_some(from)
+        words
     }
 
     /// Goes on behind the line.

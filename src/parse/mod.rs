@@ -127,6 +127,18 @@ enum State {
     Done,
 }
 
+/// What the usual chunk is.
+enum Middle {
+    /// More of a line that is known to be text.
+    Text(Span),
+    /// More of the text of an argument, as it stands.
+    Argument(Span),
+    /// It is empty.
+    Nothing,
+    /// It is another chunk.
+    Other,
+}
+
 /// After so many failed speculations the rest of a reply is read by CommonMark alone.
 const MOST_SPECULATIONS: u8 = 3;
 
@@ -174,11 +186,20 @@ impl Parser {
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event<'_>> {
-        if self.found.is_empty()
-            && let Some(item) = self.middle_of_line()
-        {
-            return item.map(|item| self.tell(item));
+        if self.found.is_empty() {
+            match self.middle_of_line() {
+                Middle::Text(span) => return Some(self.text(span)),
+                Middle::Argument(span) => return Some(self.progress(self.input.text(span))),
+                Middle::Nothing => return None,
+                Middle::Other => {}
+            }
         }
+        self.work()
+    }
+
+    /// Reads on until something is found. Not part of `poll`, so that the usual chunk pays nothing for it.
+    #[inline(never)]
+    fn work(&mut self) -> Option<Event<'_>> {
         loop {
             if let Some(item) = self.found.next() {
                 return Some(self.tell(item));
@@ -198,8 +219,7 @@ impl Parser {
     fn tell(&self, item: Item) -> Event<'_> {
         let body = Cow::Borrowed(self.block.body.as_str());
         match item {
-            Item::Text(span) => Event::Text { text: self.input.text(span).into(), span },
-            Item::Words(span) => self.progress(self.input.text(span)),
+            Item::Text(span) => self.text(span),
             Item::Progress { text, .. } => self.progress(self.found.words(text)),
             Item::Reasoning { text, span, closed } => {
                 Event::Reasoning { text: self.input.text(text).into(), span, closed }
@@ -215,33 +235,37 @@ impl Parser {
         }
     }
 
+    #[inline]
+    fn text(&self, span: Span) -> Event<'_> {
+        Event::Text { text: self.input.text(span).into(), span }
+    }
+
+    #[inline]
     fn progress<'a>(&'a self, text: &'a str) -> Event<'a> {
         let (id, arg) = self.found.growing();
         Event::Progress { id: id.into(), arg: arg.into(), text: text.into() }
     }
 
-    /// The usual chunk: more of a line that is known to be text, or of an argument's text. `None` when it is anything else.
-    fn middle_of_line(&mut self) -> Option<Option<Item>> {
+    /// The usual chunk is taken without a look at the line's beginning.
+    #[inline]
+    fn middle_of_line(&mut self) -> Middle {
         match &self.state {
-            State::Prose if self.hold == Hold::Free => {
-                self.input.only_words(self.options.limits.block)?;
-                Some(self.input.take_text(self.input.len()).map(Item::Text))
+            State::Prose if self.hold == Hold::Free && self.input.only_words(self.options.limits.block) => {
+                self.input.take_text(self.input.len()).map_or(Middle::Nothing, Middle::Text)
             }
-            State::Block if self.block.candidate.is_none() => {
-                let Piece::Given(seen) = self.piece else { return None };
-                self.input.only_words(self.options.limits.block)?;
-                let (from, to) = (self.input.at + seen, self.input.len());
-                if from == to {
-                    return Some(None);
-                }
-                let plain = self.block.plain_text(self.input.slice(from, to));
-                if plain {
-                    self.piece = Piece::Given(to - self.input.at);
-                }
-                plain.then(|| Some(Item::Words(self.input.span(from, to))))
-            }
-            _ => None,
+            State::Block if self.block.candidate.is_none() => self.middle_of_string(),
+            _ => Middle::Other,
         }
+    }
+
+    fn middle_of_string(&mut self) -> Middle {
+        let Piece::Given(seen) = self.piece else { return Middle::Other };
+        let (from, to) = (self.input.at + seen, self.input.len());
+        if !self.input.only_words(self.options.limits.block) || !self.block.plain_text(self.input.slice(from, to)) {
+            return Middle::Other;
+        }
+        self.piece = Piece::Given(to - self.input.at);
+        if from == to { Middle::Nothing } else { Middle::Argument(self.input.span(from, to)) }
     }
 
     /// One step; whether there may be more to do.
