@@ -6,6 +6,7 @@ use super::Limits;
 use super::envelope::{self, Draft};
 use super::event::Span;
 use super::found::Found;
+use super::taught;
 use super::track::{Listener, Track, tag_of};
 use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
@@ -327,6 +328,22 @@ impl Block {
 
     /// The lexer found no fault: valid JSON, but for control characters, duplicates and numbers out of range.
     fn read_exact(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        let drafts = match self.read_taught() {
+            Some(draft) => vec![draft],
+            None => self.read_values(reader)?,
+        };
+        let drafts =
+            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
+        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
+    }
+
+    fn read_taught(&self) -> Option<Draft> {
+        let [(start, end)] = self.track.values[..] else { return None };
+        let bare = self.track.tags.is_empty() && !self.lexer.saw_control();
+        bare.then(|| taught::read(&self.body[start..end]))?
+    }
+
+    fn read_values(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
         let mut values = Vec::new();
         let mut repairs = Vec::new();
         for range in &self.track.values {
@@ -342,10 +359,7 @@ impl Block {
         }
         repairs.dedup();
         let drafts = envelope::drafts(values, &repairs, reader.catalog);
-        let drafts = drafts.map_err(|message| Problem::new(self.track.values[0].0, message))?;
-        let drafts =
-            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
-        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
+        drafts.map_err(|message| Problem::new(self.track.values[0].0, message))
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.

@@ -26,7 +26,7 @@ impl Default for Piece {
 }
 
 /// Bytes of a line that are read at once: what is found in them waits in memory, and may take many times their room.
-const MOST_AT_ONCE: usize = 16 * 1024;
+pub(super) const MOST_AT_ONCE: usize = 16 * 1024;
 
 /// What to do with a line.
 enum Step {

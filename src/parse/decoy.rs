@@ -66,6 +66,7 @@ impl Decoys {
 
     /// The open fenced code block ends with the line of this span.
     pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Item> {
+        self.fence.as_ref()?; // nearly every line has none: do not move it
         let mut suspect = self.fence.take()?;
         let drawn = self.drawn.take().and_then(Suspect::judge);
         suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
@@ -74,11 +75,12 @@ impl Decoys {
 
     /// A line in a place where no fence counts.
     pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Item> {
+        let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if self.drawn.is_none() && !matches!(first, Some(b'`' | b'~')) {
+            return None; // nearly every line
+        }
         let line = line.trim_start_matches([' ', '\t']);
         let Some(suspect) = &mut self.drawn else {
-            if !line.starts_with(['`', '~']) {
-                return None; // nearly every line
-            }
             let opening = fence::opening(line).filter(|opening| opening.word() == "tool")?;
             let start = span.end - line.len();
             self.drawn = Some(Suspect::new(why, opening, Span { start, end: span.end }));
@@ -100,6 +102,7 @@ impl Decoys {
 
     /// A line of prose: what was drawn ends.
     pub(super) fn prose(&mut self) -> Option<Item> {
+        self.drawn.as_ref()?;
         self.drawn.take().and_then(Suspect::judge)
     }
 }
@@ -111,13 +114,15 @@ impl Suspect {
 
     fn push(&mut self, line: &str, span: Span, limit: usize) {
         self.span.end = span.end;
+        if self.hope == Hope::None {
+            return; // nearly every line
+        }
         let begins = line.trim_start().chars().next();
         match self.hope {
-            Hope::None => return,
             Hope::Open if begins.is_none() => return,
             Hope::Open if matches!(begins, Some('{' | '[')) => self.hope = Hope::Object,
             Hope::Object if self.body.len() + line.len() < limit => {}
-            Hope::Open | Hope::Object => {
+            Hope::Open | Hope::Object | Hope::None => {
                 self.hope = Hope::None;
                 self.body = String::new();
                 return;

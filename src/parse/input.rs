@@ -2,7 +2,7 @@
 
 use super::event::Span;
 use crate::FinishReason;
-use crate::fence::find_either;
+use crate::fence::{find_either, has_line_ending};
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -43,6 +43,7 @@ impl Default for Input {
 }
 
 impl Input {
+    #[inline]
     pub(super) fn push(&mut self, chunk: &str) {
         if self.finished.is_none() {
             self.text.push_str(chunk);
@@ -59,6 +60,10 @@ impl Input {
 
     pub(super) fn slice(&self, from: usize, to: usize) -> &str {
         &self.text[from..to]
+    }
+
+    pub(super) fn bytes(&self, from: usize, to: usize) -> &[u8] {
+        &self.text.as_bytes()[from..to]
     }
 
     /// What there is of the current line, when its ending is not there. A carriage return at the end waits: it may be
@@ -110,10 +115,11 @@ impl Input {
     }
 
     /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
+    #[inline]
     pub(super) fn only_words(&mut self, most: usize) -> bool {
         let new = &self.text.as_bytes()[self.searched..];
         let goes_on = self.finished.is_none() && self.text.len() - self.at <= most;
-        let words = goes_on && find_either(b'\n', b'\r', new).is_none();
+        let words = goes_on && !has_line_ending(new);
         if words {
             self.searched = self.text.len();
         }
@@ -156,6 +162,7 @@ impl Input {
     }
 
     /// Text that is still kept.
+    #[inline]
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
     }

@@ -42,6 +42,7 @@ mod input;
 mod linkdef;
 mod prose;
 mod reasoning;
+mod taught;
 mod track;
 
 pub use event::{Event, Ignored, ReadError, Span};
@@ -49,7 +50,7 @@ pub use event::{Event, Ignored, ReadError, Span};
 use crate::{Catalog, FinishReason, ToolCall};
 use block::Block;
 use blocks::Blocks;
-use body::Piece;
+use body::{MOST_AT_ONCE, Piece};
 use decoy::Decoys;
 use found::{Found, Item};
 use hold::Hold;
@@ -185,6 +186,7 @@ impl Parser {
 
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
     #[must_use]
+    #[inline]
     pub fn poll(&mut self) -> Option<Event<'_>> {
         if self.found.is_empty() {
             match self.middle_of_line() {
@@ -258,14 +260,26 @@ impl Parser {
         }
     }
 
+    /// More of an argument is told as it stands; what has to be decoded first is found.
     fn middle_of_string(&mut self) -> Middle {
         let Piece::Given(seen) = self.piece else { return Middle::Other };
         let (from, to) = (self.input.at + seen, self.input.len());
-        if !self.input.only_words(self.options.limits.block) || !self.block.plain_text(self.input.slice(from, to)) {
+        if from == to && self.input.finished.is_none() {
+            return Middle::Nothing;
+        }
+        if to - from > MOST_AT_ONCE || !self.input.only_words(self.options.limits.block) {
             return Middle::Other;
         }
+        let text = self.input.slice(from, to);
+        let plain = self.block.plain_text(text);
+        if !plain && !self.block.takes_pieces() {
+            return Middle::Other;
+        }
+        if !plain {
+            self.block.content(0, text, &mut self.found);
+        }
         self.piece = Piece::Given(to - self.input.at);
-        if from == to { Middle::Nothing } else { Middle::Argument(self.input.span(from, to)) }
+        if plain { Middle::Argument(self.input.span(from, to)) } else { Middle::Other }
     }
 
     /// One step; whether there may be more to do.

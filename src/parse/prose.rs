@@ -69,7 +69,7 @@ impl Parser {
     fn prose_line(&mut self, line: Line) {
         self.hold = Hold::default();
         self.hold_seen = 0;
-        let passes = self.skipping || self.is_plain_words(line);
+        let passes = self.skipping || self.is_plain_line(line);
         self.skipping = line.cut;
         if !passes {
             let text = self.input.slice(self.input.at, line.end);
@@ -88,11 +88,9 @@ impl Parser {
         }
     }
 
-    /// Whether the line can be nothing but words of a paragraph: the usual case, decided by its first byte.
-    fn is_plain_words(&mut self, line: Line) -> bool {
-        let text = self.input.slice(self.input.at, line.end);
-        let letter = text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
-        letter && self.decoys.is_idle() && self.blocks.plain_words()
+    /// Takes a line that can be neither a fence nor anything that is watched: nearly every one.
+    fn is_plain_line(&mut self, line: Line) -> bool {
+        self.decoys.is_idle() && self.blocks.plain_line(self.input.bytes(self.input.at, line.end))
     }
 
     /// What the line is to CommonMark.
