@@ -1,0 +1,41 @@
+//! The parser and the JSON reader beside their peers and their floors, as tables for the README.
+//!
+//! `cargo bench --no-default-features --bench figures` prints all tables, with `-- whole chunks` only those named. The
+//! floors are what any parser must do at least: look for newlines, or take the pieces.
+
+mod broken;
+mod call;
+mod chunks;
+#[path = "../shared/damage.rs"]
+mod damage;
+#[path = "../shared/ours.rs"]
+mod ours;
+#[path = "../../fuzz/shapes.rs"]
+mod shapes;
+#[path = "../shared/texts.rs"]
+mod texts;
+#[path = "../shared/timing.rs"]
+mod timing;
+mod whole;
+mod worst;
+
+/// A table: what it is called on the command line, and what prints it.
+type Table = (&'static str, fn());
+
+const TABLES: [Table; 5] = [
+    ("whole", whole::print),
+    ("chunks", chunks::print),
+    ("call", call::print),
+    ("broken", broken::print),
+    ("worst", worst::print),
+];
+
+fn main() {
+    // Cargo adds flags of its own.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    for (name, print) in TABLES {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            print();
+        }
+    }
+}
