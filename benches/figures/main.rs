@@ -31,6 +31,7 @@ const TABLES: [Table; 5] = [
 ];
 
 fn main() {
+    keep_memory();
     // Cargo adds flags of its own.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, print) in TABLES {
@@ -38,4 +39,10 @@ fn main() {
             print();
         }
     }
+}
+
+/// The allocator keeps as much memory as was once freed. What is measured is then the same whichever tables came before,
+/// and not how fast the kernel clears pages.
+fn keep_memory() {
+    drop(std::hint::black_box(vec![1_u8; 30_000_000]));
 }
