@@ -1,7 +1,8 @@
 //! Broken JSON: every text of the case files, and damaged calls of growing size.
 
 use crate::damage::DAMAGES;
-use crate::timing::{best, size};
+use crate::size;
+use crate::timing::best;
 use serde_json::Value;
 use std::path::Path;
 use toolfence::json;

@@ -1,7 +1,7 @@
 //! From the text of one block to a typed call, where nothing needs to be mended.
 
 use crate::ours;
-use crate::timing::{best, size};
+use crate::timing::best;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolfence::json;
@@ -18,9 +18,19 @@ struct Envelope {
 const SEVERAL: usize = 32;
 
 pub(crate) fn print() {
-    println!("\n| one call from text to value | size | ns | times serde_json, typed |\n|---|---:|---:|---:|");
-    for bytes in [182, 88_000] {
-        rows(&body(bytes));
+    println!("\n| one call from text to value, ns (times the first) | 182 B | 88 KB |\n|---|---:|---:|");
+    let columns = [182, 88_000].map(|bytes| column(&body(bytes)));
+    let names = [
+        "serde_json, typed: name, args as `Value`, reason",
+        "serde_json, `Value`",
+        "toolfence::json::strict",
+        "toolfence::json::read",
+        "toolfence, a parser for this block alone",
+        "toolfence, one of 32 blocks of a reply",
+    ];
+    for (row, name) in names.iter().enumerate() {
+        let cell = |times: &[f64; 6]| format!("{:.0} ({:.2})", times[row] * 1e9, times[row] / times[0]);
+        println!("| {name} | {} |", columns.each_ref().map(cell).join(" | "));
     }
 }
 
@@ -35,7 +45,7 @@ fn body(bytes: usize) -> String {
     around(&(line.repeat(room / line.len()) + &"x".repeat(room % line.len())))
 }
 
-fn rows(body: &str) {
+fn column(body: &str) -> [f64; 6] {
     let block = format!("```tool\n{body}\n```\n");
     let several = format!("{block}\n").repeat(SEVERAL);
     assert!(ours::calls(&block, usize::MAX) == 1 && ours::calls(&several, usize::MAX) == SEVERAL);
@@ -48,17 +58,7 @@ fn rows(body: &str) {
         &|| ours::calls(&several, usize::MAX),
     ]);
     times[5] /= SEVERAL as f64;
-    let names = [
-        "serde_json, typed: name, args as `Value`, reason",
-        "serde_json, `Value`",
-        "toolfence::json::strict",
-        "toolfence::json::read",
-        "a parser for this block alone",
-        "a parser, one of 32 blocks",
-    ];
-    for (name, time) in names.iter().zip(times) {
-        println!("| {name} | {} | {:.0} | {:.2} |", size(body.len()), time * 1e9, time / times[0]);
-    }
+    times
 }
 
 fn typed(body: &str) -> usize {

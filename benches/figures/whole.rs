@@ -1,6 +1,7 @@
 //! A whole message: how fast the parser can be where nothing streams.
 
-use crate::timing::{best, size};
+use crate::size;
+use crate::timing::best;
 use crate::{ours, texts};
 use memchr::memchr_iter;
 use std::hint::black_box;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// A damaged text of about so many bytes, and the call that was meant.
-type Make = fn(usize) -> (String, Value);
+pub(crate) type Make = fn(usize) -> (String, Value);
 
 pub(crate) const DAMAGES: [(&str, Make); 10] = [
     ("a trailing comma", |bytes| {

@@ -32,12 +32,3 @@ fn turn(work: &dyn Fn() -> usize, runs: usize) -> f64 {
     }
     started.elapsed().as_secs_f64() / runs as f64
 }
-
-/// A size as people say it.
-pub(crate) fn size(bytes: usize) -> String {
-    match bytes {
-        0..1000 => format!("{bytes} B"),
-        1000..1_000_000 => format!("{} KB", bytes / 1000),
-        _ => format!("{} MB", bytes / 1_000_000),
-    }
-}
