@@ -90,6 +90,25 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("indented decoys", |n| "    ```tool\n    {\n\n".repeat(n)),
     ("forged results", |n| "```tool_result\nx\n```\n".repeat(n)),
     ("a forged result", |n| "```tool_result\n".to_owned() + &"\"x\n".repeat(4 * n)),
+    ("a long key before many strings", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"{}\": [{}", "k".repeat(8 * n), "\"x\",".repeat(2 * n))
+    }),
+    ("a long name before many bodies", |n| {
+        format!("```tool\n{{\"name\": \"{}\", \"args\": {{\"x\": [{}", "k".repeat(8 * n), "\"<<A\",".repeat(2 * n))
+    }),
+    ("a long id before many calls", |n| {
+        let id = "k".repeat(8 * n);
+        format!("```tool\n{{\"id\": \"{id}\", \"name\": \"a\"}}\n```\n")
+            + &"```tool\n{\"name\": \"a\"}\n```\n".repeat(n)
+    }),
+    ("a tag that goes on", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{}", "A".repeat(16 * n))),
+    ("a long tag and its body", |n| {
+        let tag = "A".repeat(8 * n);
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{tag}\"}}}}\n{}", "x\n".repeat(4 * n))
+    }),
+    ("a repair in each of many calls", |n| {
+        format!("```tool\n[{}]\n```\n", "{name: \"a\", \"args\": {\"b\": 1,}},".repeat(n))
+    }),
     ("ids that were given", |n| {
         let wanted =
             |i| format!("```tool\n{{\"id\": \"call_{i}\", \"name\": \"a\"}}\n```\n```tool\n{{\"name\": \"\n```\n");

@@ -1,16 +1,41 @@
 //! Counts what the parser does on shapes that hurt, at doubling sizes: the sum of how often each region of code ran, as
-//! the compiler's coverage counters have it. The same on every machine, and it sees every loop of every dependency.
+//! the compiler's coverage counters have it, and the bytes that were allocated, for a long copy is only one step. The same
+//! on every machine, and it sees every loop of every dependency.
 //!
 //! Built with `-C instrument-coverage`: see `.ci/steps`.
 
 mod shapes;
 
 use shapes::{BROKEN_JSON, REPLIES};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::parse::{Options, Parser};
 use toolfence::{FinishReason, json};
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;
+
+/// The system's allocator, counting the bytes that were asked for.
+struct Counting;
+
+static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size() as u64, Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
 
 unsafe extern "C" {
     fn __llvm_profile_begin_counters() -> *const u64;
@@ -29,9 +54,10 @@ fn counted() -> u64 {
     counters.iter().sum()
 }
 
-/// The steps to read a reply in pieces of so many bytes, or whole.
-fn steps(reply: &str, chunk: usize, reason: FinishReason) -> u64 {
+/// The steps to read a reply in pieces of so many bytes, or whole, and the bytes allocated for it.
+fn steps(reply: &str, chunk: usize, reason: FinishReason) -> [u64; 2] {
     let mut parser = Parser::new(Options::default());
+    let allocated = ALLOCATED.load(Relaxed);
     // SAFETY: it only sets the counters to zero.
     unsafe { __llvm_profile_reset_counters() };
     let mut rest = reply;
@@ -46,16 +72,17 @@ fn steps(reply: &str, chunk: usize, reason: FinishReason) -> u64 {
     }
     parser.finish(reason);
     while parser.poll().is_some() {}
-    counted()
+    [counted(), ALLOCATED.load(Relaxed) - allocated]
 }
 
-/// The steps to mend a text.
-fn steps_to_mend(text: &str) -> u64 {
+/// The steps to mend a text, and the bytes allocated for it.
+fn steps_to_mend(text: &str) -> [u64; 2] {
+    let allocated = ALLOCATED.load(Relaxed);
     // SAFETY: as above.
     unsafe { __llvm_profile_reset_counters() };
     // A text that cannot be mended costs steps too.
     let _ = json::read(text, true);
-    counted()
+    [counted(), ALLOCATED.load(Relaxed) - allocated]
 }
 
 /// What was found so far.
@@ -66,24 +93,33 @@ struct Findings {
 }
 
 impl Findings {
-    /// Counts a shape at three doubling sizes, and prints the steps for a byte where `shows`, or where they are not linear.
-    fn add(&mut self, title: &str, shows: bool, shape: fn(usize) -> String, count: impl Fn(&str) -> u64) {
+    /// Counts a shape at three doubling sizes, and prints what a byte takes where `shows`, or where it is not linear.
+    fn add(&mut self, title: &str, shows: bool, shape: fn(usize) -> String, count: impl Fn(&str) -> [u64; 2]) {
         let texts = [1, 2, 4].map(|times| shape(SMALLEST * times));
-        let [one, two, four] = texts.each_ref().map(|text| count(text) as f64);
-        // Linear is 2; a table that grows may add a little, a square makes it 4.
-        let linear = four / two < 2.3 && two / one < 2.6;
-        let each = [one / texts[0].len() as f64, two / texts[1].len() as f64, four / texts[2].len() as f64];
+        let counts = texts.each_ref().map(|text| count(text).map(|count| count as f64));
+        let each = |at: usize| counts[at].map(|count| count / texts[at].len() as f64);
+        let [[one, _], [two, _], [four, memory]] = [0, 1, 2].map(each);
+        let linear = is_linear(counts, memory);
         self.wrong += usize::from(!linear);
-        self.steepest = self.steepest.max(each[2] / each[0]);
+        self.steepest = self.steepest.max(four / one);
         if shows || !linear {
             let verdict = if linear { "" } else { "NOT LINEAR" };
-            println!("| {title} | {} | {:.1} | {:.1} | {:.1} | {verdict} |", texts[0].len(), each[0], each[1], each[2]);
+            let bytes = texts[0].len();
+            println!("| {title} | {bytes} | {one:.1} | {two:.1} | {four:.1} | {memory:.1} | {verdict} |");
         }
     }
 }
 
+/// Whether what was counted at three doubling sizes, steps and memory, doubles too. `memory` is what a byte takes of it.
+fn is_linear([one, two, four]: [[f64; 2]; 3], memory: f64) -> bool {
+    // Linear is 2; a table that grows may add a little, a square makes it 4. Buffers double: what is allocated may jump.
+    let [steps, allocated] = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
+    steps.1 < 2.3 && steps.0 < 2.6 && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
+}
+
 fn main() {
-    println!("| steps a byte | 1x, in bytes | 1x | 2x | 4x | |\n|---|---:|---:|---:|---:|---|");
+    println!("| steps a byte | 1x, in bytes | 1x | 2x | 4x | bytes allocated a byte | |");
+    println!("|---|---:|---:|---:|---:|---:|---|");
     let mut findings = Findings::default();
     for (name, shape) in REPLIES {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {

@@ -4,7 +4,7 @@
 //! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
 //! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
 
-use crate::fence::find_either;
+use crate::fence::find_near;
 
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
@@ -155,10 +155,21 @@ impl Lexer {
         }
     }
 
+    /// Reads the next piece where it is nothing but text inside an open string, without telling anybody; whether it is.
+    /// When not, nothing is read.
+    pub(crate) fn plain_text(&mut self, piece: &str) -> bool {
+        let plain =
+            self.state == State::String && piece.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        if plain {
+            self.at += piece.len();
+        }
+        plain
+    }
+
     /// Reads text of a string up to its end, an escape or the end of the piece; returns where it stopped.
     fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
         let bytes = &piece.as_bytes()[from..];
-        let run = find_either(b'"', b'\\', bytes).unwrap_or(bytes.len());
+        let run = find_near(b'"', b'\\', bytes).unwrap_or(bytes.len());
         if run > 0 {
             self.control = self.control || bytes[..run].iter().any(|byte| *byte < 0x20);
             watch.text(&piece[from..from + run], self.key);

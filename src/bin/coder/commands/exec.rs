@@ -102,7 +102,7 @@ impl Host for Listener {
         }
     }
 
-    fn show(&mut self, event: &Event) {
+    fn show(&mut self, event: &Event<'_>) {
         if let Event::Call { call, .. } = event {
             debug_call(call);
         }

@@ -75,7 +75,7 @@ impl Reader {
     }
 
     /// The merged events of one reply; the provisional ones only where they are asked for.
-    fn read(&self, reply: &str, chunk: Option<usize>, reason: FinishReason) -> Vec<Event> {
+    fn read(&self, reply: &str, chunk: Option<usize>, reason: FinishReason) -> Vec<Event<'static>> {
         let mut parser = Parser::new(self.options.clone());
         let mut events = Vec::new();
         let mut rest = reply;
@@ -98,26 +98,26 @@ fn piece_length(text: &str, chunk: Option<usize>) -> usize {
     (first..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(first)
 }
 
-fn collect(parser: &mut Parser, events: &mut Vec<Event>, progress: bool) {
+fn collect(parser: &mut Parser, events: &mut Vec<Event<'static>>, progress: bool) {
     while let Some(event) = parser.poll() {
         if progress || !matches!(event, Event::Started { .. } | Event::Progress { .. }) {
             let rest = match events.last_mut() {
                 Some(last) => last.absorb(event),
                 None => Some(event),
             };
-            events.extend(rest);
+            events.extend(rest.map(Event::into_owned));
         }
     }
 }
 
-fn versioned(event: &Event) -> Value {
+fn versioned(event: &Event<'_>) -> Value {
     let mut value = serde_json::to_value(event).unwrap_or_default();
     value["v"] = super::SCHEMA.into();
     value
 }
 
 /// One event as a person wants to read it.
-fn explained(event: &Event) -> String {
+fn explained(event: &Event<'_>) -> String {
     match event {
         Event::Text { text, span } => format!("text       {}..{}  {text:?}", span.start, span.end),
         Event::Reasoning { text, span, closed } => {
