@@ -18,7 +18,8 @@ pub(crate) fn run(arguments: &ParseArguments) -> Result<ExitCode, Failure> {
         return batch(arguments, &mut out);
     }
     let reply = read_stdin()?;
-    let events = read(&reply, arguments.chunk, finish(arguments.finish), arguments);
+    let reader = Reader::new(arguments);
+    let events = reader.read(&reply, arguments.chunk, finish(arguments.finish));
     for event in events {
         match arguments.explain {
             true => out.line(&explained(&event))?,
@@ -40,12 +41,13 @@ struct Stored {
 }
 
 fn batch(arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
+    let reader = Reader::new(arguments);
     super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#, |stored: Stored| {
         if stored.chunk == Some(0) {
             return Err("a chunk has at least 1 byte".into());
         }
         let reason = stored.finish.unwrap_or(finish(arguments.finish));
-        let events = read(&stored.text, stored.chunk.or(arguments.chunk), reason, arguments);
+        let events = reader.read(&stored.text, stored.chunk.or(arguments.chunk), reason);
         Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
     })
 }
@@ -58,23 +60,35 @@ fn finish(end: End) -> FinishReason {
     }
 }
 
-/// The merged events of one reply; the provisional ones only where they are asked for.
-fn read(reply: &str, chunk: Option<usize>, reason: FinishReason, arguments: &ParseArguments) -> Vec<Event<'static>> {
-    let mut options = Options::default();
-    options.strict = arguments.strict;
-    options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
-    let mut parser = Parser::new(options);
-    let mut events = Vec::new();
-    let mut rest = reply;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(piece_length(rest, chunk));
-        parser.push(piece);
-        collect(&mut parser, &mut events, arguments.progress);
-        rest = after;
+/// How every reply is read; the catalog is made once for all of them.
+struct Reader {
+    options: Options,
+    progress: bool,
+}
+
+impl Reader {
+    fn new(arguments: &ParseArguments) -> Reader {
+        let mut options = Options::default();
+        options.strict = arguments.strict;
+        options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
+        Reader { options, progress: arguments.progress }
     }
-    parser.finish(reason);
-    collect(&mut parser, &mut events, arguments.progress);
-    events
+
+    /// The merged events of one reply; the provisional ones only where they are asked for.
+    fn read(&self, reply: &str, chunk: Option<usize>, reason: FinishReason) -> Vec<Event<'static>> {
+        let mut parser = Parser::new(self.options.clone());
+        let mut events = Vec::new();
+        let mut rest = reply;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(piece_length(rest, chunk));
+            parser.push(piece);
+            collect(&mut parser, &mut events, self.progress);
+            rest = after;
+        }
+        parser.finish(reason);
+        collect(&mut parser, &mut events, self.progress);
+        events
+    }
 }
 
 /// `chunk` bytes or less, so that no character is split; at least one character.
