@@ -72,17 +72,6 @@ pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
     memchr::memchr2(one, other, bytes)
 }
 
-/// The same, where it is likely to be near.
-#[inline]
-pub(crate) fn find_near(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
-    const NEAR: usize = 16;
-    let near = &bytes[..bytes.len().min(NEAR)];
-    match near.iter().position(|byte| *byte == one || *byte == other) {
-        None if bytes.len() > NEAR => memchr::memchr2(one, other, &bytes[NEAR..]).map(|at| NEAR + at),
-        found => found,
-    }
-}
-
 /// Whether there is a line feed or a carriage return.
 #[inline]
 pub(crate) fn has_line_ending(bytes: &[u8]) -> bool {
