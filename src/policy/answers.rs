@@ -167,7 +167,7 @@ const RUNS_OTHERS: &[(&str, &[&str])] = &[
 pub(super) fn runs_others(program: &str) -> Option<&'static str> {
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
     let is = |name: &&str| *name == program || (!bare.is_empty() && *name == bare);
-    RUNS_OTHERS.iter().find(|(_, names)| names.iter().any(|name| is(name))).map(|(kind, _)| *kind)
+    RUNS_OTHERS.iter().find(|(_, names)| names.iter().any(is)).map(|(kind, _)| *kind)
 }
 
 /// A simple command with all that makes it what it is.

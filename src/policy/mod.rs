@@ -113,6 +113,18 @@ impl Decision {
         }
     }
 
+    /// What an "always" would store: one exact rule for each simple command that asks, or for each file that would be
+    /// changed.
+    ///
+    /// # Errors
+    /// Why nothing exact can be stored, as the end of a sentence; or that nothing is asked.
+    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+        match self.judgement {
+            Judgement::Ask => self.offer.rules(),
+            _ => Err("nothing is asked"),
+        }
+    }
+
     /// The stricter of two, the first where they are alike; what either found is kept.
     fn stricter(self, other: Decision) -> Decision {
         let unreadable = self.unreadable | other.unreadable;
@@ -392,13 +404,12 @@ impl Pending {
         Cleared { call: self.call, effect: self.effect }
     }
 
-    /// What [`Pending::approve_always`] would store: one exact rule for each simple command that asks, or for each file that
-    /// would be changed.
+    /// What [`Pending::approve_always`] would store: see [`Decision::always`].
     ///
     /// # Errors
-    /// Why "always" is not on offer, as the end of a sentence.
+    /// Why "always" is not on offer.
     pub fn always(&self) -> std::result::Result<&[Rule], &str> {
-        self.decision.offer.rules()
+        self.decision.always()
     }
 
     /// A rule for every command that begins with these words, which the person typed. They must begin one of the simple

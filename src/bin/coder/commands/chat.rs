@@ -21,7 +21,7 @@ turn; at the prompt it ends the program.
 /// Talks until the input ends.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    let mut agent = setup.agent(options, setup.backend(options)?);
+    let mut agent = setup.agent(setup.backend()?)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = setup.workspace.root().display().to_string();
