@@ -282,13 +282,19 @@ pub(super) struct Answers(Vec<Rule>);
 impl Answers {
     /// Stores a rule once. Gives the beginning it allows, where it is one: that is a rule like those of the settings.
     pub(super) fn store(&mut self, rule: Rule) -> Option<CommandRule> {
-        if let Stored::Prefix { prefix } = rule.0 {
-            return CommandRule::new(prefix);
+        if self.0.contains(&rule) {
+            return None;
         }
-        if !self.0.contains(&rule) {
-            self.0.push(rule);
-        }
-        None
+        let beginning = match &rule.0 {
+            Stored::Prefix { prefix } => CommandRule::new(prefix.clone()),
+            _ => None,
+        };
+        self.0.push(rule);
+        beginning
+    }
+
+    pub(super) fn all(&self) -> &[Rule] {
+        &self.0
     }
 
     pub(super) fn holds(&self, command: &Exact) -> bool {

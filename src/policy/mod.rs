@@ -5,6 +5,7 @@
 
 mod answers;
 mod facts;
+mod globs;
 mod judge;
 mod paths;
 pub mod settings;
@@ -261,6 +262,11 @@ impl Policy {
     pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
         let beginnings = rules.into_iter().filter_map(|rule| self.answers.store(rule));
         self.settings.commands.allow.extend(beginnings);
+    }
+
+    /// What [`Policy::remember`] was told, in order.
+    pub fn remembered(&self) -> &[Rule] {
+        self.answers.all()
     }
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).

@@ -287,6 +287,11 @@ impl Session {
         &self.judge.catalog
     }
 
+    /// What decides about calls, with what the person has allowed so far.
+    pub fn policy(&self) -> &Policy {
+        &self.judge.policy
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()

@@ -159,6 +159,15 @@ fn a_typed_beginning_holds_for_what_begins_so() {
 }
 
 #[test]
+fn a_conversation_tells_what_it_was_allowed() {
+    let folder = with_replies(&["touch a"]);
+    let line = "printf 'go\\n/allowed\\n' | \"$CODER\" --backend replay --replies replies";
+    let shown = on_a_terminal(folder.path(), line, "", &["always"]);
+    let (_, after) = shown.split_once("Done.").expect(&shown);
+    assert!(after.contains("> touch a\n"), "{shown}");
+}
+
+#[test]
 fn what_was_changed_is_asked_about_again() {
     let folder = with_replies(&["touch a"]);
     let shown = on_a_terminal(folder.path(), REPLAYED, "", &["edit touch b", "y"]);

@@ -136,8 +136,8 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
 fn documented() -> String {
     let head = "\
 # Settings of coder. What stands behind a # is a comment; take the # before a key away to set it.
-# Counts in this order, the last first: the command line, the persona, the project's .toolfence.toml, this file.
-# A project or a persona can only make what may run stricter. `coder config show` tells what counts and why.
+# The command line counts over the persona, that over the project's .toolfence.toml, and that over this file; but a
+# project or a persona can only make what may run stricter. `coder config show` tells what counts and why.
 
 ";
     format!("{head}{}", template(&keys::all()))

@@ -26,10 +26,11 @@ fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, 
         return batch(&setup, &mut out);
     }
     let call = asked_call(arguments)?;
+    let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
     let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message))?;
     match arguments.json {
         true => out.line(&told(&setup, &decision).to_string())?,
-        false => shown(&setup, arguments.command.as_deref(), &decision, &mut out)?,
+        false => shown(&setup, command.as_deref(), &decision, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
