@@ -138,9 +138,13 @@ fn hostile_texts_end_in_a_mistake() {
 fn a_hostile_glob_is_tried_in_bounded_time() {
     let many = "*a".repeat(90) + "b";
     let started = std::time::Instant::now();
-    for glob in
-        ["*a*a*a*a*a*a*a*b", "**/a/**/a/**/a/**/b", "*?a*?a*?a*?a*?a*?a*b", "[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*[!a-z]"]
-    {
+    for glob in [
+        &*many,
+        "*a*a*a*a*a*a*a*b",
+        "**/a/**/a/**/a/**/b",
+        "*?a*?a*?a*?a*?a*?a*b",
+        "[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*[!a-z]",
+    ] {
         let text = format!("[paths]\ndeny = [\"{glob}\"]");
         let Ok(merged) = layer(&text, Layer::Project { trusted: false }) else { continue };
         let policy = Policy::new(merged.settings()).unwrap();
