@@ -7,6 +7,9 @@ use super::CommandRule;
 use serde::Serialize;
 use std::fmt;
 
+/// The rule that lets something run as the person has allowed it before.
+pub(super) const ANSWERED: &str = "answered";
+
 /// Programs that run what files or other words of theirs say, by kind. An exact command line says nothing of what they do.
 const RUNS_OTHERS: &[(&str, &[&str])] = &[
     (

@@ -252,7 +252,7 @@ impl Policy {
         let files = files.unwrap_or_default();
         if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
             let reason = format!("You allowed {} to change this file for the session.", spec.name);
-            return Decision::new(Judgement::Allow, "answered", reason);
+            return Decision::new(Judgement::Allow, answers::ANSWERED, reason);
         }
         files.into_iter().for_each(|file| decision.offer.add(Ok(file)));
         decision
