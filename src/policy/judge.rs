@@ -8,6 +8,9 @@ use serde_json::Value;
 /// The longest path that is shown in a message.
 const LONGEST_SHOWN: usize = 120;
 
+/// The rule that asks before a tool changes files.
+pub(super) const CHANGES: &str = "write";
+
 /// The strictest of what the rules say of a call.
 pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
     let effect = spec.effect_of(&call.args);
@@ -38,7 +41,7 @@ fn by_effect(policy: &Policy, call: &ToolCall, spec: &ToolSpec, effect: Effect, 
     let name = shown(&spec.name, 64);
     match effect {
         Effect::Read => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
-        Effect::Write => Decision::new(Judgement::Ask, "write", format!("{name} changes files.")),
+        Effect::Write => Decision::new(Judgement::Ask, CHANGES, format!("{name} changes files.")),
         Effect::Execute => Decision {
             walls_suffice: true,
             ..Decision::new(Judgement::Ask, "execute", format!("{name} runs a program or changes what runs."))
@@ -51,7 +54,7 @@ fn text_of<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
 }
 
 /// Every path a call names, with whether it is a folder to start from and not a file to change.
-fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
+pub(super) fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
     let runs = spec.params.iter().any(|param| param.kind == ParamKind::Command);
     spec.params.iter().flat_map(|param| paths_of(param, args, runs)).collect()
 }

@@ -3,18 +3,23 @@
 //! Pure: this module opens no file and starts no program. What it must know of the world it asks of [`Facts`].
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
+mod answers;
 mod facts;
+mod globs;
 mod judge;
 mod paths;
-mod settings;
+pub mod settings;
 mod shell;
 
+pub use answers::Rule;
 pub use facts::{Facts, NoFacts, PathFact, ProgramFact, RepositoryFact, Walls};
 pub use paths::PathRules;
 pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};
 
 use crate::{Catalog, Effect, ErrorCode, Repair, Result, ToolCall, ToolFailure, ToolResult, ToolSpec};
+use answers::{Answers, Offer};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A judgement, the same in every mode. Ordered: the strictest of several is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,6 +59,9 @@ pub struct Met {
     pub rule: String,
     /// Why, in a sentence.
     pub reason: String,
+    /// Which of [`Decision::commands`] met it, where it was one of them: the first that did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<usize>,
 }
 
 /// The most rules that are told of a call.
@@ -74,6 +82,10 @@ pub struct Decision {
     pub commands: Vec<String>,
     /// Every rule that was met and had something to say, the one that decided among them; 64 at most, each once.
     pub met: Vec<Met>,
+    /// Where the simple commands that are not allowed stand in the command's text, in bytes; 64 at most.
+    pub marks: Vec<Range<usize>>,
+    #[serde(skip)]
+    offer: Offer,
     /// Set where the text could not be read at all: then `never` denies as well.
     #[serde(skip)]
     pub unreadable: bool,
@@ -90,13 +102,27 @@ impl Decision {
         let (rule, reason) = (rule.into(), reason.into());
         Decision {
             judgement,
-            met: vec![Met { judgement, rule: rule.clone(), reason: reason.clone() }],
+            met: vec![Met { judgement, rule: rule.clone(), reason: reason.clone(), command: None }],
             rule,
             reason,
             commands: Vec::new(),
+            marks: Vec::new(),
+            offer: Offer::default(),
             unreadable: false,
             walls_suffice: false,
             code: None,
+        }
+    }
+
+    /// What an "always" would store: one exact rule for each simple command that asks, or for each file that would be
+    /// changed.
+    ///
+    /// # Errors
+    /// Why nothing exact can be stored, as the end of a sentence; or that nothing is asked.
+    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+        match self.judgement {
+            Judgement::Ask => self.offer.rules(),
+            _ => Err("nothing is asked"),
         }
     }
 
@@ -110,6 +136,11 @@ impl Decision {
         let (mut kept, dropped) = if other.judgement > self.judgement { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
             kept.commands = dropped.commands;
+            kept.marks = dropped.marks;
+        }
+        // So must an answer of the person's.
+        if dropped.judgement == Judgement::Ask {
+            kept.offer = Offer::default();
         }
         Decision { unreadable, walls_suffice, met, ..kept }
     }
@@ -141,6 +172,7 @@ pub enum Effective {
 pub struct Policy {
     settings: Settings,
     paths: PathRules,
+    answers: Answers,
 }
 
 impl Policy {
@@ -150,13 +182,21 @@ impl Policy {
     /// A path glob that is not one.
     pub fn new(settings: Settings) -> Result<Policy> {
         let paths = settings.path_rules()?;
-        Ok(Policy { settings, paths })
+        Ok(Policy { settings, paths, answers: Answers::default() })
     }
 
     /// The same in another mode.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Policy {
         self.settings.mode = mode;
+        self
+    }
+
+    /// The same with these paths, and all below them, protected from writing by tools: files the host is steered by, where
+    /// they are inside the root. Relative to the root, and not globs.
+    #[must_use]
+    pub fn protect<S: AsRef<str>>(mut self, paths: impl IntoIterator<Item = S>) -> Policy {
+        paths.into_iter().for_each(|path| self.paths.guard(path.as_ref()));
         self
     }
 
@@ -184,20 +224,63 @@ impl Policy {
         let decision = self.judge(&call, spec, facts);
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared { call, effect }),
-            Effective::Ask => Verdict::Ask(Pending { call, effect, decision }),
+            Effective::Ask => Verdict::Ask(Pending { call, effect, decision: self.offered(decision) }),
             Effective::Deny => Verdict::Denied(ToolResult::refused(call.id, call.name, refusal(&decision))),
         }
     }
 
     /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.
     pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
-        judge::call(self, call, spec, facts)
+        let decision = judge::call(self, call, spec, facts);
+        self.answered(decision, call, spec, facts)
+    }
+
+    /// Changes of files that were allowed before, and what an answer would store of those that were not.
+    fn answered(&self, mut decision: Decision, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
+        let asks = |met: &&Met| met.judgement == Judgement::Ask;
+        let by_effect = decision.met.iter().filter(asks).all(|met| met.rule == judge::CHANGES);
+        if decision.judgement != Judgement::Ask || spec.effect_of(&call.args) != Effect::Write || !by_effect {
+            return decision;
+        }
+        let files: Option<Vec<Rule>> = judge::paths(spec, &call.args)
+            .iter()
+            .map(|(path, _)| match facts.path("", path) {
+                PathFact::Inside { names } => names.first().map(|name| Rule::file(&spec.name, name)),
+                _ => None,
+            })
+            .collect();
+        let files = files.unwrap_or_default();
+        if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
+            let reason = format!("You allowed {} to change this file for the session.", spec.name);
+            return Decision::new(Judgement::Allow, answers::ANSWERED, reason);
+        }
+        files.into_iter().for_each(|file| decision.offer.add(Ok(file)));
+        decision
+    }
+
+    /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.
+    pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
+        let beginnings = rules.into_iter().filter_map(|rule| self.answers.store(rule));
+        self.settings.commands.allow.extend(beginnings);
+    }
+
+    /// What [`Policy::remember`] was told, in order.
+    pub fn remembered(&self) -> &[Rule] {
+        self.answers.all()
     }
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
     pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
-        let ground = shell::Ground { settings: &self.settings, paths: &self.paths, facts };
+        let ground = shell::Ground { settings: &self.settings, answers: &self.answers, paths: &self.paths, facts };
         shell::judge(command, cwd, ground)
+    }
+
+    /// In the mode that asks for everything, what was allowed before is asked about too.
+    fn offered(&self, mut decision: Decision) -> Decision {
+        if self.settings.mode == Mode::Always {
+            decision.offer.refuse("the mode `always` asks for everything");
+        }
+        decision
     }
 
     /// What the mode makes of a decision.
@@ -325,6 +408,28 @@ impl Pending {
     /// The person said yes.
     pub fn approve(self) -> Cleared {
         Cleared { call: self.call, effect: self.effect }
+    }
+
+    /// What [`Pending::approve_always`] would store: see [`Decision::always`].
+    ///
+    /// # Errors
+    /// Why "always" is not on offer.
+    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+        self.decision.always()
+    }
+
+    /// A rule for every command that begins with these words, which the person typed. They must begin one of the simple
+    /// commands that ask, and the program must be one that runs nothing else. Redirects, assignments and blocked names
+    /// still count.
+    pub fn beginning(&self, words: &[String]) -> Option<Rule> {
+        self.decision.offer.beginning(words)
+    }
+
+    /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`]; it is empty
+    /// where [`Pending::always`] has nothing on offer.
+    pub fn approve_always(self) -> (Cleared, Vec<Rule>) {
+        let rules = self.always().unwrap_or_default().to_vec();
+        (self.approve(), rules)
     }
 
     /// The person said no; `why` is told to the model.

@@ -3,8 +3,8 @@
 //! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
 //! every other spelling under which the same file could be meant.
 
-use crate::{Error, Result};
-use glob::{MatchOptions, Pattern};
+use super::globs::UserGlob;
+use crate::Result;
 
 /// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
 const BLOCKED: &[&str] = &[
@@ -86,10 +86,7 @@ const BLOCKED: &[&str] = &[
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
 
 /// Names that tools may read but never write: they configure git and this crate itself.
-const PROTECTED: &[&str] = &[".git", ".toolfence", "toolfence.toml"];
-
-const GLOB_OPTIONS: MatchOptions =
-    MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
+const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 
 /// The rules about names of files: which are blocked altogether and which are protected from writing.
 ///
@@ -108,6 +105,8 @@ pub struct PathRules {
     protected: NameTable,
     denied: Vec<UserGlob>,
     allowed: Vec<UserGlob>,
+    /// Paths that are protected where they stand and nowhere else, in lower case.
+    guarded: Vec<String>,
 }
 
 impl Default for PathRules {
@@ -117,6 +116,7 @@ impl Default for PathRules {
             protected: NameTable::new(PROTECTED, &[]),
             denied: Vec::new(),
             allowed: Vec::new(),
+            guarded: Vec::new(),
         }
     }
 }
@@ -130,6 +130,11 @@ impl PathRules {
     pub fn new(allow: &[String], deny: &[String]) -> Result<PathRules> {
         let compile = |globs: &[String]| globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<Vec<_>>>();
         Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
+    }
+
+    /// The same with `path` and all below it protected from writing: one that the host itself is steered by.
+    pub(super) fn guard(&mut self, path: &str) {
+        self.guarded.push(path.trim_matches('/').to_lowercase());
     }
 
     /// The pattern of the rule that blocks `path` from being read, written, listed or searched.
@@ -147,37 +152,24 @@ impl PathRules {
 
     /// The pattern of the rule that lets `path` be read but never written by a tool.
     pub fn protects(&self, path: &str) -> Option<&str> {
-        self.protected.find(path)
+        self.protected.find(path).or_else(|| self.guards(path))
+    }
+
+    fn guards(&self, path: &str) -> Option<&str> {
+        if self.guarded.is_empty() {
+            return None;
+        }
+        let path = path.to_lowercase();
+        let below = |guarded: &&String| {
+            path.strip_prefix(guarded.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.guarded.iter().find(below).map(String::as_str)
     }
 
     /// A rule that some name matched by the shell pattern `component` could fall under. It is one name of a path, in which
     /// `*` and `?` are alive and `quoted` text is not told apart: too many hits are harmless, too few are not.
     pub(crate) fn could_block(&self, component: &str) -> Option<&str> {
         self.blocked.could_match(component).or_else(|| self.denied.first().map(|glob| glob.shown.as_str()))
-    }
-}
-
-/// A glob of the user's, kept with its own spelling.
-#[derive(Debug, Clone)]
-struct UserGlob {
-    shown: String,
-    pattern: Pattern,
-}
-
-impl UserGlob {
-    fn new(shown: &str) -> Result<UserGlob> {
-        let bare = shown.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
-        let bare = bare.strip_suffix("/**").unwrap_or(bare);
-        let anywhere = if bare.starts_with("**/") { bare.to_owned() } else { format!("**/{bare}") };
-        let pattern =
-            Pattern::new(&anywhere).map_err(|cause| Error::because(format!("read the path glob {shown:?}"), cause))?;
-        Ok(UserGlob { shown: shown.to_owned(), pattern })
-    }
-
-    /// Whether the path or a folder above it matches.
-    fn covers(&self, path: &str) -> bool {
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        ends.filter(|&end| end > 0).any(|end| self.pattern.matches_with(&path[..end], GLOB_OPTIONS))
     }
 }
 

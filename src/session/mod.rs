@@ -20,7 +20,7 @@
 //! - After [`Action::StopModel`] end the stream and give one [`Input::End`], as after every stream. Chunks that still come
 //!   are ignored here.
 //! - Every [`Action::Run`] wants one [`Input::Result`], in any order; every [`Action::Ask`] one of [`Input::Approved`],
-//!   [`Input::Denied`] and [`Input::Edited`].
+//!   [`Input::Always`], [`Input::Denied`] and [`Input::Edited`].
 //! - An input that does not fit the state is ignored. After [`Input::Cancel`] and [`Input::Failed`] nothing of what was
 //!   on its way is given any more, the stream's end included.
 //!
@@ -83,7 +83,7 @@ mod work;
 
 use crate::format::Format;
 use crate::parse::{self, Event};
-use crate::policy::{Cleared, Facts, Pending, Policy};
+use crate::policy::{Cleared, Facts, Pending, Policy, Rule};
 use crate::prompt::Language;
 use crate::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
 use reply::Reply;
@@ -153,6 +153,9 @@ pub enum Input<'a> {
     Result(ToolResult),
     /// The person said yes: what [`Pending::approve`] gave.
     Approved(Cleared),
+    /// The person said yes for the rest of the session: what [`Pending::approve_always`] gave, or a typed
+    /// [`Pending::beginning`].
+    Always(Cleared, Vec<Rule>),
     /// The person said no: what [`Pending::deny`] gave.
     Denied(ToolResult),
     /// The person changed the arguments: what [`Pending::edit`] gave. It is reviewed again.
@@ -212,6 +215,9 @@ pub enum StopReason {
 pub enum Answer {
     /// Run it.
     Yes,
+    /// Run it, and do not ask again in this session: for exactly this, or, where the person typed a beginning of one of
+    /// its commands, for every command that begins so. Where nothing can be stored it is a yes.
+    Always(Option<Rule>),
     /// Do not; the model is told why.
     No(String),
     /// Run it with these arguments instead, if the policy agrees.
@@ -223,6 +229,11 @@ impl Answer {
     pub fn to(self, pending: Pending) -> Input<'static> {
         match self {
             Answer::Yes => Input::Approved(pending.approve()),
+            Answer::Always(Some(beginning)) => Input::Always(pending.approve(), vec![beginning]),
+            Answer::Always(None) => {
+                let (cleared, rules) = pending.approve_always();
+                Input::Always(cleared, rules)
+            }
             Answer::No(why) => Input::Denied(pending.deny(&why)),
             Answer::Edit(args) => Input::Edited(pending.edit(args)),
         }
@@ -276,6 +287,11 @@ impl Session {
         &self.judge.catalog
     }
 
+    /// What decides about calls, with what the person has allowed so far.
+    pub fn policy(&self) -> &Policy {
+        &self.judge.policy
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()
@@ -293,6 +309,12 @@ impl Session {
                 let shown = listen(reply, input);
                 self.actions.extend(shown.map(Action::Show));
                 self.stop_what_is_too_long();
+            }
+            (State::Working(work, _), Input::Always(cleared, rules)) => {
+                if let Some(cleared) = work.approved(cleared) {
+                    self.judge.policy.remember(rules);
+                    self.actions.push_back(Action::Run(cleared));
+                }
             }
             (State::Working(work, _), input) => {
                 let cleared = answer(work, input);

@@ -4,6 +4,8 @@
 mod agent;
 #[cfg(feature = "cli")]
 mod coder;
+#[cfg(feature = "policy")]
+mod config;
 mod format;
 mod grammar;
 mod house;

@@ -3,6 +3,7 @@
 //! The text passes a gate of our own ([`scan`]), the parser reads it, and every simple command that could be reached is
 //! held against the rules. Nothing is run and no file is opened; words that only a run would tell are asked about.
 
+mod answered;
 mod files;
 mod profiles;
 mod report;
@@ -15,12 +16,13 @@ mod wrappers;
 
 pub(super) use report::shown;
 
-use super::{Decision, Facts, PathRules, Settings};
+use super::{Answers, Decision, Facts, PathRules, Settings};
 
 /// What commands are held against.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub(super) settings: &'a Settings,
+    pub(super) answers: &'a Answers,
     pub(super) paths: &'a PathRules,
     pub(super) facts: &'a dyn Facts,
 }
@@ -30,6 +32,6 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
     walker.fork_bombs();
-    let decision = walker.report.decide();
+    let decision = walker.report.decide(command);
     Decision { walls_suffice: !decision.unreadable, ..decision }
 }

@@ -1,8 +1,9 @@
 //! What the rules found on the way through a command, folded to the strictest.
 
-use super::super::{Decision, Judgement, MOST_MET, Met};
+use super::super::{Decision, Judgement, MOST_MET, Met, Offer, Rule};
 use super::scan::Fault;
 use crate::ErrorCode;
+use std::ops::Range;
 
 /// The most simple commands that are shown, and the most characters of each.
 const MOST_SHOWN: usize = 64;
@@ -46,15 +47,32 @@ impl From<Fault> for Finding {
 pub(super) struct Report {
     worst: Option<Finding>,
     met: Vec<Met>,
-    unreadable: bool,
+    pub(super) unreadable: bool,
     commands: Vec<String>,
+    /// Where the commands that ask stand in the script, in characters.
+    marks: Vec<Range<usize>>,
+    offer: Offer,
+    /// The last rule that allows a command which is not known to only read.
+    allowed_by: Option<&'static str>,
 }
 
 impl Report {
     pub(super) fn note(&mut self, finding: impl Into<Finding>) {
         let finding = finding.into();
         self.unreadable |= finding.unreadable;
+        if finding.judgement == Judgement::Ask {
+            self.offer.refuse("more than plain commands is asked about");
+        }
         self.keep(&finding);
+        self.worsen(finding);
+    }
+
+    /// The strictest judgement so far.
+    pub(super) fn judgement(&self) -> Judgement {
+        self.worst.as_ref().map_or(Judgement::Allow, |worst| worst.judgement)
+    }
+
+    fn worsen(&mut self, finding: Finding) {
         if self.worst.as_ref().is_none_or(|worst| finding.judgement > worst.judgement) {
             self.worst = Some(finding);
         }
@@ -62,10 +80,43 @@ impl Report {
 
     fn keep(&mut self, finding: &Finding) {
         let Finding { judgement, rule, reason, .. } = finding;
-        let known = self.met.iter().any(|met| met.rule == *rule && met.reason == *reason);
+        self.meet(Met { judgement: *judgement, rule: (*rule).to_owned(), reason: reason.clone(), command: None });
+    }
+
+    fn meet(&mut self, met: Met) {
+        let known = self.met.iter().any(|known| known.rule == met.rule && known.reason == met.reason);
         if !known && self.met.len() < MOST_MET {
-            self.met.push(Met { judgement: *judgement, rule: (*rule).to_owned(), reason: reason.clone() });
+            self.met.push(met);
         }
+    }
+
+    /// Takes in the report of one command. `offer` is what "always" would store for it.
+    pub(super) fn absorb(&mut self, own: Report, offer: Result<Rule, String>, mark: Option<Range<usize>>) {
+        if own.judgement() == Judgement::Ask {
+            self.offer.add(offer);
+        }
+        if own.judgement() > Judgement::Allow && self.marks.len() < MOST_SHOWN {
+            self.marks.extend(mark);
+        }
+        let first = self.commands.len();
+        for met in own.met {
+            let command = Some(first + met.command.unwrap_or(0)).filter(|index| *index < MOST_SHOWN);
+            self.meet(Met { command, ..met });
+        }
+        self.commands.extend(own.commands);
+        self.commands.truncate(MOST_SHOWN);
+        self.unreadable |= own.unreadable;
+        self.allowed_by = own.allowed_by.or(self.allowed_by);
+        own.worst.into_iter().for_each(|worst| self.worsen(worst));
+    }
+
+    /// Takes in a command that is allowed by this rule, whatever was found in it.
+    pub(super) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<String>) {
+        let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
+        self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
+        self.commands.extend(own.commands);
+        self.commands.truncate(MOST_SHOWN);
+        self.allowed_by = Some(rule);
     }
 
     pub(super) fn command(&mut self, words: &str) {
@@ -75,15 +126,21 @@ impl Report {
     }
 
     /// The decision; with nothing found, every part is known to only read.
-    pub(super) fn decide(self) -> Decision {
+    pub(super) fn decide(self, script: &str) -> Decision {
         let commands = self.commands;
         let Some(worst) = self.worst else {
-            return Decision { commands, ..Decision::new(Judgement::Allow, "read_only", "Every part only reads.") };
+            let Some(rule) = self.allowed_by else {
+                return Decision { commands, ..Decision::new(Judgement::Allow, "read_only", "Every part only reads.") };
+            };
+            let decision = Decision::new(Judgement::Allow, rule, "Every part only reads, or is allowed by name.");
+            return Decision { commands, met: self.met, ..decision };
         };
         let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);
         decision.unreadable = self.unreadable;
         decision.code = worst.code;
         decision.commands = commands;
+        decision.marks = self.marks.iter().filter_map(|mark| bytes(script, mark)).collect();
+        decision.offer = self.offer;
         // The one that decided is told even where the list was full before it.
         if self.met.iter().any(|met| met.rule == decision.rule && met.reason == decision.reason) {
             decision.met = self.met;
@@ -92,6 +149,14 @@ impl Report {
         }
         decision
     }
+}
+
+/// A range of characters as a range of bytes.
+fn bytes(text: &str, mark: &Range<usize>) -> Option<Range<usize>> {
+    let mut starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    let start = starts.nth(mark.start)?;
+    let length = mark.end.checked_sub(mark.start)?.checked_sub(1)?;
+    Some(start..starts.nth(length)?)
 }
 
 /// Text as it can be shown: control and format characters escaped, and no more than `most` characters.

@@ -180,7 +180,7 @@ fn fed(walker: &mut Walker<'_>, input: &Input) {
     }
 }
 
-fn is_system(walker: &Walker<'_>, program: &str) -> bool {
+pub(super) fn is_system(walker: &Walker<'_>, program: &str) -> bool {
     BUILTINS.contains(&program) || walker.ground.facts.program(program) == ProgramFact::System
 }
 

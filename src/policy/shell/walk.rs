@@ -5,7 +5,7 @@
 use super::report::{Finding, Report};
 use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
-use super::{Ground, simple};
+use super::{Ground, answered, simple};
 use brush_parser::ast;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,10 @@ pub(super) struct Walker<'a> {
     edges: Vec<(String, String, bool)>,
     /// Whether the command at hand runs beside another one.
     beside: bool,
-    depth: usize,
+    /// How many scripts are being read, one inside the other.
+    pub(super) depth: usize,
+    /// How many groups, loops, functions and the like of them are open.
+    pub(super) groups: usize,
     commands: usize,
     bytes: usize,
 }
@@ -63,6 +66,7 @@ impl<'a> Walker<'a> {
             edges: Vec::new(),
             beside: false,
             depth: 0,
+            groups: 0,
             commands: 0,
             bytes: 0,
         }
@@ -151,8 +155,18 @@ impl<'a> Walker<'a> {
 
     /// Gives back what the next command of a pipeline would read.
     fn command(&mut self, command: &ast::Command, input: Input) -> Input {
+        if let ast::Command::Simple(command) = command {
+            return self.simple(command, input);
+        }
+        self.groups += 1;
+        self.grouped(command);
+        self.groups -= 1;
+        Input::Unknown
+    }
+
+    fn grouped(&mut self, command: &ast::Command) {
         match command {
-            ast::Command::Simple(command) => return self.simple(command, input),
+            ast::Command::Simple(_) => {}
             ast::Command::Compound(compound, redirects) => {
                 self.compound(compound);
                 self.redirects(redirects.as_ref());
@@ -164,7 +178,6 @@ impl<'a> Walker<'a> {
                 self.redirects(redirects.as_ref());
             }
         }
-        Input::Unknown
     }
 
     fn compound(&mut self, compound: &ast::CompoundCommand) {
@@ -252,11 +265,22 @@ impl<'a> Walker<'a> {
         self.report.note(Finding::ask("not_known_read_only", reason));
     }
 
+    /// Judges a command by itself, then holds what was found against what the person has answered before.
     fn simple(&mut self, command: &ast::SimpleCommand, input: Input) -> Input {
+        let before = std::mem::take(&mut self.report);
+        let given = answered::Given { folders: self.folders.clone(), fed: input != Input::Nothing };
+        let simple = self.alone(command, input);
+        let own = std::mem::replace(&mut self.report, before);
+        answered::settle(self, own, command, simple.as_ref(), &given);
+        simple.as_ref().map_or(Input::Unknown, simple::output)
+    }
+
+    /// `None` where a limit is passed.
+    fn alone(&mut self, command: &ast::SimpleCommand, input: Input) -> Option<Simple> {
         self.commands += 1;
         if self.commands > MOST_COMMANDS {
             self.report.note(Fault::TooLarge(format!("It holds more than {MOST_COMMANDS} commands.")));
-            return Input::Unknown;
+            return None;
         }
         self.report.command(&raw(command));
         let mut simple = Simple { argv: Vec::new(), assigned: Vec::new(), input };
@@ -269,10 +293,10 @@ impl<'a> Walker<'a> {
         suffix.for_each(|item| self.item(item, &mut simple, false));
         if simple.argv.len() > MOST_ARGUMENTS {
             self.report.note(Fault::TooLarge(format!("A command has more than {MOST_ARGUMENTS} words.")));
-            return Input::Unknown;
+            return None;
         }
         simple::judge(self, &simple);
-        simple::output(&simple)
+        Some(simple)
     }
 
     fn item(&mut self, item: &ast::CommandPrefixOrSuffixItem, simple: &mut Simple, before: bool) {

@@ -1,0 +1,334 @@
+//! What a person has allowed for the rest of a session, and what an "always" would store.
+//!
+//! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy it was told to. A stored command
+//! is exact; a beginning is stored only where the person types one. What is denied stays denied, whatever is stored.
+
+use super::CommandRule;
+use serde::Serialize;
+use std::fmt;
+
+/// The rule that lets something run as the person has allowed it before.
+pub(super) const ANSWERED: &str = "answered";
+
+/// Programs that run what files or other words of theirs say, by kind. An exact command line says nothing of what they do.
+const RUNS_OTHERS: &[(&str, &[&str])] = &[
+    (
+        "an interpreter",
+        &[
+            "sh",
+            "bash",
+            "dash",
+            "zsh",
+            "ksh",
+            "mksh",
+            "ash",
+            "rbash",
+            "fish",
+            "csh",
+            "tcsh",
+            "pwsh",
+            "python",
+            "pypy",
+            "ipython",
+            "perl",
+            "ruby",
+            "irb",
+            "node",
+            "nodejs",
+            "deno",
+            "bun",
+            "tsx",
+            "ts-node",
+            "php",
+            "lua",
+            "luajit",
+            "tclsh",
+            "wish",
+            "expect",
+            "awk",
+            "gawk",
+            "mawk",
+            "nawk",
+            "Rscript",
+            "R",
+            "julia",
+            "java",
+            "scala",
+            "groovy",
+            "kotlin",
+            "guile",
+            "racket",
+            "sbcl",
+            "clojure",
+            "elixir",
+            "erl",
+            "ghc",
+            "runghc",
+            "osascript",
+            "jshell",
+            "gdb",
+            "lldb",
+            "vim",
+            "vi",
+            "nvim",
+            "ex",
+            "ed",
+            "emacs",
+            "sqlite3",
+            "psql",
+            "mysql",
+        ],
+    ),
+    (
+        "a wrapper",
+        &[
+            "env",
+            "sudo",
+            "doas",
+            "su",
+            "runuser",
+            "pkexec",
+            "nohup",
+            "setsid",
+            "nice",
+            "ionice",
+            "timeout",
+            "time",
+            "stdbuf",
+            "xargs",
+            "parallel",
+            "watch",
+            "entr",
+            "strace",
+            "ltrace",
+            "busybox",
+            "toybox",
+            "unshare",
+            "nsenter",
+            "chroot",
+            "taskset",
+            "chrt",
+            "flock",
+            "script",
+            "ssh",
+            "eval",
+            "exec",
+            "source",
+            ".",
+            "command",
+            "builtin",
+            "trap",
+            "alias",
+            "coproc",
+            "at",
+            "batch",
+            "crontab",
+            "screen",
+            "tmux",
+            "docker",
+            "podman",
+            "kubectl",
+            "vagrant",
+            "nix",
+            "nix-shell",
+            "direnv",
+            "export",
+            "declare",
+            "typeset",
+            "readonly",
+            "local",
+            "set",
+            "shopt",
+            "hash",
+            "enable",
+            "mapfile",
+            "read",
+            "let",
+        ],
+    ),
+    (
+        "a package runner",
+        &[
+            "npm", "npx", "pnpm", "pnpx", "yarn", "bunx", "corepack", "pip", "pipx", "pipenv", "uv", "uvx", "poetry",
+            "hatch", "tox", "nox", "pdm", "conda", "mamba", "pytest", "cargo", "rustc", "go", "gem", "bundle",
+            "bundler", "rake", "rails", "composer", "mvn", "gradle", "sbt", "lein", "mix", "rebar3", "dotnet", "nuget",
+            "swift", "cabal", "stack", "opam", "dune", "luarocks", "brew", "apt", "apt-get", "dnf", "yum", "pacman",
+            "apk",
+        ],
+    ),
+    (
+        "a build program",
+        &[
+            "make", "gmake", "bmake", "remake", "ninja", "samu", "cmake", "ctest", "meson", "scons", "bazel", "buck",
+            "buck2", "just", "task", "invoke", "fab", "ant", "jest", "vitest", "mocha", "karma", "gulp", "grunt",
+            "webpack", "vite", "tsc", "eslint", "prettier", "nx", "turbo", "lerna",
+        ],
+    ),
+];
+
+/// What kind of program this is, where it runs what its own words do not say. Versions behind a name do not matter.
+pub(super) fn runs_others(program: &str) -> Option<&'static str> {
+    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    let is = |name: &&str| *name == program || (!bare.is_empty() && *name == bare);
+    RUNS_OTHERS.iter().find(|(_, names)| names.iter().any(is)).map(|(kind, _)| *kind)
+}
+
+/// A simple command with all that makes it what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Exact {
+    pub(super) words: Vec<String>,
+    /// The real name of its folder, relative to the root; "" is the root.
+    pub(super) cwd: String,
+    pub(super) redirects: Vec<String>,
+    pub(super) assignments: Vec<String>,
+}
+
+/// One thing that a person allows for a session. Only a [`Pending`](super::Pending) makes one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rule(Stored);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Stored {
+    Command(Exact),
+    Prefix { prefix: Vec<String> },
+    File { tool: String, path: String },
+}
+
+impl Rule {
+    pub(super) fn command(exact: Exact) -> Rule {
+        Rule(Stored::Command(exact))
+    }
+
+    /// A tool that changes files, with the real name of the one it may change.
+    pub(super) fn file(tool: &str, path: &str) -> Rule {
+        Rule(Stored::File { tool: tool.to_owned(), path: path.to_owned() })
+    }
+
+    /// A beginning, where this is a command that begins so and the program runs nothing but itself.
+    fn beginning(&self, prefix: &[String]) -> Option<Rule> {
+        let Stored::Command(exact) = &self.0 else { return None };
+        let program = prefix.first()?.rsplit('/').next()?;
+        let fits = exact.words.starts_with(prefix) && runs_others(program).is_none();
+        fits.then(|| Rule(Stored::Prefix { prefix: prefix.to_vec() }))
+    }
+}
+
+impl fmt::Display for Rule {
+    /// As a person reads it: `rm build.log > out`, in `src`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match &self.0 {
+            Stored::Command(exact) => {
+                let words = exact.words.iter().map(|word| quoted(word));
+                let all = exact.assignments.iter().cloned().chain(words).chain(exact.redirects.iter().cloned());
+                let line = all.collect::<Vec<_>>().join(" ");
+                if exact.cwd.is_empty() { line } else { format!("{line}  (in {})", exact.cwd) }
+            }
+            Stored::Prefix { prefix } => format!("{} ...", prefix.join(" ")),
+            Stored::File { tool, path } => format!("{tool} {path}"),
+        };
+        f.write_str(&super::shell::shown(&text, 400))
+    }
+}
+
+/// A word so that its ends can be seen.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// What "always" would store; or why it is not on offer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Offer {
+    rules: Vec<Rule>,
+    refused: Option<String>,
+}
+
+impl Offer {
+    pub(super) fn add(&mut self, rule: Result<Rule, String>) {
+        match rule {
+            Ok(rule) if self.rules.contains(&rule) => {}
+            Ok(rule) => self.rules.push(rule),
+            Err(why) => self.refuse(&why),
+        }
+    }
+
+    pub(super) fn refuse(&mut self, why: &str) {
+        if self.refused.is_none() {
+            self.refused = Some(why.to_owned());
+        }
+    }
+
+    /// All of it, or why it would not help.
+    pub(super) fn rules(&self) -> Result<&[Rule], &str> {
+        match &self.refused {
+            Some(why) => Err(why),
+            None if self.rules.is_empty() => Err("there is nothing exact to store"),
+            None => Ok(&self.rules),
+        }
+    }
+
+    /// The beginning as a rule, where it begins a command that was asked about.
+    pub(super) fn beginning(&self, prefix: &[String]) -> Option<Rule> {
+        self.rules.iter().find_map(|rule| rule.beginning(prefix))
+    }
+}
+
+/// What was allowed so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answers(Vec<Rule>);
+
+impl Answers {
+    /// Stores a rule once. Gives the beginning it allows, where it is one: that is a rule like those of the settings.
+    pub(super) fn store(&mut self, rule: Rule) -> Option<CommandRule> {
+        if self.0.contains(&rule) {
+            return None;
+        }
+        let beginning = match &rule.0 {
+            Stored::Prefix { prefix } => CommandRule::new(prefix.clone()),
+            _ => None,
+        };
+        self.0.push(rule);
+        beginning
+    }
+
+    pub(super) fn all(&self) -> &[Rule] {
+        &self.0
+    }
+
+    pub(super) fn holds(&self, command: &Exact) -> bool {
+        self.0.iter().any(|rule| matches!(&rule.0, Stored::Command(exact) if exact == command))
+    }
+
+    pub(super) fn has(&self, rule: &Rule) -> bool {
+        self.0.contains(rule)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_do_not_hide_a_kind() {
+        for program in ["python3.12", "python", "bash", "node-20", "pip3", "make", "npx", "sudo", "lua5.4", "7z.9-"] {
+            assert_eq!(runs_others(program).is_some(), !program.starts_with('7'), "{program}");
+        }
+        assert_eq!(runs_others("12"), None);
+    }
+
+    #[test]
+    fn a_rule_is_shown_so_that_its_words_can_be_told_apart() {
+        let exact = Exact {
+            words: vec!["touch".into(), "a b".into(), String::new(), "\u{1b}".into()],
+            cwd: "src".into(),
+            redirects: vec!["2>&1".into()],
+            assignments: vec!["X=1".into()],
+        };
+        assert_eq!(Rule::command(exact).to_string(), "X=1 touch 'a b' '' '\\u{1b}' 2>&1  (in src)");
+    }
+}

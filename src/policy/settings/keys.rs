@@ -1,0 +1,143 @@
+//! The keys that settings files may hold, as one table: reading, merging, the documented file and the help come from it.
+
+use std::fmt::Write as _;
+
+/// What may be written for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Takes {
+    /// One of these words; where a project may set it, from the loosest to the strictest.
+    Choice(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// A list of command rules.
+    Commands,
+    /// A list of globs.
+    Globs,
+}
+
+impl Takes {
+    /// Whether it is a list, whose items each have an origin.
+    pub fn is_list(self) -> bool {
+        matches!(self, Takes::Commands | Takes::Globs)
+    }
+}
+
+/// What a project's file, or a persona, may do with a key: nothing that loosens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InProject {
+    /// The stricter of its value and the person's counts.
+    Stricter,
+    /// Its items are added; more of them are stricter.
+    Adds,
+    /// What both lists allow stays allowed.
+    Narrows,
+    /// It is an error: it could only loosen, or is none of a project's business.
+    Never,
+    /// It is an error until the person has trusted this very content: it names a program, a place, a model or a text that
+    /// the model is told.
+    Trusted,
+}
+
+/// One key.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Key {
+    /// With its table: `commands.allow`.
+    pub name: &'static str,
+    /// What may be written.
+    pub takes: Takes,
+    /// What a project's file may do with it.
+    pub project: InProject,
+    /// What counts where nothing is written, as TOML; empty where there is nothing.
+    pub default: &'static str,
+    /// What it means, in lines for the documented file.
+    pub help: &'static str,
+}
+
+impl Key {
+    /// A key of the host's own.
+    pub const fn new(
+        name: &'static str,
+        takes: Takes,
+        project: InProject,
+        default: &'static str,
+        help: &'static str,
+    ) -> Key {
+        Key { name, takes, project, default, help }
+    }
+}
+
+/// The keys of the policy.
+pub const KEYS: &[Key] = &[
+    Key::new(
+        "mode",
+        Takes::Choice(&["never", "walled", "dangerous", "always"]),
+        InProject::Stricter,
+        "\"dangerous\"",
+        "When you are asked. What is denied is denied in every mode.\n\
+         dangerous: what is known to be harmless runs, everything else asks.\n\
+         always: everything asks.\n\
+         walled: what the walls around a command fully hold runs too.\n\
+         never: nothing asks, and whatever is not denied runs.",
+    ),
+    Key::new(
+        "commands.allow",
+        Takes::Commands,
+        InProject::Never,
+        "[]",
+        "Commands that run without a question, where nothing else about them asks: a redirect to a file still does.\n\
+         A rule is the first words of a command: \"cargo test\", or [\"echo\", \"a b\"] where a word has blanks.\n\
+         A rule may carry examples, which are checked when the file is read:\n\
+         { prefix = \"cargo test\", match = [\"cargo test -q\"], not_match = [\"cargo publish\"] }",
+    ),
+    Key::new("commands.deny", Takes::Commands, InProject::Adds, "[]", "Commands that never run, in any mode."),
+    Key::new(
+        "commands.only",
+        Takes::Commands,
+        InProject::Narrows,
+        "[]",
+        "Where there is any, every command that begins with none of these is denied.",
+    ),
+    Key::new(
+        "paths.allow",
+        Takes::Globs,
+        InProject::Never,
+        "[]",
+        "Exceptions from the built-in list of names that tools never open, such as .env and *.pem.\n\
+         A glob matches at any depth below the root, ignores case, and stands for all below it.",
+    ),
+    Key::new("paths.deny", Takes::Globs, InProject::Adds, "[]", "More names that tools never open."),
+];
+
+/// A settings file with every key explained and none set.
+pub fn template(keys: &[&'static Key]) -> String {
+    let mut out = String::new();
+    keys.iter().filter(|key| !key.name.contains('.')).for_each(|key| explain(&mut out, key.name, key));
+    let mut tables: Vec<&str> =
+        keys.iter().filter_map(|key| key.name.split_once('.')).map(|(table, _)| table).collect();
+    tables.dedup();
+    for table in tables {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "[{table}]");
+        let inside = keys.iter().filter_map(|key| Some((key.name.strip_prefix(table)?.strip_prefix('.')?, key)));
+        inside.for_each(|(name, key)| explain(&mut out, name, key));
+    }
+    out
+}
+
+fn explain(out: &mut String, name: &str, key: &Key) {
+    let project = match key.project {
+        InProject::Stricter => "A project's file can only make it stricter.",
+        InProject::Adds => "A project's file can add to it.",
+        InProject::Narrows => "A project's file can narrow it: what both allow stays.",
+        InProject::Never => "Not in a project's file.",
+        InProject::Trusted => "In a project's file only once you trust that file.",
+    };
+    for line in key.help.lines().chain([project]) {
+        let _ = writeln!(out, "# {line}");
+    }
+    let example = if key.default.is_empty() { "\"...\"" } else { key.default };
+    let _ = writeln!(out, "#{name} = {example}\n");
+}
