@@ -62,7 +62,7 @@ pub enum Event<'a> {
     Call {
         /// What was read.
         #[serde(flatten)]
-        call: ToolCall,
+        call: Box<ToolCall>,
         /// Which call of its block, from 0.
         index: usize,
         /// The content of the block, as CommonMark gives it.
@@ -80,7 +80,7 @@ pub enum Event<'a> {
         /// The content of the block.
         body: Cow<'a, str>,
         /// The cause and where it is.
-        error: ReadError,
+        error: Box<ReadError>,
         /// Where.
         span: Span,
     },

@@ -31,14 +31,14 @@ pub(super) enum Item {
     },
     /// A call of the last block, and so are the next three: its content stands there.
     Call {
-        call: ToolCall,
+        call: Box<ToolCall>,
         index: usize,
         span: Span,
         replaces: Option<String>,
     },
     Malformed {
         id: String,
-        error: ReadError,
+        error: Box<ReadError>,
         span: Span,
     },
     Incomplete {

@@ -43,11 +43,16 @@ impl Default for Input {
 }
 
 impl Input {
+    /// Takes more. `told`: nobody needs what is used up any more, so that its room can be used again.
     #[inline]
-    pub(super) fn push(&mut self, chunk: &str) {
-        if self.finished.is_none() {
-            self.text.push_str(chunk);
+    pub(super) fn push(&mut self, chunk: &str, told: bool) {
+        if self.finished.is_some() {
+            return;
         }
+        if told && self.text.capacity() - self.text.len() < chunk.len() {
+            self.compact();
+        }
+        self.text.push_str(chunk);
     }
 
     pub(super) fn finish(&mut self, reason: FinishReason) {
@@ -178,7 +183,7 @@ impl Input {
     }
 
     /// Forgets what is used up, when that is at least half: each byte is moved a bounded number of times.
-    pub(super) fn compact(&mut self) {
+    fn compact(&mut self) {
         let used = self.shown.min(self.at);
         if used == self.text.len() {
             self.text.clear();

@@ -117,6 +117,8 @@ pub struct Parser {
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
     after_broken: bool,
+    /// Everything is told until more is pushed.
+    idle: bool,
 }
 
 #[derive(Debug)]
@@ -160,6 +162,7 @@ impl Parser {
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
+            idle: false,
             options,
         };
         if parser.options.in_reasoning {
@@ -173,14 +176,13 @@ impl Parser {
     /// Takes the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every push.
     /// What comes after [`finish`](Parser::finish) is ignored.
     pub fn push(&mut self, chunk: &str) {
-        if self.found.is_empty() {
-            self.input.compact();
-        }
-        self.input.push(chunk);
+        self.idle = false;
+        self.input.push(chunk, self.found.is_empty());
     }
 
     /// Says that the reply is over, and how it ended.
     pub fn finish(&mut self, reason: FinishReason) {
+        self.idle = false;
         self.input.finish(reason);
     }
 
@@ -188,8 +190,13 @@ impl Parser {
     #[must_use]
     #[inline]
     pub fn poll(&mut self) -> Option<Event<'_>> {
+        if self.idle {
+            return None;
+        }
         if self.found.is_empty() {
-            match self.middle_of_line() {
+            let middle = self.middle_of_line();
+            self.idle = !matches!(middle, Middle::Other);
+            match middle {
                 Middle::Text(span) => return Some(self.text(span)),
                 Middle::Argument(span) => return Some(self.progress(self.input.text(span))),
                 Middle::Nothing => return None,
@@ -207,7 +214,9 @@ impl Parser {
                 return Some(self.tell(item));
             }
             if !self.advance() {
-                return self.found.next().map(|item| self.tell(item));
+                let item = self.found.next();
+                self.idle = item.is_none();
+                return item.map(|item| self.tell(item));
             }
         }
     }
@@ -333,7 +342,7 @@ pub fn parse(reply: &str) -> Parsed {
     let mut parsed = Parsed::default();
     while let Some(event) = parser.poll() {
         match &event {
-            Event::Call { call, .. } => parsed.calls.push(call.clone()),
+            Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
             Event::Text { text, .. } => parsed.text.push_str(text),
             Event::Started { .. } | Event::Progress { .. } => continue,
             _ => {}

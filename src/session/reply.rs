@@ -99,7 +99,7 @@ impl Reply {
             return Event::Text { text: block.into(), span };
         }
         self.found.items.push(Item::Call(call.clone()));
-        Event::Call { call, index: 0, body: body.into(), span, replaces: None }
+        Event::Call { call: Box::new(call), index: 0, body: body.into(), span, replaces: None }
     }
 
     /// The backend says that it is done.
@@ -147,7 +147,7 @@ impl Reply {
             }
             Event::Call { call, replaces, .. } => {
                 self.names.remove(replaces.as_deref().unwrap_or(&call.id));
-                self.found.items.push(Item::Call(call.clone()));
+                self.found.items.push(Item::Call(ToolCall::clone(call)));
             }
             Event::Malformed { id, error, .. } => {
                 let name = self.name_of(id);
