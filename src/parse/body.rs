@@ -103,7 +103,7 @@ impl Parser {
         let step = if self.options.bare {
             Step::Content { from: 0, pad: 0, doubtful: false }
         } else {
-            step(self.blocks.in_fence(text), text, &self.block)
+            step(self.blocks.in_fence(text), text, self.piece, &self.block)
         };
         match step {
             Step::Ends(ending) => self.end_block(ending, line.end),
@@ -145,8 +145,9 @@ impl Parser {
     }
 }
 
-/// What a line is to the block; `kind` is what it is to CommonMark.
-fn step(kind: Option<Kind<'_>>, text: &str, block: &Block) -> Step {
+/// What a line is to the block; `kind` is what it is to CommonMark. Where a piece of it was given, it was content then: how
+/// far the block is now must not matter.
+fn step(kind: Option<Kind<'_>>, text: &str, piece: Piece, block: &Block) -> Step {
     let (content, closes) = match kind {
         Some(Kind::Closes(content)) => (content, true),
         Some(Kind::Inside(content)) => (content, false),
@@ -159,7 +160,8 @@ fn step(kind: Option<Kind<'_>>, text: &str, block: &Block) -> Step {
     let indent = content.text.len() - content.text.trim_start_matches(' ').len();
     let opens = indent + content.pad < 4
         && fence::opening(&content.text[indent..]).is_some_and(|opening| opening.word() == "tool");
-    if opens && block.is_complete() && block.candidate.is_none() {
+    let given = matches!(piece, Piece::Given(_));
+    if opens && !given && block.is_complete() && block.candidate.is_none() {
         return Step::Ends(Ending::NextFence);
     }
     Step::Content { from, pad: content.pad, doubtful: closes }
