@@ -138,6 +138,6 @@ impl Suspect {
         }
         let reading = json::read(&self.body, true).ok()?;
         let call = envelope::is_call(&reading.values);
-        call.then(|| Item::Ignored { why: self.why, body: self.body, span: self.span })
+        call.then_some(Item::Ignored { why: self.why, body: self.body, span: self.span })
     }
 }
