@@ -231,7 +231,9 @@ impl NameTable {
         let dotless = component.starts_with(['*', '?', '[']);
         let found = all.find(|pattern| {
             let name = pattern.rsplit('/').next().unwrap_or(pattern);
-            !(dotless && name.starts_with('.')) && meet(component.as_bytes(), name.as_bytes())
+            !(dotless && name.starts_with('.'))
+                && ends_agree(component, name)
+                && meet(component.as_bytes(), name.as_bytes())
         });
         found.copied()
     }
@@ -269,43 +271,63 @@ pub(super) fn could_be(glob: &str, name: &str) -> bool {
     meet(glob.as_bytes(), name.as_bytes())
 }
 
-/// Whether some name matches both patterns. In `glob`, a bracket stands for anything, to be on the safe side.
-fn meet(glob: &[u8], pattern: &[u8]) -> bool {
-    let mut reach = vec![false; pattern.len() + 1];
-    reach[0] = true;
-    spread(&mut reach, pattern);
-    for &byte in glob {
-        let mut next = vec![false; pattern.len() + 1];
-        let any_run = matches!(byte, b'*' | b'[' | b']' | b'(' | b')' | b'|' | b'!' | b'+' | b'@');
-        for at in (0..reach.len()).filter(|&at| reach[at]) {
-            step(&mut next, pattern, at, byte, any_run);
-        }
-        reach = next;
-        spread(&mut reach, pattern);
-    }
-    reach[pattern.len()]
+/// Whether the first and last bytes of two patterns could be the same: most pairs are told apart by these.
+fn ends_agree(glob: &str, pattern: &str) -> bool {
+    let agree = |a: Option<&u8>, b: Option<&u8>| {
+        let (Some(a), Some(b)) = (a, b) else { return true };
+        let open = |byte: &u8| b"*?[]()|!+@".contains(byte);
+        open(a) || open(b) || a.eq_ignore_ascii_case(b)
+    };
+    let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());
+    agree(glob.first(), pattern.first()) && agree(glob.last(), pattern.last())
 }
 
-/// Where the pattern can stand after one byte of the glob was read at `at`.
-fn step(next: &mut [bool], pattern: &[u8], at: usize, byte: u8, any_run: bool) {
-    if any_run {
-        next[at..].fill(true);
-        return;
+/// Whether some name matches both patterns. In `glob`, a bracket stands for anything, to be on the safe side.
+fn meet(glob: &[u8], pattern: &[u8]) -> bool {
+    // A bit for each place in the pattern where a reading of the glob can stand.
+    if pattern.len() >= 64 {
+        return true;
     }
-    match pattern.get(at) {
-        Some(b'*') => next[at] = true,
-        Some(wanted) if byte == b'?' || wanted.eq_ignore_ascii_case(&byte) => next[at + 1] = true,
-        _ => {}
+    let mut reach = spread(1, pattern);
+    for &byte in glob {
+        reach = spread(step(reach, pattern, byte), pattern);
+        if reach == 0 {
+            return false;
+        }
     }
+    reach & (1 << pattern.len()) != 0
+}
+
+/// Where the pattern can stand after one byte of the glob was read.
+fn step(reach: u64, pattern: &[u8], byte: u8) -> u64 {
+    if matches!(byte, b'*' | b'[' | b']' | b'(' | b')' | b'|' | b'!' | b'+' | b'@') {
+        let end = 1_u64 << pattern.len();
+        return (end | (end - 1)) & !((reach & reach.wrapping_neg()) - 1);
+    }
+    let mut next = 0;
+    for at in places(reach, pattern) {
+        match pattern[at] {
+            b'*' => next |= 1 << at,
+            wanted if byte == b'?' || wanted.eq_ignore_ascii_case(&byte) => next |= 1 << (at + 1),
+            _ => {}
+        }
+    }
+    next
 }
 
 /// A star of the pattern may stand for nothing.
-fn spread(reach: &mut [bool], pattern: &[u8]) {
-    for at in 0..pattern.len() {
-        if reach[at] && pattern[at] == b'*' {
-            reach[at + 1] = true;
+fn spread(mut reach: u64, pattern: &[u8]) -> u64 {
+    for (at, byte) in pattern.iter().enumerate() {
+        if *byte == b'*' && reach & (1 << at) != 0 {
+            reach |= 1 << (at + 1);
         }
     }
+    reach
+}
+
+/// The places of a reach that are in front of a byte of the pattern.
+fn places(reach: u64, pattern: &[u8]) -> impl Iterator<Item = usize> {
+    (0..pattern.len()).filter(move |at| reach & (1 << at) != 0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The policy from outside: verdicts of commands from a data file, modes, calls, hostile text.
 
+mod agreement;
+mod corpus;
 mod hostile;
 
 use toolfence::policy::{
@@ -53,7 +55,6 @@ impl Facts for World {
     }
 }
 
-/// How many texts are put together at random.
 fn command(text: &str) -> Decision {
     Policy::default().judge_command(text, "", &World::default())
 }
@@ -83,24 +84,6 @@ fn kind(verdict: &Verdict) -> &'static str {
         Verdict::Ask(_) => "ask",
         Verdict::Denied(_) => "deny",
     }
-}
-
-#[test]
-fn commands_get_their_verdicts() {
-    let cases = include_str!("../cases/policy/commands.tsv");
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for line in cases.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
-        let (wanted, text) = line.split_once('\t').expect("a verdict, a tab, a command");
-        let decision = command(&text.replace('⏎', "\n"));
-        let got = serde_json::to_value(decision.judgement).unwrap();
-        count += 1;
-        if got != wanted {
-            wrong.push(format!("{text}\n    wanted {wanted}, got {got} by {}: {}", decision.rule, decision.reason));
-        }
-    }
-    assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count >= 150, "only {count} cases");
 }
 
 #[test]
@@ -149,7 +132,7 @@ fn walls_let_unnamed_files_be_read() {
 
 #[test]
 fn modes_make_of_judgements_what_they_say() {
-    let ask = "cargo test";
+    let ask = "touch x";
     let table = [
         (Mode::Dangerous, ["run", "ask", "ask", "deny"]),
         (Mode::Always, ["ask", "ask", "ask", "deny"]),

@@ -17,7 +17,7 @@ pub(super) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Wo
     }
     let mut findings: Vec<Finding> = blocked(ground, folders, word).into_iter().collect();
     if writes {
-        findings.extend(rules::device(&pattern));
+        findings.extend(rules::device(&pattern, folders.unwrap_or(&[])));
         findings.extend(rules::system_file(&pattern));
         findings.extend(protected(ground, folders, word));
         let reason = format!("It writes to {}.", shown(&pattern, 80));
@@ -29,7 +29,7 @@ pub(super) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Wo
 }
 
 /// A blocked name anywhere in a word: the word itself, what stands behind `=`, `:`, `@` or `,`, what is attached to a
-/// short option, and what the word resolves to.
+/// short option, and what any of these resolves to.
 pub(super) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Word) -> Option<Finding> {
     let pattern = word.pattern();
     if let Some(rule) = pieces(&pattern).find_map(|piece| ground.paths.blocks(piece)) {
@@ -42,14 +42,39 @@ pub(super) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         return None;
     }
     let live = |component: &&str| component.contains(['*', '?', '[']);
-    let rule =
-        pieces(&pattern).flat_map(|piece| piece.split('/')).filter(live).find_map(|c| ground.paths.could_block(c))?;
+    let component = pieces(&pattern)
+        .flat_map(|piece| piece.split('/'))
+        .filter(live)
+        .find_map(|component| Some((component, ground.paths.could_block(component)?)));
+    let (component, rule) = component?;
+    if is_aimed(component) {
+        return Some(deny_blocked(&pattern, rule));
+    }
     let reason = format!("{} could match a name blocked by {rule}.", shown(&pattern, 80));
     Some(Finding::ask("blocked_path", reason))
 }
 
 fn deny_blocked(text: &str, rule: &str) -> Finding {
-    Finding::deny("blocked_path", format!("{} names a file that is blocked by {rule}.", shown(text, 80)))
+    let reason = format!(
+        "{} names a file that is blocked by {rule}. Its content is not for tools, in no other way either; work without it.",
+        shown(text, 80)
+    );
+    Finding::deny("blocked_path", reason)
+}
+
+/// Whether a pattern for hidden names says enough of one to mean it: `.en*`, `.[e]nv`.
+fn is_aimed(component: &str) -> bool {
+    let mut bracket = false;
+    let written = component.chars().filter(|&c| match c {
+        '[' => {
+            bracket = true;
+            false
+        }
+        ']' => std::mem::replace(&mut bracket, false),
+        '*' | '?' => false,
+        _ => !bracket,
+    });
+    component.starts_with('.') && written.filter(|c| *c != ']').count() >= 3
 }
 
 /// Every part of a word that a program could take for a name.
@@ -60,13 +85,15 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     });
     let clustered = word.strip_prefix('-').and_then(|rest| rest.find(['.', '/', '~']).map(|at| &rest[at..]));
     let split = word.split(['=', ':', '@', ',', '\'', '"', '(', ')', '<', '>', '|', ';', '`']);
-    [word].into_iter().chain(attached).chain(clustered).chain(split).filter(|piece| !piece.is_empty())
+    // A pattern that the program itself expands: `git log -- '.env*'`.
+    let bare = word.trim_end_matches(['*', '?']);
+    let hidden = bare.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+    let starred = (hidden && bare.len() < word.len()).then_some(bare);
+    [word].into_iter().chain(attached).chain(clustered).chain(starred).chain(split).filter(|piece| !piece.is_empty())
 }
 
 fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &str) -> Option<String> {
-    let candidates = [Some(text), text.split_once('=').map(|(_, value)| value)];
-    let named = candidates.into_iter().flatten().filter(|name| is_name(name));
-    for name in named {
+    for name in candidates(text).filter(|name| is_name(name)) {
         for folder in folders.unwrap_or(&[]) {
             let PathFact::Inside { names } = ask(ground, folder, name) else { continue };
             if let Some(rule) = names.iter().find_map(|name| ground.paths.blocks(name)) {
@@ -77,12 +104,26 @@ fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &st
     None
 }
 
+/// The names that a word may hold, for which the world is asked: few, for each question costs.
+fn candidates(text: &str) -> impl Iterator<Item = &str> {
+    let option = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let attached = option.and_then(|rest| rest.get(rest.chars().next()?.len_utf8()..));
+    let behind = |mark: char| text.split_once(mark).map(|(_, value)| value);
+    let quoted = text.strip_prefix('@');
+    let data = behind('=').and_then(|value| value.strip_prefix(['@', '<']));
+    let whole = (!text.starts_with('-')).then_some(text);
+    whole.into_iter().chain(behind('=')).chain(attached).chain(quoted).chain(data)
+}
+
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_NAME && !text.starts_with('-') && !text.contains(['\n', '\0'])
 }
 
 /// A name below `folder`, which is relative to the root or absolute.
-fn ask(ground: Ground<'_>, folder: &str, name: &str) -> PathFact {
+pub(super) fn ask(ground: Ground<'_>, folder: &str, name: &str) -> PathFact {
+    if folder.starts_with('~') && !name.starts_with('/') {
+        return PathFact::Outside;
+    }
     if folder.starts_with('/') && !name.starts_with('/') {
         return ground.facts.path("", &format!("{folder}/{name}"));
     }
@@ -96,7 +137,7 @@ pub(super) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         Some("-") | Some("/dev/null") => return None,
         Some(text) => text,
         // The folder a pattern starts from; what it matches is judged by the names alone.
-        None if word.is_glob() => fixed_folder(&pattern),
+        None if word.is_glob() || word.is_found() => fixed_folder(&pattern),
         None => return Some(Finding::ask("unknown_path", format!("{} is not literal.", shown(&pattern, 80)))),
     };
     let Some(folders) = folders else {

@@ -67,6 +67,12 @@ impl Report {
         self.worsen(finding);
     }
 
+    /// Takes from another report only what is refused for what it would do.
+    pub(super) fn note_refusal(&mut self, other: Report) {
+        let limit = |finding: &Finding| finding.code == Some(ErrorCode::TooLarge);
+        other.worst.into_iter().filter(|f| f.judgement == Judgement::Deny && !limit(f)).for_each(|f| self.note(f));
+    }
+
     /// The strictest judgement so far.
     pub(super) fn judgement(&self) -> Judgement {
         self.worst.as_ref().map_or(Judgement::Allow, |worst| worst.judgement)
@@ -108,6 +114,17 @@ impl Report {
         self.unreadable |= own.unreadable;
         self.allowed_by = own.allowed_by.or(self.allowed_by);
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
+    }
+
+    /// Takes in the report of commands that were met before, for other values of a variable.
+    pub(super) fn absorb_again(&mut self, again: Report) {
+        if again.judgement() == Judgement::Ask {
+            self.offer.refuse("more than plain commands is asked about");
+        }
+        again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
+        self.unreadable |= again.unreadable;
+        self.allowed_by = self.allowed_by.or(again.allowed_by);
+        again.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
     /// Takes in a command that is allowed by this rule, whatever was found in it.

@@ -262,6 +262,14 @@ fn subscript(word: &str) -> Result<(), Fault> {
 /// A number before `<` or `>` that the parser would take for a descriptor and not survive.
 fn descriptor(word: &str, next: Option<&Token>) -> Result<(), Fault> {
     let redirect = matches!(next, Some(Token::Operator(operator, _)) if operator.starts_with(['<', '>']));
+    // `{PATH}>file`: the parser takes it for a word.
+    let variable = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|name| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric() || b"[]".contains(&byte))
+    });
+    if redirect && variable {
+        return Err(Fault::Unreadable("A redirect would put a number into a variable.".into()));
+    }
     let number = word.bytes().all(|byte| byte.is_ascii_digit());
     if redirect && number && !(1..=9).contains(&word.len()) {
         return Err(Fault::Unreadable("The number of a descriptor is too long.".into()));

@@ -4,13 +4,14 @@
 
 mod braces;
 mod lex;
-
-use std::collections::HashMap;
+mod nested;
+mod variables;
 
 pub(super) use lex::Substitution;
+pub(super) use variables::Variables;
 
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
-const MOST_VALUES: usize = 8;
+pub(super) const MOST_VALUES: usize = 8;
 const MOST_WORDS: usize = 64;
 const MOST_VALUE_BYTES: usize = 512;
 
@@ -23,6 +24,12 @@ pub(super) enum Part {
     Glob(char),
     /// The home folder of the user.
     Home,
+    /// What commands print that are judged by themselves, or a number; within quotes, so that it stays in one word.
+    Output,
+    /// The same without quotes: any number of words.
+    Outputs,
+    /// A name that another command found.
+    Found,
     /// What only a run would tell.
     Unknown,
 }
@@ -45,6 +52,34 @@ impl Word {
         Word { parts: vec![Part::Text(text.to_owned())], guessed: false }
     }
 
+    /// Any name below a folder.
+    pub(super) fn below(folder: &str) -> Word {
+        let text = Part::Text(format!("{}/", folder.trim_end_matches('/')));
+        Word { parts: vec![text, Part::Found], guessed: false }
+    }
+
+    /// A name that another command found.
+    pub(super) fn found() -> Word {
+        Word { parts: vec![Part::Found], guessed: false }
+    }
+
+    /// Whether it is a name that another command found, with or without the folder it is below.
+    pub(super) fn is_found(&self) -> bool {
+        !self.guessed && matches!(self.parts.as_slice(), [Part::Found] | [Part::Text(_), Part::Found])
+    }
+
+    /// The same as something that must not be relied on.
+    pub(super) fn into_guess(mut self) -> Word {
+        self.guessed = true;
+        self
+    }
+
+    /// Whether all that is not certain in it is the output of commands that are judged by themselves.
+    pub(super) fn is_output(&self) -> bool {
+        let harmless = |part: &Part| !matches!(part, Part::Unknown | Part::Home | Part::Found);
+        !self.guessed && self.parts.iter().all(harmless)
+    }
+
     /// The word itself, when it is certain.
     pub(super) fn literal(&self) -> Option<&str> {
         if self.guessed { None } else { self.guess() }
@@ -65,6 +100,11 @@ impl Word {
         !self.guessed && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
     }
 
+    /// Whether more than a name of a file, or an output that stays one word, is left to a run to tell.
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.guessed || self.parts.iter().any(|part| matches!(part, Part::Unknown | Part::Home))
+    }
+
     /// The word as a pattern: glob characters as they are, `*` for what is unknown, `~` for the home folder.
     pub(super) fn pattern(&self) -> String {
         let mut out = String::new();
@@ -73,7 +113,7 @@ impl Word {
                 Part::Text(text) => out.push_str(text),
                 Part::Glob(c) => out.push(*c),
                 Part::Home => out.push('~'),
-                Part::Unknown => out.push('*'),
+                Part::Output | Part::Outputs | Part::Found | Part::Unknown => out.push('*'),
             }
         }
         out
@@ -92,25 +132,6 @@ impl Word {
     }
 }
 
-/// The variables a script has set to literal text, each with every value it may have.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Variables(HashMap<String, Vec<String>>);
-
-impl Variables {
-    /// One more value that `name` may have; `None` where it is not known.
-    pub(super) fn may_be(&mut self, name: &str, value: Option<&str>) {
-        let Some(value) = value.filter(|value| value.len() <= MOST_VALUE_BYTES) else { return };
-        let values = self.0.entry(name.to_owned()).or_default();
-        if values.len() < MOST_VALUES && !values.iter().any(|known| known == value) {
-            values.push(value.to_owned());
-        }
-    }
-
-    fn values(&self, name: &str) -> &[String] {
-        self.0.get(name).map_or(&[], Vec::as_slice)
-    }
-}
-
 /// What a raw word of the parse stands for: usually one word; several after braces or where a variable may have several
 /// values; and the substitutions inside, as the text they hold.
 pub(super) fn read(raw: &str, variables: &Variables, substitutions: &mut Vec<Substitution>) -> Vec<Word> {
@@ -126,9 +147,9 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-./:=,+@%^".contains(&byte)
 }
 
-/// The substitutions inside the body of a here-document that expands.
-pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) {
-    lex::heredoc(body, substitutions);
+/// The substitutions inside the body of a here-document that expands; and its text, where nothing in it does.
+pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) -> Option<String> {
+    lex::heredoc(body, substitutions)
 }
 
 /// One reading of a word: the fields that are complete, and the one that more can be added to.
@@ -152,12 +173,20 @@ fn resolve(atoms: &[lex::Atom], variables: &Variables) -> Vec<Word> {
             lex::Atom::Char { c, quoted } => all(&mut readings, &character(*c, *quoted)),
             lex::Atom::Home => all(&mut readings, &Part::Home),
             lex::Atom::Unknown => all(&mut readings, &Part::Unknown),
+            lex::Atom::Output { quoted } => all(&mut readings, if *quoted { &Part::Output } else { &Part::Outputs }),
+            lex::Atom::Printed { text, quoted } => {
+                readings.iter_mut().for_each(|reading| *reading = reading.with(text, *quoted, false));
+            }
             lex::Atom::Variable { name, quoted } => {
-                readings = follow(readings, name, *quoted, variables.values(name));
+                let (values, sure) = variables.known(name);
+                readings = follow(readings, name, *quoted, values, sure);
             }
             lex::Atom::Fallback { name, text, quoted } => {
-                let values: Vec<String> = [text].into_iter().chain(variables.values(name)).cloned().collect();
-                readings = follow(readings, name, *quoted, &values);
+                let home = (name == "HOME").then(|| follow(readings.clone(), name, *quoted, &[], false));
+                let (values, _) = variables.known(name);
+                let values: Vec<String> = [text].into_iter().chain(values).cloned().collect();
+                readings = follow(readings, name, *quoted, &values, false);
+                readings.extend(home.into_iter().flatten());
             }
         }
     }
@@ -186,21 +215,24 @@ fn character(c: char, quoted: bool) -> Part {
     if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
 }
 
-fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String]) -> Vec<Reading> {
+fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String], sure: bool) -> Vec<Reading> {
     if values.is_empty() {
         let part = if name == "HOME" { Part::Home } else { Part::Unknown };
         readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
         return readings;
     }
-    let every = readings.iter().flat_map(|reading| values.iter().map(|value| reading.with(value, quoted)));
-    every.take(MOST_VALUES).collect()
+    let every = readings.iter().flat_map(|reading| values.iter().map(|value| reading.with(value, quoted, sure)));
+    let most = every.take(MOST_VALUES + 1).collect::<Vec<_>>();
+    // What was left out is not known.
+    let cut = most.len() > MOST_VALUES;
+    most.into_iter().take(MOST_VALUES).map(|reading| if cut { reading.unsure() } else { reading }).collect()
 }
 
 impl Reading {
     /// The same with a value behind it; without quotes, blanks in the value end a field and begin the next.
-    fn with(&self, value: &str, quoted: bool) -> Reading {
+    fn with(&self, value: &str, quoted: bool, sure: bool) -> Reading {
         let mut next = self.clone();
-        next.last.guessed = true;
+        next.last.guessed |= !sure;
         if quoted {
             next.last.push(Part::Text(value.to_owned()));
             return next;
@@ -208,14 +240,20 @@ impl Reading {
         for (at, field) in value.split_whitespace().enumerate().take(MOST_WORDS) {
             if at > 0 {
                 next.fields.push(std::mem::take(&mut next.last));
-                next.last.guessed = true;
+                next.last.guessed = !sure;
             }
             let home = field == "~" || field.starts_with("~/");
-            let first = home && next.last.parts.is_empty();
+            let first = home && !sure && next.last.parts.is_empty();
             first.then(|| next.last.push(Part::Home));
             field.chars().skip(usize::from(first)).for_each(|c| next.last.push(character(c, false)));
         }
         next
+    }
+
+    fn unsure(mut self) -> Reading {
+        self.last.guessed = true;
+        self.fields.iter_mut().for_each(|word| word.guessed = true);
+        self
     }
 }
 
@@ -250,7 +288,8 @@ mod tests {
             ("{a}", &["{a}"]),
             ("{1..3}", &["1", "2", "3"]),
             ("'{a,b}'", &["{a,b}"]),
-            ("$(echo x)y", &["*y"]),
+            ("$(echo x)y", &["xy"]),
+            ("$(ls)y", &["*y"]),
         ];
         for (raw, wanted) in cases {
             assert_eq!(patterns(raw), *wanted, "{raw}");
@@ -273,6 +312,8 @@ mod tests {
         let mut found = Vec::new();
         read(r#"a$(rm -rf x)"`ls \`pwd\``"${y:-$(id)}$((1 + $(w)))"#, &Variables::default(), &mut found);
         let texts: Vec<&str> = found.iter().map(|body| body.text.as_str()).collect();
-        assert_eq!(texts, ["rm -rf x", "ls `pwd`", "id", "w"]);
+        assert_eq!(texts, ["rm -rf x", "ls `pwd`", "id", "w", "(1 + $(w))"]);
+        // What looks like arithmetic is only suspected.
+        assert_eq!(found.iter().filter(|body| body.certain).count(), 4);
     }
 }

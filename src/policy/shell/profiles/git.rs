@@ -1,230 +1,130 @@
-//! What of git only reads. Options before the subcommand are not known: `-c` alone can make any of them run a program.
-//!
-//! Git finds files by itself: in the settings of the repository, which may name programs, and in the history, which holds
-//! what is blocked. So the repository must be a plain one, and what prints contents must be told the files by their names.
+//! What of git only reads. Git finds files by itself: in the settings of the repository, which may name programs, and in the
+//! history, which holds what is blocked. So the repository must be a plain one, and what prints contents must be told the
+//! files by their names.
 
-use super::table::{Operands, PLAIN, Profile, Reads};
-use super::{Arguments, Checked, Reader, is_harmless_glob, unknown};
+use super::arguments::is_harmless_glob;
+use super::table::{GIT, GIT_GLOBAL, Profile};
+use super::{Arguments, Checked, Reader, is_source, unknown};
 use crate::policy::RepositoryFact;
+use crate::policy::shell::files;
 use crate::policy::shell::report::{Finding, shown};
+use crate::policy::shell::simple::below;
 use crate::policy::shell::words::Word;
-
-const SUBCOMMANDS: &[Profile] = &[
-    Profile {
-        names: &["status"],
-        short: "sbuz",
-        long: &["short", "branch", "porcelain", "long", "ignored", "null", "show-stash"],
-        long_value: &["porcelain", "untracked-files", "ignored"],
-        ..PLAIN
-    },
-    Profile {
-        names: &["diff"],
-        short: "pubwzRM",
-        short_value: "U",
-        long: &[
-            "cached",
-            "staged",
-            "stat",
-            "shortstat",
-            "numstat",
-            "dirstat",
-            "summary",
-            "name-only",
-            "name-status",
-            "patch",
-            "no-patch",
-            "color",
-            "no-color",
-            "check",
-            "no-ext-diff",
-            "no-textconv",
-            "minimal",
-            "patience",
-            "histogram",
-            "raw",
-            "ignore-all-space",
-            "ignore-space-change",
-            "ignore-blank-lines",
-            "word-diff",
-            "merge-base",
-            "find-renames",
-            "no-renames",
-            "exit-code",
-            "quiet",
-            "compact-summary",
-            "no-prefix",
-        ],
-        long_value: &["unified", "stat", "color", "diff-filter", "word-diff", "diff-algorithm", "find-renames"],
-        ..PLAIN
-    },
-    Profile {
-        names: &["log", "show"],
-        short: "pusigEFPzcmw",
-        short_value: "nU",
-        long: &[
-            "oneline",
-            "graph",
-            "all",
-            "decorate",
-            "no-decorate",
-            "stat",
-            "shortstat",
-            "numstat",
-            "name-only",
-            "name-status",
-            "patch",
-            "no-patch",
-            "color",
-            "no-color",
-            "merges",
-            "no-merges",
-            "reverse",
-            "first-parent",
-            "follow",
-            "abbrev-commit",
-            "branches",
-            "tags",
-            "remotes",
-            "no-ext-diff",
-            "no-textconv",
-            "summary",
-            "date-order",
-            "topo-order",
-            "author-date-order",
-            "ignore-all-space",
-            "compact-summary",
-            "relative-date",
-            "full-history",
-            "cherry-pick",
-            "left-right",
-            "raw",
-        ],
-        long_value: &[
-            "format",
-            "pretty",
-            "since",
-            "until",
-            "after",
-            "before",
-            "author",
-            "committer",
-            "grep",
-            "max-count",
-            "skip",
-            "date",
-            "decorate",
-            "diff-filter",
-            "color",
-            "stat",
-            "abbrev",
-            "unified",
-        ],
-        number: true,
-        ..PLAIN
-    },
-    Profile {
-        names: &["ls-files"],
-        short: "cdmosukvtz",
-        short_value: "x",
-        long: &[
-            "cached",
-            "deleted",
-            "modified",
-            "others",
-            "ignored",
-            "stage",
-            "unmerged",
-            "killed",
-            "exclude-standard",
-            "full-name",
-            "directory",
-            "error-unmatch",
-            "eol",
-        ],
-        long_value: &["exclude", "abbrev"],
-        reads: Reads::Names,
-        ..PLAIN
-    },
-    Profile {
-        names: &["rev-parse"],
-        short: "q",
-        long: &[
-            "abbrev-ref",
-            "show-toplevel",
-            "show-prefix",
-            "show-cdup",
-            "git-dir",
-            "git-common-dir",
-            "is-inside-work-tree",
-            "is-bare-repository",
-            "verify",
-            "short",
-            "symbolic-full-name",
-            "absolute-git-dir",
-            "quiet",
-            "show-superproject-working-tree",
-        ],
-        long_value: &["short", "abbrev-ref"],
-        ..PLAIN
-    },
-    Profile {
-        names: &["blame"],
-        short: "bclstefnpwMC",
-        short_value: "L",
-        long: &["porcelain", "line-porcelain", "show-name", "show-number", "show-email", "root"],
-        long_value: &["since", "date", "abbrev"],
-        ..PLAIN
-    },
-    Profile {
-        names: &["branch"],
-        short: "avr",
-        long: &["all", "list", "remotes", "show-current", "verbose", "no-color"],
-        long_value: &["contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format", "color"],
-        // A name would make a branch.
-        operands: Operands::None,
-        ..PLAIN
-    },
-];
+use crate::policy::shell::wrappers::has;
 
 /// Options that leave nothing but names and numbers of a change.
-const SUMMARIES: &[&str] = &[
-    "stat",
-    "shortstat",
-    "numstat",
-    "dirstat",
-    "summary",
-    "name-only",
-    "name-status",
-    "raw",
-    "no-patch",
-    "compact-summary",
-    "quiet",
-    "s",
-];
+const SUMMARIES: &str =
+    "stat shortstat numstat dirstat summary name-only name-status raw no-patch compact-summary quiet s";
 
 /// Options that print contents all the same.
-const PATCHES: &[&str] = &["p", "u", "U", "c", "m", "patch", "unified", "word-diff", "check"];
+const PATCHES: &str = "p u U c m patch unified word-diff color-words check patch-with-stat function-context W";
+
+/// Subcommands that are known with these words, with operands of this number behind them and nothing else.
+const EXACT: &[(&str, usize)] = &[
+    ("stash list", 0),
+    ("worktree list", 0),
+    ("worktree list --porcelain", 0),
+    ("reflog show", 0),
+    ("reflog show", 1),
+    ("remote get-url", 1),
+    ("symbolic-ref", 1),
+    ("symbolic-ref --short", 1),
+    ("symbolic-ref -q", 1),
+];
+
+/// Words between `config` and the key that only read.
+const CONFIG: &[&str] = &["--get", "--get-all", "--local --get", "--global --get", ""];
+
+/// Keys of the configuration that hold no token.
+const KEYS: &[&str] = &[
+    "user.", "core.", "remote.", "branch.", "init.", "push.", "pull.", "merge.", "diff.", "rebase.", "color.",
+    "commit.",
+];
+
+/// Options that make `branch` and `tag` list, so that operands are patterns and commits.
+const LISTS: &str = "l list merged no-merged contains no-contains points-at";
 
 /// Why a git command is not known to only read.
 pub(super) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
-    let Some((name, args)) = args.split_first() else { return Ok(()) };
-    let known = SUBCOMMANDS.iter().find(|known| name.literal().is_some_and(|name| known.names.contains(&name)));
+    let (mut at, mut folder) = (0, None);
+    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
+        at += 1;
+        if text == "-C" {
+            // A second one would be below the first.
+            if folder.is_some() {
+                return unknown("git with two folders is not known.".into());
+            }
+            folder = args.get(at).and_then(Word::literal);
+            at += 1;
+        }
+    }
+    let (globals, rest) = args.split_at(at.min(args.len()));
+    Arguments::of("git", &GIT_GLOBAL, globals, false)?;
+    match folder {
+        Some(folder) => in_folder(reader, folder, rest),
+        None => subcommand(reader, rest),
+    }
+}
+
+/// `git -C FOLDER`.
+fn in_folder(reader: &Reader<'_>, folder: &str, args: &[Word]) -> Checked {
+    reader.path(&Word::text(folder))?;
+    let folders: Vec<String> = reader.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
+    if let Some(finding) = args.iter().find_map(|word| files::blocked(reader.ground, Some(&folders), word)) {
+        return Err(finding);
+    }
+    subcommand(&Reader { folders: Some(&folders), ..*reader }, args)
+}
+
+fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    let Some((name, rest)) = args.split_first() else { return Ok(()) };
+    if is_exact(args) {
+        return repository(reader, false);
+    }
+    let known = GIT.iter().find(|known| name.literal().is_some_and(|name| has(known.names, name)));
     let (Some(profile), Some(name)) = (known, name.literal()) else {
         return unknown(format!("git {} is not on the list of what only reads.", shown(&name.pattern(), 40)));
     };
-    if let Some(format) = args.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
+    if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
         return unknown(format!("{} may start the program that verifies signatures.", shown(format, 80)));
     }
-    let read = Arguments::of("git", profile, args)?;
+    let read = Arguments::of("git", profile, rest, false)?;
+    if !profile.needs.is_empty() && !read.has_any(profile.needs) {
+        return unknown(format!("git {name} is only known with one of: {}.", profile.needs));
+    }
+    if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(LISTS) {
+        return unknown(format!("git {name} with a name makes one."));
+    }
     reader.operands("git", profile, &read)?;
     let magic = |word: &&&Word| word.pattern().starts_with(':');
     if let Some(word) = read.operands.iter().find(magic) {
         return unknown(format!("{} is a name that git reads in its own way.", shown(&word.pattern(), 80)));
     }
-    if !contents_are_named(name, &read) {
+    if !contents_are_named(name, profile, &read) {
         reader.walls(&format!("git {name}"))?;
     }
     repository(reader, name == "show")
+}
+
+/// Whether the words are those of one of the short forms that are known as a whole.
+fn is_exact(args: &[Word]) -> bool {
+    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
+    let Some(words) = words else { return false };
+    let begins =
+        |head: &str| head.split(' ').filter(|word| !word.is_empty()).eq(words.iter().copied().take(count(head)));
+    let plain = |from: usize| words[from..].iter().all(|word| !word.starts_with('-'));
+    let exact =
+        |(head, operands): &(&str, usize)| words.len() == count(head) + operands && begins(head) && plain(count(head));
+    EXACT.iter().any(exact)
+        || CONFIG.iter().any(|middle| {
+            let head = format!("config {middle}");
+            let key = words.last().is_some_and(|key| KEYS.iter().any(|known| key.starts_with(known)));
+            key && exact(&(head.trim_end(), 1))
+        })
+}
+
+fn count(head: &str) -> usize {
+    head.split_ascii_whitespace().count()
 }
 
 /// Whether a format asks for a signature: `%G?`, `%+GK` and their kin, or `%(signature)`.
@@ -234,14 +134,18 @@ fn verifies(text: &str) -> bool {
 }
 
 /// Whether contents are printed of no other files than those that stand in the command.
-fn contents_are_named(name: &str, read: &Arguments<'_>) -> bool {
-    let (revisions, paths) = read.operands.split_at(read.before_dashes.unwrap_or(read.operands.len()));
+fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bool {
+    let places = read.places(profile);
+    let before = read.before_dashes.map_or(places.len(), |at| at.saturating_sub(read.operands.len() - places.len()));
+    let (revisions, paths) = places.split_at(before.min(places.len()));
     let patch = match name {
+        "grep" => true,
         "diff" | "show" => !read.has_any(SUMMARIES) || read.has_any(PATCHES),
         "log" => read.has_any(PATCHES),
         _ => return true,
     };
-    let files = !paths.is_empty() && paths.iter().all(|word| word.literal().is_some_and(is_source));
+    let source = |path: &str| is_source(path) || path.starts_with("*.") && is_harmless_glob(path);
+    let files = !paths.is_empty() && paths.iter().all(|word| word.literal().is_some_and(source));
     let objects = !revisions.is_empty() && revisions.iter().all(|word| word.literal().is_some_and(is_file_of_commit));
     let commits = revisions.iter().all(|word| word.literal().is_some_and(is_commit));
     match name {
@@ -249,12 +153,6 @@ fn contents_are_named(name: &str, read: &Arguments<'_>) -> bool {
         "show" => objects && paths.is_empty() || commits && (!patch || files),
         _ => !patch || commits && files,
     }
-}
-
-/// A name that is no pattern of git's and, by its ending, no folder.
-fn is_source(path: &str) -> bool {
-    let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-    !path.contains(['*', '?', '[', '\\']) && ending.is_some_and(|(_, ending)| is_harmless_glob(ending))
 }
 
 /// `REVISION:PATH`, from the top of the repository down.

@@ -2,7 +2,7 @@
 
 use super::{Checked, Reader, unknown};
 use crate::policy::shell::report::shown;
-use crate::policy::shell::words::Word;
+use crate::policy::shell::words::{Part, Word};
 
 /// Tests and actions of `find` without an argument.
 const FIND_FLAGS: &[&str] = &[
@@ -82,27 +82,66 @@ pub(super) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
         match text {
             Some("-H" | "-P") => {}
             Some(text) if FIND_FLAGS.contains(&text) => {}
+            // What it runs is judged by itself.
+            Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
             Some(text) if FIND_VALUES.contains(&text) => {
                 if rest.next().and_then(Word::literal).is_none() {
                     return unknown(format!("The value of find {text} is not literal."));
                 }
             }
+            Some("-newer" | "-anewer" | "-cnewer" | "-samefile") => {
+                rest.next().map_or(Ok(()), |file| reader.path(file))?;
+            }
             Some(text) if text.starts_with('-') => return unknown(format!("find {} is not known.", shown(text, 40))),
             // A name that a glob matches may begin with `-` and be an action.
-            None if super::starts_with_glob(word) => return unknown("A glob may stand for an action of find.".into()),
+            None if super::arguments::may_be_option(word) => {
+                return unknown("A glob may stand for an action of find.".into());
+            }
             _ if expression => return unknown("A path behind the expression of find is not known.".into()),
+            _ if word.is_found() => return unknown("find is not known with names that another command found.".into()),
             _ => reader.path(word)?,
         }
     }
     Ok(())
 }
 
+/// Anything may be printed that is no secret of the surroundings.
+pub(super) fn echo(args: &[Word]) -> Checked {
+    match args.iter().find(|word| !is_printable(word)) {
+        Some(word) => unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80))),
+        None => Ok(()),
+    }
+}
+
+fn is_printable(word: &Word) -> bool {
+    word.literal().is_some() || word.is_glob() || word.is_output() || word.is_found()
+}
+
 pub(super) fn test(program: &str, args: &[Word]) -> Checked {
+    if compares_output(program, args) {
+        return Ok(());
+    }
     let literal: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
-    let Some(words) = literal else { return unknown(format!("{program} with a glob is not known.")) };
+    let Some(words) = literal else { return unknown(format!("{program} with such words is not known.")) };
     match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !TESTS.contains(word)) {
         Some(word) => unknown(format!("{program} {} is not known.", shown(word, 40))),
         None => Ok(()),
+    }
+}
+
+/// `[ -n "$(ls)" ]` and `[ "$(pwd)" = /x ]`: an output in a place where it cannot be an operator.
+fn compares_output(program: &str, args: &[Word]) -> bool {
+    let end = usize::from(program == "[");
+    let args = args.get(..args.len().saturating_sub(end)).unwrap_or(&[]);
+    let args = if args.first().and_then(Word::literal) == Some("!") { &args[1..] } else { args };
+    let value = |word: &Word| word.is_output() && !word.parts.contains(&Part::Outputs) && !word.is_glob();
+    match args {
+        [operator, output] => value(output) && matches!(operator.literal(), Some("-n" | "-z")),
+        [left, operator, right] => {
+            let compares = ["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+            value(left) && value(right) && operator.literal().is_some_and(|text| compares.contains(&text))
+        }
+        _ => false,
     }
 }
 
@@ -110,7 +149,7 @@ pub(super) fn test(program: &str, args: &[Word]) -> Checked {
 pub(super) fn printf(args: &[Word]) -> Checked {
     let format = args.first().and_then(Word::literal);
     match format {
-        Some(format) if !format.starts_with('-') && !assigns(format) => Ok(()),
+        Some(format) if !format.starts_with('-') && !assigns(format) => echo(args),
         _ => unknown("printf is only known with a literal format that assigns nothing.".into()),
     }
 }
@@ -122,11 +161,54 @@ fn assigns(format: &str) -> bool {
     })
 }
 
+/// `command -v NAME` only looks.
+pub(super) fn command(args: &[Word]) -> Checked {
+    match args.split_first() {
+        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(names),
+        _ => unknown("command is not known with these options.".into()),
+    }
+}
+
+/// Options of the shell that make it stop earlier.
+pub(super) fn set(args: &[Word]) -> Checked {
+    let known = |word: &Word| {
+        word.literal().is_some_and(|text| {
+            let letters = text.strip_prefix(['-', '+']);
+            text == "pipefail" || letters.is_some_and(|l| !l.is_empty() && l.chars().all(|c| "euo".contains(c)))
+        })
+    };
+    if !args.is_empty() && args.iter().all(known) {
+        Ok(())
+    } else {
+        unknown("set is only known with -e, -u and -o pipefail.".into())
+    }
+}
+
+/// `tar tf ARCHIVE`: names of what an archive holds.
+pub(super) fn tar(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    let listing = args.first().and_then(Word::literal).map(|text| text.strip_prefix('-').unwrap_or(text));
+    let lists = listing
+        .is_some_and(|text| text.contains('t') && text.ends_with('f') && text.chars().all(|c| "tvzjJaf".contains(c)));
+    match args {
+        [_, archive, members @ ..] if lists => {
+            let plain = |word: &Word| word.literal().is_some_and(|text| !text.starts_with('-'));
+            // A name with a colon is a file of another machine.
+            if !args[1..].iter().all(plain) || archive.literal().is_none_or(|text| text.contains(':')) {
+                return unknown("tar is only known with literal names.".into());
+            }
+            reader.path(archive)?;
+            members.iter().try_for_each(|member| reader.path(member))
+        }
+        _ => unknown("tar is only known to list: `tar tf ARCHIVE`.".into()),
+    }
+}
+
 pub(super) fn date(args: &[Word]) -> Checked {
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
         let known = match word.literal() {
-            Some("-u" | "-R" | "-I" | "--utc" | "--rfc-email" | "--iso-8601") => true,
+            Some("-u" | "-R" | "--utc" | "--rfc-email" | "--iso-8601") => true,
+            Some(text) if text.starts_with("-I") => text.bytes().all(|byte| byte == b'-' || byte.is_ascii_alphabetic()),
             Some("-d" | "--date") => rest.next().is_some_and(|word| word.literal().is_some()),
             Some(text) => text.starts_with('+') || text.starts_with("--date=") || text.starts_with("--iso-8601="),
             None => false,

@@ -8,6 +8,8 @@ use std::str::Chars;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::policy::shell) struct Substitution {
     pub(in crate::policy::shell) text: String,
+    /// Unset where it only may be one: what looks like arithmetic.
+    pub(in crate::policy::shell) certain: bool,
 }
 
 /// The smallest piece of a word.
@@ -28,6 +30,15 @@ pub(super) enum Atom {
         text: String,
         quoted: bool,
     },
+    /// What commands print that are judged by themselves, or a number.
+    Output {
+        quoted: bool,
+    },
+    /// The output of a command that is known.
+    Printed {
+        text: String,
+        quoted: bool,
+    },
     Unknown,
 }
 
@@ -41,14 +52,54 @@ pub(super) fn word(raw: &str, substitutions: &mut Vec<Substitution>) -> Vec<Atom
     lexer.atoms
 }
 
-/// Only the substitutions of a here-document's body.
-pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) {
-    Lexer::new(body, substitutions, 0).double_quoted(None);
+/// The substitutions of a here-document's body; and its text, where nothing in it expands.
+pub(super) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) -> Option<String> {
+    let mut lexer = Lexer::new(body, substitutions, 0);
+    lexer.double_quoted(None);
+    let text = |atom: &Atom| if let Atom::Char { c, .. } = atom { Some(*c) } else { None };
+    lexer.atoms.iter().map(text).collect()
 }
 
-/// The name of an array all of whose elements are meant.
+/// The name of an array all or one of whose elements are meant.
 fn elements(inner: &str) -> Option<&str> {
-    inner.strip_suffix("[@]").or_else(|| inner.strip_suffix("[*]")).filter(|name| is_name(name))
+    let (name, subscript) = inner.strip_suffix(']')?.split_once('[')?;
+    let number = !subscript.is_empty() && subscript.bytes().all(|byte| byte.is_ascii_digit());
+    (is_name(name) && (number || matches!(subscript, "@" | "*"))).then_some(name)
+}
+
+/// Whether the text only computes with numbers: no name in it could be a variable that hides a command.
+fn is_sum(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b" \t+-*/%()<>=&|^~!?:,".contains(&byte))
+}
+
+/// Whether `(`, the first character, is closed by the last one and not before.
+fn is_enclosed(text: &str) -> bool {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            _ if escaped => escaped = false,
+            ('\\', None | Some('"')) => escaped = true,
+            (_, Some(mark)) if c == mark => quote = None,
+            (_, Some(_)) => {}
+            ('\'' | '"', None) => quote = Some(c),
+            ('(', None) => depth += 1,
+            (')', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return c == ')' && at + 1 == text.len();
+        }
+    }
+    false
+}
+
+/// What `echo` prints, where its words are plain and it has no option.
+fn printed(text: &str) -> Option<String> {
+    let plain = |byte: u8| super::is_plain(byte) || byte == b' ';
+    let words = text.strip_prefix("echo ").or_else(|| text.strip_prefix("printf "))?;
+    let one = !text.starts_with("printf") || !words.contains([' ', '%']);
+    let known = one && !words.starts_with('-') && words.bytes().all(plain);
+    known.then(|| words.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
 /// A name and the word behind `:-` or its kin.
@@ -93,7 +144,9 @@ impl<'a> Lexer<'a> {
         if !user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+.".contains(&byte)) {
             return;
         }
-        self.atoms.push(if user.is_empty() { Atom::Home } else { Atom::Unknown });
+        // `~+` and `~-` are folders of the shell; everybody's home is as good as one's own.
+        let somebody = !user.starts_with(['+', '-']) && !user.starts_with(|c: char| c.is_ascii_digit());
+        self.atoms.push(if somebody { Atom::Home } else { Atom::Unknown });
         for _ in 0..=user.len() {
             self.chars.next();
         }
@@ -198,14 +251,18 @@ impl<'a> Lexer<'a> {
 
     fn dollar(&mut self, quoted: bool) {
         match self.chars.peek().copied() {
-            Some('(') => self.substitution(),
+            Some('(') => self.substitution(quoted),
             Some('{') => self.parameter(quoted),
             Some('[') => {
                 let inner = self.enclosed('[', ']');
-                self.inside(&inner);
+                self.arithmetic(&inner, quoted);
             }
             Some(c) if c == '_' || c.is_ascii_alphabetic() => self.named(quoted),
-            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
+            Some(c) if c.is_ascii_digit() || "@*".contains(c) => {
+                self.chars.next();
+                self.atoms.push(Atom::Variable { name: c.to_string(), quoted: quoted && c.is_ascii_digit() });
+            }
+            Some('#' | '?' | '-' | '$' | '!') => {
                 self.chars.next();
                 self.atoms.push(Atom::Unknown);
             }
@@ -221,22 +278,40 @@ impl<'a> Lexer<'a> {
         self.atoms.push(Atom::Variable { name, quoted });
     }
 
-    fn substitution(&mut self) {
-        let inner = self.enclosed('(', ')');
-        match inner.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
-            Some(arithmetic) => self.inside(arithmetic),
-            None => {
-                self.atoms.push(Atom::Unknown);
-                self.substitutions.push(Substitution { text: inner });
-            }
+    fn substitution(&mut self, quoted: bool) {
+        let text = self.enclosed('(', ')');
+        if is_enclosed(&text) {
+            let inner = text.get(1..text.len() - 1).unwrap_or_default();
+            self.arithmetic(inner, quoted);
+            // `$((ls) | (wc))` is told from `$(((1) | (2)))` by what the shell can make of it.
+            (!is_sum(inner)).then(|| self.substitutions.push(Substitution { text, certain: false }));
+            return;
         }
+        self.atoms.push(match printed(&text) {
+            Some(text) => Atom::Printed { text, quoted },
+            None => Atom::Output { quoted },
+        });
+        self.substitutions.push(Substitution { text, certain: true });
+    }
+
+    fn arithmetic(&mut self, text: &str, quoted: bool) {
+        if is_sum(text) {
+            return self.atoms.push(Atom::Output { quoted });
+        }
+        self.inside(text);
     }
 
     fn parameter(&mut self, quoted: bool) {
         let inner = self.enclosed('{', '}');
-        let plain = inner.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-        if plain && !inner.is_empty() && !inner.as_bytes()[0].is_ascii_digit() {
+        if is_name(&inner) {
             self.atoms.push(Atom::Variable { name: inner, quoted });
+        } else if matches!(inner.as_str(), "@" | "*") {
+            self.atoms.push(Atom::Variable { name: inner, quoted: false });
+        } else if inner.strip_prefix("HOME").is_some_and(|rest| rest.starts_with(['%', '#', ':', '?', '/']))
+            && !inner.contains(['$', '`', '-', '=', '+'])
+        {
+            // However it is cut, it is about the home folder.
+            self.atoms.push(Atom::Variable { name: "HOME".into(), quoted });
         } else if let Some(name) = elements(&inner) {
             self.atoms.push(Atom::Variable { name: name.to_owned(), quoted: false });
         } else if let Some((name, text)) = fallback(&inner).and_then(|(name, word)| Some((name, unquoted(word)?))) {
@@ -269,33 +344,18 @@ impl<'a> Lexer<'a> {
                 _ => text.push(c),
             }
         }
-        self.atoms.push(Atom::Unknown);
-        self.substitutions.push(Substitution { text });
+        self.atoms.push(match printed(&text) {
+            Some(text) => Atom::Printed { text, quoted },
+            None => Atom::Output { quoted },
+        });
+        self.substitutions.push(Substitution { text, certain: true });
     }
 
-    /// What stands between an opener, which is next, and its closer; quotes hide both.
+    /// What stands between an opener, which is next, and its closer.
     fn enclosed(&mut self, open: char, close: char) -> String {
         self.chars.next();
-        let (mut inner, mut depth, mut quote) = (String::new(), 1, None);
-        while let Some(c) = self.chars.next() {
-            match (c, quote) {
-                ('\\', None | Some('"' | '`')) => {
-                    inner.push(c);
-                    inner.extend(self.chars.next());
-                    continue;
-                }
-                (_, Some(mark)) if c == mark => quote = None,
-                (_, Some(_)) => {}
-                ('\'' | '"' | '`', None) => quote = Some(c),
-                _ if c == open => depth += 1,
-                _ if c == close => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            inner.push(c);
-        }
+        let mut inner = String::new();
+        super::nested::skip(&mut self.chars, (open, close), 0, &mut inner);
         inner
     }
 }

@@ -2,12 +2,17 @@
 //!
 //! Knows the shapes of the language; what a simple command means is [`super::simple`]'s business.
 
+mod bombs;
+mod compound;
+mod redirects;
+
 use super::report::{Finding, Report};
 use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
-use super::{Ground, answered, simple};
+use super::{Ground, answered, simple, wrappers};
 use brush_parser::ast;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// The most simple commands of a script and of everything it holds as text.
 const MOST_COMMANDS: usize = 1000;
@@ -22,7 +27,7 @@ pub(super) enum Input {
     /// What the whole command reads: nothing.
     Nothing,
     /// Text that is known.
-    Text(String),
+    Text(Rc<str>),
     /// What another command writes.
     Unknown,
 }
@@ -43,8 +48,10 @@ pub(super) struct Walker<'a> {
     pub(super) folders: Option<Vec<String>>,
     /// The functions whose bodies are being read.
     functions: Vec<String>,
-    /// Which function calls which, and whether beside something else.
-    edges: Vec<(String, String, bool)>,
+    defined: HashMap<String, compound::Function>,
+    edges: Vec<bombs::Edge>,
+    /// What the first command of a pipeline reads.
+    stdin: Input,
     /// Whether the command at hand runs beside another one.
     beside: bool,
     /// How many scripts are being read, one inside the other.
@@ -53,6 +60,9 @@ pub(super) struct Walker<'a> {
     pub(super) groups: usize,
     commands: usize,
     bytes: usize,
+    suspicions: usize,
+    /// Whether the body of a loop is being read for one of its values.
+    unrolling: bool,
 }
 
 impl<'a> Walker<'a> {
@@ -63,12 +73,16 @@ impl<'a> Walker<'a> {
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
             functions: Vec::new(),
+            defined: HashMap::new(),
             edges: Vec::new(),
+            stdin: Input::Nothing,
             beside: false,
             depth: 0,
             groups: 0,
             commands: 0,
             bytes: 0,
+            suspicions: 0,
+            unrolling: false,
         }
     }
 
@@ -85,26 +99,33 @@ impl<'a> Walker<'a> {
         });
     }
 
-    /// Notes that a name is called, for [`Walker::fork_bombs`].
-    pub(super) fn calls(&mut self, name: &str) {
-        for function in &self.functions {
-            self.edges.push((function.clone(), name.to_owned(), self.beside));
-        }
+    /// Reads a script that is fed something.
+    pub(super) fn script_on(&mut self, text: &str, input: &Input) {
+        let before = std::mem::replace(&mut self.stdin, input.clone());
+        self.script(text);
+        self.stdin = before;
     }
 
-    /// Finds functions that start each other again and again, when all is read.
-    pub(super) fn fork_bombs(&mut self) {
-        let mut callees: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (from, to, _) in &self.edges {
-            callees.entry(from).or_default().insert(to);
+    /// Reads text that may be a script, where it is a question anyway: only what is refused counts.
+    pub(super) fn suspected(&mut self, text: &str) {
+        self.suspicions += text.len();
+        if self.suspicions > scan::MOST_BYTES || self.depth >= MOST_DEPTH {
+            return;
         }
-        let beside: BTreeSet<(&str, &str)> =
-            self.edges.iter().filter(|edge| edge.2).map(|(from, to, _)| (from.as_str(), to.as_str())).collect();
-        // What calls nothing leads back to nothing.
-        let mut bombs =
-            beside.iter().filter(|(from, to)| from == to || callees.contains_key(to) && reaches(&callees, to, from));
-        let bomb = bombs.next().map(|(name, _)| super::rules::fork_bomb(name));
-        bomb.into_iter().for_each(|bomb| self.report.note(bomb));
+        let (commands, bytes) = (self.commands, self.bytes);
+        let before = std::mem::take(&mut self.report);
+        self.script(text);
+        let found = std::mem::replace(&mut self.report, before);
+        self.report.note_refusal(found);
+        (self.commands, self.bytes) = (commands, bytes);
+    }
+
+    /// Commands in the subscripts of a word that the shell takes for the name of a variable or for arithmetic.
+    pub(super) fn subscripts(&mut self, word: &Word) {
+        let Some(text) = word.guess().filter(|text| text.contains("$(") || text.contains('`')) else { return };
+        let mut found = Vec::new();
+        words::heredoc(text, &mut found);
+        found.iter().for_each(|substitution| self.suspected(&substitution.text));
     }
 
     /// One level further in, where the limit of nesting lets it.
@@ -125,32 +146,36 @@ impl<'a> Walker<'a> {
         if program.complete_commands.is_empty() && self.depth == 1 {
             self.report.note(Finding::ask("unreadable", "There is no command in it."));
         }
-        program.complete_commands.iter().for_each(|list| self.list(list));
+        program.complete_commands.iter().for_each(|list| drop(self.list(list)));
     }
 
-    fn list(&mut self, list: &ast::CompoundList) {
+    /// Gives back what all of it writes.
+    fn list(&mut self, list: &ast::CompoundList) -> Input {
+        let mut output = Input::Nothing;
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let before = self.beside;
             self.beside |= matches!(separator, ast::SeparatorOperator::Async);
-            self.pipeline(&and_or.first);
+            output = output.and(self.pipeline(&and_or.first));
             for ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) in &and_or.additional {
-                self.pipeline(pipeline);
+                output = output.and(self.pipeline(pipeline));
             }
             self.beside = before;
         }
+        output
     }
 
-    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) -> Input {
         if self.commands > MOST_COMMANDS {
-            return;
+            return Input::Unknown;
         }
         let before = self.beside;
         self.beside |= pipeline.seq.len() > 1;
-        let mut input = Input::Nothing;
+        let mut input = self.stdin.clone();
         for command in pipeline.seq.iter().take(MOST_COMMANDS + 1) {
             input = self.command(command, input);
         }
         self.beside = before;
+        input
     }
 
     /// Gives back what the next command of a pipeline would read.
@@ -159,102 +184,33 @@ impl<'a> Walker<'a> {
             return self.simple(command, input);
         }
         self.groups += 1;
-        self.grouped(command);
+        let output = self.grouped(command, input);
         self.groups -= 1;
-        Input::Unknown
+        output
     }
 
-    fn grouped(&mut self, command: &ast::Command) {
+    fn grouped(&mut self, command: &ast::Command, input: Input) -> Input {
         match command {
-            ast::Command::Simple(_) => {}
+            ast::Command::Simple(_) => Input::Unknown,
             ast::Command::Compound(compound, redirects) => {
-                self.compound(compound);
-                self.redirects(redirects.as_ref());
+                let input = match self.redirects(redirects.as_ref()) {
+                    Input::Unknown if redirects.is_none() => input,
+                    redirected => redirected,
+                };
+                let before = std::mem::replace(&mut self.stdin, input);
+                let output = self.compound(compound);
+                self.stdin = before;
+                output
             }
-            ast::Command::Function(function) => self.function(function),
+            ast::Command::Function(function) => {
+                self.function(function);
+                Input::Nothing
+            }
             ast::Command::ExtendedTest(test, redirects) => {
                 self.construct("[[ ]]");
                 self.test(&test.expr);
                 self.redirects(redirects.as_ref());
-            }
-        }
-    }
-
-    fn compound(&mut self, compound: &ast::CompoundCommand) {
-        match compound {
-            ast::CompoundCommand::BraceGroup(group) => self.list(&group.list),
-            ast::CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
-            ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
-            ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0);
-                self.list(&clause.1.list);
-            }
-            ast::CompoundCommand::ForClause(clause) => self.each(clause),
-            ast::CompoundCommand::CaseClause(clause) => self.case(clause),
-            ast::CompoundCommand::Arithmetic(command) => self.arithmetic(&command.expr),
-            ast::CompoundCommand::ArithmeticForClause(clause) => {
-                let parts = [&clause.initializer, &clause.condition, &clause.updater];
-                parts.into_iter().flatten().for_each(|expr| self.arithmetic(expr));
-                self.list(&clause.body.list);
-            }
-            ast::CompoundCommand::Coprocess(clause) => {
-                self.construct("coproc");
-                self.command(&clause.body, Input::Unknown);
-            }
-        }
-    }
-
-    fn conditional(&mut self, clause: &ast::IfClauseCommand) {
-        self.list(&clause.condition);
-        self.list(&clause.then);
-        for part in clause.elses.iter().flatten() {
-            part.condition.iter().for_each(|list| self.list(list));
-            self.list(&part.body);
-        }
-    }
-
-    fn each(&mut self, clause: &ast::ForClauseCommand) {
-        for raw in clause.values.iter().flatten() {
-            for word in self.words(&raw.value) {
-                self.variables.may_be(&clause.variable_name, word.guess());
-            }
-        }
-        self.list(&clause.body.list);
-    }
-
-    fn case(&mut self, clause: &ast::CaseClauseCommand) {
-        self.construct("case");
-        self.words(&clause.value.value);
-        for item in &clause.cases {
-            item.patterns.iter().for_each(|pattern| drop(self.words(&pattern.value)));
-            item.cmd.iter().for_each(|list| self.list(list));
-        }
-    }
-
-    fn function(&mut self, function: &ast::FunctionDefinition) {
-        self.construct("a function");
-        self.functions.push(function.fname.value.clone());
-        self.compound(&function.body.0);
-        self.functions.pop();
-        self.redirects(function.body.1.as_ref());
-    }
-
-    fn arithmetic(&mut self, expr: &ast::UnexpandedArithmeticExpr) {
-        self.construct("arithmetic");
-        self.words(&expr.value);
-    }
-
-    fn test(&mut self, expr: &ast::ExtendedTestExpr) {
-        match expr {
-            ast::ExtendedTestExpr::And(left, right) | ast::ExtendedTestExpr::Or(left, right) => {
-                self.test(left);
-                self.test(right);
-            }
-            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
-            ast::ExtendedTestExpr::UnaryTest(_, word) => drop(self.words(&word.value)),
-            ast::ExtendedTestExpr::BinaryTest(_, left, right) => {
-                self.words(&left.value);
-                self.words(&right.value);
+                Input::Nothing
             }
         }
     }
@@ -287,7 +243,7 @@ impl<'a> Walker<'a> {
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         prefix.for_each(|item| self.item(item, &mut simple, true));
         if let Some(name) = &command.word_or_name {
-            simple.argv.extend(self.words(&name.value));
+            simple.argv.extend(self.arguments(&name.value));
         }
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         suffix.for_each(|item| self.item(item, &mut simple, false));
@@ -302,9 +258,10 @@ impl<'a> Walker<'a> {
     fn item(&mut self, item: &ast::CommandPrefixOrSuffixItem, simple: &mut Simple, before: bool) {
         match item {
             ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect, &mut simple.input),
-            ast::CommandPrefixOrSuffixItem::Word(word) => simple.argv.extend(self.words(&word.value)),
+            ast::CommandPrefixOrSuffixItem::Word(word) => simple.argv.extend(self.arguments(&word.value)),
             ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                 let words = self.words(&word.value);
+                words.iter().for_each(|word| self.subscripts(word));
                 simple.assigned.push(self.assign(assignment));
                 if !before {
                     simple.assigned.pop();
@@ -313,8 +270,11 @@ impl<'a> Walker<'a> {
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
                 self.construct("a process substitution");
+                let output = self.list(&subshell.list);
+                if let (Input::Text(text), true) = (output, simple.argv.first().is_some_and(simple::runs_files)) {
+                    self.suspected(&text);
+                }
                 simple.argv.push(Word::unknown());
-                self.list(&subshell.list);
             }
         }
     }
@@ -325,7 +285,13 @@ impl<'a> Walker<'a> {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
                 // Its substitutions were met with the whole word.
                 let values = words::read(&value.value, &self.variables, &mut Vec::new());
-                values.iter().for_each(|value| self.variables.may_be(name, value.guess()));
+                for value in &values {
+                    self.variables.may_be(name, value.guess());
+                    self.subscripts(value);
+                    if let Some(text) = value.guess().filter(|_| wrappers::is_command_line(name)) {
+                        self.suspected(text.trim_start_matches('|'));
+                    }
+                }
                 name.clone()
             }
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
@@ -343,70 +309,22 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn redirects(&mut self, redirects: Option<&ast::RedirectList>) {
-        let mut input = Input::Unknown;
-        redirects.iter().flat_map(|list| &list.0).for_each(|redirect| self.redirect(redirect, &mut input));
-    }
-
-    fn redirect(&mut self, redirect: &ast::IoRedirect, input: &mut Input) {
-        match redirect {
-            ast::IoRedirect::File(_, kind, target) => self.file_redirect(kind, target, input),
-            ast::IoRedirect::OutputAndError(word, _) => self.target(&word.value, true),
-            ast::IoRedirect::HereString(_, word) => {
-                self.construct("a here-string");
-                *input = match self.words(&word.value).as_slice() {
-                    [word] => word.guess().map_or(Input::Unknown, |text| Input::Text(text.to_owned())),
-                    _ => Input::Unknown,
-                };
-            }
-            ast::IoRedirect::HereDocument(_, document) => {
-                self.construct("a here-document");
-                let expands = document.requires_expansion && document.doc.value.contains(['$', '`']);
-                *input = if expands { Input::Unknown } else { Input::Text(document.doc.value.clone()) };
-                if expands {
-                    let mut found = Vec::new();
-                    words::heredoc(&document.doc.value, &mut found);
-                    self.substitutions(found);
-                }
-            }
-        }
-    }
-
-    fn file_redirect(&mut self, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget, input: &mut Input) {
-        use ast::IoFileRedirectKind::{DuplicateInput, DuplicateOutput, Read};
-        let writes = !matches!(kind, Read | DuplicateInput);
-        if matches!(kind, Read) {
-            *input = Input::Unknown;
-        }
-        match target {
-            ast::IoFileRedirectTarget::Fd(_) => {}
-            ast::IoFileRedirectTarget::Duplicate(word) if is_descriptor(&word.value) => {}
-            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => {
-                self.target(&word.value, writes || matches!(kind, DuplicateOutput));
-            }
-            ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
-                self.construct("a process substitution");
-                self.list(&subshell.list);
-            }
-        }
-    }
-
-    fn target(&mut self, raw: &str, writes: bool) {
-        for word in self.words(raw) {
-            let findings = super::files::redirect(self.ground, self.folders.as_deref(), &word, writes);
-            findings.into_iter().for_each(|finding| self.report.note(finding));
-        }
-    }
-
-    /// The words a raw word stands for; what its substitutions would run is judged on the way.
+    /// The words a raw word stands for, where nothing but a literal word or a pattern is sure to only read; what its
+    /// substitutions would run is judged on the way.
     fn words(&mut self, raw: &str) -> Vec<Word> {
+        let words = self.arguments(raw);
+        if words.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
+            self.construct("a word that only a run would tell");
+        }
+        words
+    }
+
+    /// The same for the words of a simple command, which know more of what may stand in each place.
+    fn arguments(&mut self, raw: &str) -> Vec<Word> {
         let mut found = Vec::new();
         let words = words::read(raw, &self.variables, &mut found);
-        if words.len() > 1 || words.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
-            let known = "a word that only a run would tell";
-            if words.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
-                self.construct(known);
-            }
+        if words.iter().any(Word::is_uncertain) {
+            self.construct("a word that only a run would tell");
         }
         self.substitutions(found);
         words
@@ -414,28 +332,30 @@ impl<'a> Walker<'a> {
 
     fn substitutions(&mut self, found: Vec<Substitution>) {
         for substitution in found {
-            self.construct("a command substitution");
             let beside = std::mem::replace(&mut self.beside, true);
-            self.script(&substitution.text);
+            self.groups += 1;
+            match substitution.certain {
+                true => self.script(&substitution.text),
+                false => self.suspected(&substitution.text),
+            }
+            self.groups -= 1;
             self.beside = beside;
         }
     }
 }
 
-fn reaches<'a>(callees: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str, goal: &str) -> bool {
-    let (mut seen, mut pending) = (BTreeSet::from([start]), vec![start]);
-    while let Some(name) = pending.pop() {
-        if name == goal {
-            return true;
+impl Input {
+    /// Both, one after the other.
+    fn and(self, more: Input) -> Input {
+        match (self, more) {
+            (Input::Nothing, more) => more,
+            (text, Input::Nothing) => text,
+            (Input::Text(text), Input::Text(more)) if text.len() + more.len() < scan::MOST_BYTES => {
+                Input::Text(format!("{text}\n{more}").into())
+            }
+            _ => Input::Unknown,
         }
-        pending.extend(callees.get(name).into_iter().flatten().filter(|name| seen.insert(name)));
     }
-    false
-}
-
-fn is_descriptor(word: &str) -> bool {
-    let number = word.strip_suffix('-').unwrap_or(word);
-    number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit()) && !word.is_empty()
 }
 
 /// The words of a command as they were written.

@@ -1,0 +1,116 @@
+//! Any text as a command: the judge does not panic, and a blocked command anywhere is met.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use toolfence::policy::{Decision, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+
+/// A project at `/proj` on a system that has every program.
+struct World {
+    walls: bool,
+}
+
+impl Facts for World {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let joined = if path.starts_with('/') { path.to_owned() } else { format!("/proj/{cwd}/{path}") };
+        let mut names: Vec<&str> = Vec::new();
+        for name in joined.split('/') {
+            match name {
+                "" | "." => {}
+                ".." => drop(names.pop()),
+                _ => names.push(name),
+            }
+        }
+        match names.as_slice() {
+            ["proj", rest @ ..] => PathFact::Inside { names: vec![rest.join("/")] },
+            _ => PathFact::Outside,
+        }
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        if program == "nosuch" { ProgramFact::Missing } else { ProgramFact::System }
+    }
+
+    fn repository(&self, _: &str) -> RepositoryFact {
+        RepositoryFact::Plain
+    }
+
+    fn walls(&self) -> Walls {
+        let mut walls = Walls::default();
+        walls.hold = self.walls;
+        walls
+    }
+}
+
+/// What is refused by itself, and stays so wherever it stands.
+const BLOCKED: &[&str] = &[
+    "rm -rf /",
+    "dd of=/dev/sda",
+    "mkfs.ext4 x",
+    "env X=1 rm -rf /usr",
+    "timeout 5 rm -rf ~",
+    "cat .env",
+    "sh -c 'rm -rf /'",
+    "echo x > /dev/sda",
+];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(rest);
+    let world = World { walls: first & 1 != 0 };
+    let judge = |text: &str| Policy::default().judge_command(text, "", &world);
+    let alone = judge(&text);
+    assert_eq!(alone, judge(&text), "the same text, another verdict");
+    if !is_whole(&text, &alone) {
+        return;
+    }
+    let blocked = BLOCKED[usize::from(first >> 1) % BLOCKED.len()];
+    for joined in beside(&text, blocked) {
+        let decision = judge(&joined);
+        assert!(is_refused(&decision), "not denied: {joined:?}\n{decision:?}");
+    }
+    for around in around(&text) {
+        let decision = judge(&around);
+        assert!(
+            decision.judgement >= alone.judgement || is_refused(&decision),
+            "milder: {around:?}\n{decision:?}\n{alone:?}"
+        );
+    }
+});
+
+/// Whether what is put around the text meets it as a whole.
+fn is_whole(text: &str, decision: &Decision) -> bool {
+    let limit = matches!(decision.rule.as_str(), "too_large" | "unreadable");
+    // A line that goes on, and a here-document without an end, take in what follows.
+    !decision.unreadable && !limit && !text.contains('\0') && !text.ends_with('\\') && !text.contains("<<")
+}
+
+/// Denied, or not run by itself in any mode: what cannot be read.
+fn is_refused(decision: &Decision) -> bool {
+    decision.judgement == Judgement::Deny || decision.unreadable
+}
+
+/// The text with a blocked command in a list, a pipe, a condition, a substitution.
+fn beside(text: &str, blocked: &str) -> [String; 7] {
+    [
+        format!("{text}\n{blocked}"),
+        format!("{blocked}\n{text}"),
+        format!("{{ {text}\n}} | {blocked}"),
+        format!("{blocked} && ( {text}\n)"),
+        format!("if {text}\nthen {blocked}; fi"),
+        format!("echo $( {text}\n{blocked} )"),
+        format!("ls; f() {{ {text}\n{blocked}\n}}; f"),
+    ]
+}
+
+/// The text in what runs it.
+fn around(text: &str) -> [String; 5] {
+    let quoted = text.replace('\'', r"'\''");
+    [
+        format!("timeout 5 bash -c '{quoted}'"),
+        format!("env LC_ALL=C bash -c '{quoted}'"),
+        format!("eval '{quoted}'"),
+        format!("true && {{ {text}\n}}"),
+        format!("ls | ( {text}\n)"),
+    ]
+}

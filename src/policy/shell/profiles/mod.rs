@@ -1,0 +1,274 @@
+//! Commands that are known: those that only read, and those that run the project's own code, which walls hold. Exact
+//! options, operands that are inside the project and not blocked.
+
+mod arguments;
+mod git;
+mod languages;
+mod odd;
+mod table;
+
+use super::Ground;
+use super::files;
+use super::report::{Finding, shown};
+use super::rules;
+use super::simple::below;
+use super::words::Word;
+use crate::policy::PathFact;
+use arguments::{Arguments, is_source};
+use table::{Operands, Profile, Reads};
+
+/// Holds a command against the profiles.
+pub(super) struct Reader<'a> {
+    pub(super) ground: Ground<'a>,
+    pub(super) folders: Option<&'a [String]>,
+    /// Whether something is piped into it: without operands some programs read the folder instead.
+    pub(super) fed: bool,
+}
+
+type Checked = Result<(), Finding>;
+
+impl Reader<'_> {
+    /// Why the command is not known.
+    pub(super) fn check(&self, program: &str, args: &[Word]) -> Checked {
+        if matches!(program, "echo" | "true" | "false" | ":") {
+            return odd::echo(args);
+        }
+        if matches!(program, "test" | "[") {
+            return odd::test(program, args);
+        }
+        if program == "printf" {
+            return odd::printf(args);
+        }
+        if let Some(word) = args.iter().find(|word| word.literal().is_none() && !word.is_glob() && !word.is_found()) {
+            return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
+        }
+        match program {
+            "find" => odd::find(self, args),
+            "date" => odd::date(args),
+            "cd" => odd::cd(self, args),
+            "set" => odd::set(args),
+            "tar" => odd::tar(self, args),
+            "command" => odd::command(args),
+            "git" if args.len() != 1 || args[0].literal() != Some("--version") => git::check(self, args),
+            _ => self.table(program, args),
+        }
+    }
+
+    /// A program of the project, at a place of its own: its words are its own business, but for names that are blocked.
+    pub(super) fn program_of_its_own(&self, program: &Word, args: &[Word]) -> Checked {
+        let name = shown(&program.pattern(), 80);
+        if let Some(word) = args.iter().find(|word| word.literal().is_none() && !word.is_glob()) {
+            return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
+        }
+        let Some(folders) = self.folders else {
+            return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+        };
+        let Some(text) = program.literal() else { return unknown(format!("{name} is not literal.")) };
+        let inside = |folder: &String| matches!(files::ask(self.ground, folder, text), PathFact::Inside { .. });
+        if text.starts_with('-') || !folders.iter().all(inside) {
+            return unknown(format!("{name} is a program at a place of its own."));
+        }
+        self.runs(&name)
+    }
+
+    /// What runs code of the project is held by walls alone.
+    fn runs(&self, program: &str) -> Checked {
+        if self.ground.facts.walls().hold { Ok(()) } else { Err(project_code(program)) }
+    }
+
+    /// Every way in which the table knows the program; the reason is that of the first.
+    fn table(&self, program: &str, args: &[Word]) -> Checked {
+        let globals = args.iter().take_while(|word| word.literal().is_some_and(is_global)).count();
+        let verb = args.get(globals).and_then(Word::literal).unwrap_or_default();
+        let subcommands = table::subcommands(program, verb);
+        let module = args.first().is_some_and(|word| word.literal() == Some("-m")) && program.starts_with("py");
+        let (profiles, rest) = match (subcommands, module) {
+            ([], false) => (table::programs(program), args),
+            ([], true) => {
+                (args.get(1).and_then(Word::literal).map_or(&[][..], table::programs), &args[2.min(args.len())..])
+            }
+            (subcommands, _) => (subcommands, &args[globals + 1..]),
+        };
+        let mut first = None;
+        for profile in profiles.iter().filter(|profile| !module || profile.runs) {
+            match self.profiled(program, profile, rest) {
+                Ok(()) => return Ok(()),
+                Err(finding) => first = Some(better(first, finding)),
+            }
+        }
+        Err(first.unwrap_or_else(|| {
+            let what =
+                if profiles.is_empty() && !verb.is_empty() && !table::programs(program).is_empty() { verb } else { "" };
+            let name = format!("{} {what}", shown(program, 40));
+            ask(format!("{} is not on the list of commands that only read.", name.trim_end()))
+        }))
+    }
+
+    fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
+        // A name that is an option does no harm where the walls hide what no word names.
+        let harmless = profile.harmless || profile.reads_only && self.ground.facts.walls().hold;
+        let read = Arguments::of(program, profile, args, harmless)?;
+        if !profile.needs.is_empty() && !read.has_any(profile.needs) {
+            return unknown(format!("{program} is only known with one of: {}.", profile.needs));
+        }
+        self.operands(program, profile, &read)?;
+        if read.paths.contains(&"-") {
+            return unknown(format!("{program} is not known with a file that is its input."));
+        }
+        read.paths.iter().try_for_each(|path| self.path(&Word::text(path)))?;
+        if profile.runs {
+            return self.runs(program);
+        }
+        let reads_input = self.fed && read.places(profile).is_empty();
+        if profile.reads == Reads::Folders && !reads_input && read.goes_down(profile) {
+            self.walls(program)?;
+        }
+        Ok(())
+    }
+
+    fn operands(&self, program: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
+        let operands = &read.operands;
+        match profile.operands {
+            Operands::None if !operands.is_empty() => return unknown(format!("{program} with operands is not known.")),
+            Operands::None | Operands::Text => return Ok(()),
+            Operands::Checked(passes) => return checked(program, operands, passes),
+            Operands::One if operands.len() > 1 => {
+                return unknown(format!("{program} may write to its second operand."));
+            }
+            Operands::ScriptThenPaths(only_reads) => self.script(program, read, only_reads)?,
+            Operands::Program => return self.program(program, operands),
+            _ => {}
+        }
+        read.places(profile).iter().try_for_each(|operand| self.place(program, profile, operand))
+    }
+
+    fn place(&self, program: &str, profile: &Profile, operand: &Word) -> Checked {
+        if operand.is_found() {
+            let below = operand.parts.len() > 1;
+            if below && profile.reads == Reads::Names && !profile.runs {
+                return self.path(operand);
+            }
+            if !profile.reads_only {
+                return unknown(format!("{program} is not known with names that another command found."));
+            }
+            return self.walls(program);
+        }
+        self.path(operand)?;
+        if operand.is_glob() && profile.reads != Reads::Names {
+            self.walls(program)?;
+        }
+        Ok(())
+    }
+
+    /// A program in an argument has to be one that only reads.
+    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&str) -> bool) -> Checked {
+        let operand = if read.has_pattern { None } else { read.operands.first().copied() };
+        let texts = operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied());
+        let mut known = 0;
+        for text in texts {
+            if !only_reads(text) {
+                return unknown(format!(
+                    "{} is not a program for {program} that is known to only read.",
+                    shown(text, 80)
+                ));
+            }
+            known += 1;
+        }
+        if known == 0 { unknown(format!("{program} is only known with a literal program.")) } else { Ok(()) }
+    }
+
+    /// An interpreter that runs a file of the project.
+    fn program(&self, program: &str, operands: &[&Word]) -> Checked {
+        match operands.first() {
+            Some(file) if file.literal().is_some_and(|text| text != "-" && !text.contains(['@', ':'])) => {
+                self.path(file)
+            }
+            _ => unknown(format!("{program} is only known with a file of the project.")),
+        }
+    }
+
+    /// A path that is inside and not blocked.
+    fn path(&self, word: &Word) -> Checked {
+        files::operand(self.ground, self.folders, word).map_or(Ok(()), Err)
+    }
+
+    /// Where the shell goes if it takes `..` for the folder in the text, and not for the one above where a link has led.
+    fn collapsed(&self, target: &str) -> Checked {
+        let folders = self.folders.unwrap_or(&[]);
+        let mut places = folders.iter().map(|folder| rules::collapsed(&below(folder, target)));
+        places.try_for_each(|place| {
+            let place = if place.is_empty() { ".".to_owned() } else { place };
+            files::operand(self.ground, Some(&[String::new()]), &Word::text(&place)).map_or(Ok(()), Err)
+        })
+    }
+
+    /// What reads files that no word names is only sure of blocked ones where the walls hide them.
+    fn walls(&self, program: &str) -> Checked {
+        if self.ground.facts.walls().hold {
+            return Ok(());
+        }
+        let reason =
+            format!("{program} would read files that no word names, blocked ones too; only walls could hide those.");
+        Err(Finding::ask("unnamed_files", reason))
+    }
+}
+
+/// What the project means by a program is not known, and only walls hold it.
+pub(super) fn project_code(program: &str) -> Finding {
+    let reason = format!("{} runs code of the project, which only walls could hold.", shown(program, 80));
+    Finding::ask("project_code", reason)
+}
+
+fn ask(reason: String) -> Finding {
+    Finding::ask("not_known_read_only", reason)
+}
+
+fn unknown(reason: String) -> Checked {
+    Err(ask(reason))
+}
+
+/// The one of two reasons that says more: that walls are all that is missing.
+fn better(first: Option<Finding>, second: Finding) -> Finding {
+    match first {
+        Some(first) if second.rule == "not_known_read_only" || first.rule != "not_known_read_only" => first,
+        _ => second,
+    }
+}
+
+/// Options that stand before a subcommand and only say how much is told.
+fn is_global(text: &str) -> bool {
+    matches!(text, "-q" | "--quiet" | "-s" | "--silent" | "-r" | "--no-color" | "--offline" | "--locked")
+}
+
+fn checked(program: &str, operands: &[&Word], passes: fn(&str) -> bool) -> Checked {
+    match operands.iter().find(|word| !word.literal().is_some_and(passes)) {
+        Some(word) => unknown(format!("{program} {} is not known.", shown(&word.pattern(), 40))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a program tells no more than names and sizes of what it is pointed at.
+pub(super) fn tells_names_only(program: &str) -> bool {
+    table::programs(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)
+}
+
+/// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for.
+pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
+    match program {
+        "echo" | "printf" | "true" | "false" | ":" => (0..args.len()).collect(),
+        "grep" | "egrep" | "fgrep" | "rg" => {
+            let first = args.iter().position(|word| !word.guess().is_some_and(|text| text.starts_with('-')));
+            let sure = first.is_some_and(|first| args[..first].iter().all(takes_no_value));
+            first.filter(|_| sure).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Options of grep behind which the next word is surely the pattern.
+fn takes_no_value(option: &Word) -> bool {
+    let known = |text: &str| {
+        text.strip_prefix('-').is_some_and(|cluster| cluster.chars().all(|c| "EFGPinrcolLHhsqvwxz".contains(c)))
+    };
+    option.guess().is_some_and(known)
+}

@@ -1,0 +1,41 @@
+//! Programs that tell of the system, and those that only tell their version.
+
+use super::{Profile, tool};
+
+pub(super) const SYSTEM: &[Profile] = &[
+    tool("uname").short("asnrvmpio").long("all kernel-name machine kernel-release operating-system").nothing(),
+    tool("whoami nproc arch tty logname users").long("all").nothing(),
+    tool("hostname").short("sfidAI").long("short fqdn long").nothing(),
+    tool("id").short("ugGnrzZ").long("user group groups name real").text(),
+    tool("groups").text(),
+    tool("uptime").short("ps").long("pretty since").nothing(),
+    tool("free").short("bkmghltvw").value("sc").long("human bytes kibi mebi gibi total wide").nothing(),
+    // Not `e`: it shows environments.
+    tool("ps")
+        .short("AadefjlTuxMNHwcqFLyZ")
+        .value("optCkg")
+        .long("forest no-headers headers")
+        .long_value("format pid ppid user sort")
+        .checked(|word| is_number(word) || word.bytes().all(|byte| b"afjlmrTuvxw".contains(&byte))),
+    tool("lscpu lsmem lsb_release cal locale").short("asdircy3ve").long("all").text(),
+    tool("getconf").short("a").text(),
+    tool("env printenv").nothing(),
+    tool("printenv").text(),
+    tool("sleep").checked(|word| is_number(word.trim_end_matches(['s', 'm']))),
+    tool("seq").short("w").value("sf").long("equal-width").long_value("separator format").checked(is_number),
+    tool("expr factor").text(),
+    tool("exit break continue").checked(is_number),
+    tool("wait").nothing(),
+    tool("sw_vers").text(),
+    // Not those that ask the project which version it wants: they may run or fetch it.
+    tool("git python python2 python3 pip pip3 perl ruby gem php make gmake cmake gcc g++ cc c++ clang clang++ ld docker podman bash zsh sh jq rg fd sed awk grep curl wget tar zip unzip java javac node deno bun tsc eslint prettier ruff black mypy pytest shellcheck kubectl terraform gh ninja meson bazel vim nvim ffmpeg sqlite3 psql mysql redis-cli brew apt dpkg rpm systemctl ssh rsync nvim emacs code R julia ghc cabal stack ocaml opam dune elixir erl mix swift swiftc kotlin kotlinc scala sbt mvn gradle dotnet lua luajit zig nim crystal dart flutter hg svn tree ls cat head tail find less man tmux jj")
+        .long("version")
+        .needs("version")
+        .nothing(),
+    tool("node python python3 ruby php jq pip pip3 perl deno bun tsc tmux").short("vV").needs("v V").nothing(),
+    tool("java javac kotlin kotlinc scala ghc").one_dash().long("version").needs("version").nothing(),
+];
+
+fn is_number(word: &str) -> bool {
+    word.len() < 10 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}

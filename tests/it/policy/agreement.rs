@@ -1,0 +1,109 @@
+//! The judge beside the shell: commands made at random run through a real bash whose PATH holds nothing but stubs, and every
+//! program that started must be one that the judge saw. What is allowed must start only what is allowed by itself.
+
+mod grammar;
+mod shell;
+
+use super::World;
+use crate::random::Random;
+use grammar::Grammar;
+use shell::{Shell, Started};
+use std::collections::BTreeMap;
+use toolfence::policy::{Decision, Judgement, Met, Policy, Settings};
+
+/// How many commands are made, unless `AGREEMENT_COMMANDS` says another number; and how many of them one bash runs.
+const COMMANDS: usize = 2_000;
+const BATCH: usize = 125;
+
+/// How the judge saw a program that started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    /// With exactly these words.
+    Exactly,
+    /// The program, but only a run would tell its words.
+    ByName,
+    /// Only that something runs which nobody can tell.
+    AsUntold,
+    NotAtAll,
+}
+
+#[test]
+fn every_program_that_starts_was_seen() {
+    let count = std::env::var("AGREEMENT_COMMANDS").map_or(COMMANDS, |count| count.parse().expect("a number"));
+    let mut random = Random::new(42);
+    let commands: Vec<String> = (0..count).map(|_| Grammar::new(&mut random).command()).collect();
+    // Bash works on one half of them while it works on the other.
+    let (first, second) = commands.split_at(commands.len() / 2);
+    let mut started = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| run(second));
+        let mut started = run(first);
+        started.extend(beside.join().expect("the other half runs as well"));
+        started
+    });
+    let mut counts: BTreeMap<Seen, usize> = BTreeMap::new();
+    let (mut allowed, mut wrong) = (0, Vec::new());
+    for (command, started) in commands.iter().zip(started.drain(..)) {
+        let decision = Policy::default().judge_command(command, "", &World { walls: false });
+        allowed += usize::from(decision.judgement == Judgement::Allow && !started.is_empty());
+        for (program, seen) in started.iter().zip(seen(command, &decision, &started)) {
+            *counts.entry(seen).or_default() += 1;
+            if seen == Seen::NotAtAll || !holds(&decision, program) {
+                wrong
+                    .push(format!("{command}\n    started {program:?}; {:?}: {}", decision.judgement, decision.reason));
+            }
+        }
+    }
+    let all: usize = counts.values().sum();
+    println!("{count} commands started {all} programs: {counts:?}; {allowed} commands were allowed");
+    assert!(wrong.is_empty(), "{} of {all}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(all > count / 2 && allowed > count / 20, "too little was tried");
+    assert!(counts[&Seen::Exactly] * 10 > all * 6, "too little was seen exactly");
+}
+
+fn run(commands: &[String]) -> Vec<Vec<Started>> {
+    let shell = Shell::new();
+    commands.chunks(BATCH).flat_map(|batch| shell.run(batch)).collect()
+}
+
+/// Asks by rules that deny: what a rule for these words meets, the judge has seen.
+fn seen(command: &str, decision: &Decision, started: &[Started]) -> Vec<Seen> {
+    let mut rules: Vec<&[String]> = started.iter().map(|program| program.0.as_slice()).collect();
+    // The first rule that a command begins with is told: the longest, then.
+    rules.sort_unstable_by_key(|words| std::cmp::Reverse(words.len()));
+    let exact = denied(command, &rules);
+    let names: Vec<&[String]> = started.iter().map(|program| &program.0[..1]).collect();
+    let named = denied(command, &names);
+    let told = |met: &Met| {
+        ["only a run would tell", "Nobody can tell"].iter().any(|text| met.reason.contains(text))
+            || met.rule == "unreadable"
+    };
+    let open = decision.judgement != Judgement::Allow && decision.met.iter().any(told);
+    let finds = command.contains(['*', '?', '[']) || command.contains("{}") || command.contains("xargs");
+    let of = |program: &Started| match () {
+        () if exact.contains(&reason(&program.0)) => Seen::Exactly,
+        () if named.contains(&reason(&program.0[..1])) && (open || finds) => Seen::ByName,
+        () if open => Seen::AsUntold,
+        () => Seen::NotAtAll,
+    };
+    started.iter().map(of).collect()
+}
+
+/// The reasons of a policy that denies what begins with any of these words.
+fn denied(command: &str, rules: &[&[String]]) -> Vec<String> {
+    let settings =
+        Settings::from_toml(&format!("[commands]\ndeny = {}", serde_json::to_string(rules).unwrap())).unwrap();
+    let policy = Policy::new(settings).unwrap();
+    let met = policy.judge_command(command, "", &World { walls: false }).met;
+    met.into_iter().filter(|met| met.rule == "commands.deny").map(|met| met.reason).collect()
+}
+
+fn reason(words: &[String]) -> String {
+    format!("The settings deny commands that begin with {:?}.", words.join(" "))
+}
+
+/// What an allowed command starts has to be allowed when it stands alone.
+fn holds(decision: &Decision, program: &Started) -> bool {
+    let quoted: Vec<String> = program.0.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let alone = Policy::default().judge_command(&quoted.join(" "), "", &World { walls: false });
+    decision.judgement > Judgement::Allow || alone.judgement == Judgement::Allow
+}

@@ -1,0 +1,91 @@
+//! A real bash in a folder of its own, with a PATH of stubs that write down how they were started.
+
+use super::grammar::PROGRAMS;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Real programs that lead to others.
+const WRAPPERS: &[&str] = &["bash", "sh", "env", "timeout", "nice", "xargs", "find"];
+
+/// The most seconds of a batch.
+const LONGEST: &str = "120";
+
+/// A program with its words, as it was started.
+#[derive(Debug)]
+pub(super) struct Started(pub(super) Vec<String>);
+
+pub(super) struct Shell {
+    folder: TempDir,
+}
+
+impl Shell {
+    pub(super) fn new() -> Shell {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["bin", "work", "commands"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        for name in ["a.rs", "b.rs", "c"] {
+            std::fs::write(folder.path().join("work").join(name), "text\n").unwrap();
+        }
+        for name in PROGRAMS {
+            stub(&folder.path().join("bin").join(name));
+        }
+        for name in WRAPPERS {
+            symlink(found(name), folder.path().join("bin").join(name)).unwrap();
+        }
+        Shell { folder }
+    }
+
+    /// What each of the commands started.
+    pub(super) fn run(&self, commands: &[String]) -> Vec<Vec<Started>> {
+        let root = self.folder.path();
+        let mut script = String::new();
+        for (at, command) in commands.iter().enumerate() {
+            std::fs::write(root.join(format!("commands/{at}")), command).unwrap();
+            // A command of its own each: what it sets, and where it cannot be read, ends with it.
+            script.push_str(&format!(
+                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( eval \"$(<../commands/{at})\"; wait ) </dev/null >/dev/null 2>&1\n",
+                root.display()
+            ));
+        }
+        // With all that is still running, if it comes to that.
+        let status = Command::new(found("timeout"))
+            .args(["-k", "1", LONGEST])
+            .arg(found("bash"))
+            .args(["--noprofile", "--norc", "-c", &script])
+            .current_dir(root.join("work"))
+            .env_clear()
+            .envs([("PATH", root.join("bin")), ("HOME", root.join("work"))])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        assert!(status.unwrap().code() != Some(124), "bash did not come to an end");
+        let log = |at| std::fs::read_to_string(root.join(format!("commands/{at}.log"))).unwrap();
+        (0..commands.len()).map(|at| records(&log(at))).collect()
+    }
+}
+
+/// A program that writes the number of its words, its name and them, each with a NUL behind; and says something.
+fn stub(path: &Path) {
+    let script = "#!/bin/sh\nprintf '%s\\0' $# \"${0##*/}\" \"$@\" >> \"$LOG\"\necho \"$1\"\n";
+    std::fs::write(path, script).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn found(name: &str) -> PathBuf {
+    let places = ["/usr/bin", "/bin", "/usr/local/bin"].map(|folder| Path::new(folder).join(name));
+    places.into_iter().find(|path| path.exists()).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+/// The records of a log.
+fn records(log: &str) -> Vec<Started> {
+    let mut fields = log.split('\0');
+    let mut all = Vec::new();
+    while let Some(field) = fields.next().filter(|field| !field.is_empty()) {
+        let words = field.parse::<usize>().expect("a number of words") + 1;
+        all.push(Started(fields.by_ref().take(words).map(str::to_owned).collect()));
+    }
+    all
+}
