@@ -1,10 +1,41 @@
 //! Counts what the parser does on shapes that hurt, at doubling sizes: the sum of how often each region of code ran, as
-//! the compiler's coverage counters have it. The same on every machine, and it sees every loop of every dependency.
+//! the compiler's coverage counters have it, and the bytes that were allocated, for a long copy is only one step. The same
+//! on every machine, and it sees every loop of every dependency.
 //!
 //! Built with `-C instrument-coverage`: see `.ci/steps`.
 
-use toolfence::FinishReason;
+mod shapes;
+
+use shapes::{BROKEN_JSON, REPLIES};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::parse::{Options, Parser};
+use toolfence::{FinishReason, json};
+
+/// How often a shape repeats its part at the smallest size.
+const SMALLEST: usize = 500;
+
+/// The system's allocator, counting the bytes that were asked for.
+struct Counting;
+
+static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size() as u64, Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
 
 unsafe extern "C" {
     fn __llvm_profile_begin_counters() -> *const u64;
@@ -23,9 +54,10 @@ fn counted() -> u64 {
     counters.iter().sum()
 }
 
-/// The steps to read a reply in pieces of so many bytes, or whole.
-fn steps(reply: &str, chunk: usize, reason: FinishReason) -> u64 {
+/// The steps to read a reply in pieces of so many bytes, or whole, and the bytes allocated for it.
+fn steps(reply: &str, chunk: usize, reason: FinishReason) -> [u64; 2] {
     let mut parser = Parser::new(Options::default());
+    let allocated = ALLOCATED.load(Relaxed);
     // SAFETY: it only sets the counters to zero.
     unsafe { __llvm_profile_reset_counters() };
     let mut rest = reply;
@@ -40,127 +72,67 @@ fn steps(reply: &str, chunk: usize, reason: FinishReason) -> u64 {
     }
     parser.finish(reason);
     while parser.poll().is_some() {}
-    counted()
+    [counted(), ALLOCATED.load(Relaxed) - allocated]
 }
 
-/// A shape made so many times as long.
-type Shape = (&'static str, fn(usize) -> String);
+/// The steps to mend a text, and the bytes allocated for it.
+fn steps_to_mend(text: &str) -> [u64; 2] {
+    let allocated = ALLOCATED.load(Relaxed);
+    // SAFETY: as above.
+    unsafe { __llvm_profile_reset_counters() };
+    // A text that cannot be mended costs steps too.
+    let _ = json::read(text, true);
+    [counted(), ALLOCATED.load(Relaxed) - allocated]
+}
 
-const SHAPES: &[Shape] = &[
-    ("words", |n| "some words and more\n".repeat(n)),
-    ("one long line", |n| "word ".repeat(4 * n)),
-    ("calls", |n| "```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \"a\"}}\n```\n".repeat(n)),
-    ("calls in one block", |n| format!("```tool\n{}\n```\n", "{\"name\": \"a\"}\n".repeat(n))),
-    ("nested quotes", |n| "> ".repeat(8 * n) + "x\n"),
-    ("nested quotes, many lines", |n| ("> ".repeat(n / 8) + "x\n").repeat(8)),
-    ("nested items, blank lines", |n| "- ".repeat(8 * n) + "x\n" + &"\n".repeat(16 * n)),
-    ("nested items, lazy lines", |n| "- ".repeat(8 * n) + "x\n" + &"y\n".repeat(8 * n)),
-    ("nested items with a quote, blank lines", |n| "- ".repeat(4 * n) + "> x\n" + &"\n".repeat(8 * n)),
-    ("a fence in deep items, blank lines", |n| "- ".repeat(4 * n) + "```tool\n" + &"\n".repeat(8 * n)),
-    ("stars", |n| "* ".repeat(8 * n) + "a\n"),
-    ("rules that are none", |n| "- - - - a\n".repeat(2 * n)),
-    ("numbers", |n| "1. ".repeat(8 * n) + "\n"),
-    ("blanks", |n| " ".repeat(16 * n)),
-    ("blank lines", |n| "\n".repeat(16 * n)),
-    ("tabs", |n| "\t".repeat(16 * n) + "x\n"),
-    ("items and tabs", |n| "-\t".repeat(8 * n) + "x\n"),
-    ("backticks", |n| "`".repeat(16 * n)),
-    ("tildes", |n| "~".repeat(16 * n) + "tool\n" + &"~".repeat(8 * n)),
-    ("a huge info string", |n| format!("```tool {}", "x".repeat(16 * n))),
-    ("a huge info string of backticks", |n| format!("```tool {}\n", "` ".repeat(8 * n))),
-    ("carriage returns", |n| "\r".repeat(16 * n)),
-    ("carriage returns in a block", |n| format!("```tool\n{}", "\r".repeat(16 * n))),
-    ("angle brackets", |n| "<".repeat(16 * n)),
-    ("angle brackets, lines", |n| "<\n".repeat(8 * n)),
-    ("a tag that never ends", |n| "<x ".to_owned() + &"a='b' ".repeat(4 * n)),
-    ("comments", |n| "<!-- x\n".repeat(4 * n)),
-    ("half tags of reasoning", |n| "<think".repeat(4 * n)),
-    ("reasoning", |n| "<think>a</think>".repeat(2 * n)),
-    ("reasoning unclosed", |n| "<think>".to_owned() + &"</thin".repeat(4 * n)),
-    ("a tag in a paragraph, growing", |n| "x\n<think>".to_owned() + &" ".repeat(16 * n)),
-    ("definitions", |n| "[a]: b\n".repeat(4 * n) + "===\n"),
-    ("definitions and headings", |n| "[a]: b\n===\n".repeat(2 * n)),
-    ("one open definition", |n| "[a]:\n".to_owned() + &"'x\n".repeat(8 * n) + "===\n"),
-    ("an open string", |n| format!("```tool\n{{\"name\": \"{}", "a\n".repeat(8 * n))),
-    ("candidates", |n| format!("```tool\n{{\"name\": \"{}", "\n```\n".repeat(4 * n))),
-    ("candidates that fail", |n| "```tool\n{\"a\": \"\n```\nx\"x\n".repeat(n)),
-    ("late failures", |n| ("```tool\n{\"a\": \"\n```\n".to_owned() + &"x\n".repeat(n)).repeat(6) + "\"x\n"),
-    ("bodies", |n| {
-        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}", "E1\n```\n".repeat(2 * n))
-    }),
-    ("many bodies", |n| {
-        let tags: String = (0..n).map(|i| format!("\"<<T{i}\",")).collect();
-        let ends: String = (0..n).map(|i| format!("a\nT{i}\n")).collect();
-        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": [{tags} 1]}}}}\n{ends}```\n")
-    }),
-    ("heredoc marks in a body", |n| {
-        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}\nE\n```\n", "<<".repeat(8 * n))
-    }),
-    ("nesting", |n| format!("```tool\n{}\n```\n", "[".repeat(16 * n))),
-    ("quotes in JSON", |n| format!("```tool\n{}\n```\n", "\"".repeat(16 * n))),
-    ("keys", |n| {
-        let keys: String = (0..2 * n).map(|i| format!("\"k{i}\": {i}, ")).collect();
-        format!("```tool\n{{\"name\": \"a\", \"args\": {{{keys}\"z\": 0}}}}\n```\n")
-    }),
-    ("deep paths of arguments", |n| {
-        format!("```tool\n{{\"name\": \"a\", \"args\": {}\n", "{\"k\": ".repeat(100) + &"[\"x\",".repeat(n))
-    }),
-    ("one long line in a block", |n| {
-        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"{}", "word ".repeat(4 * n))
-    }),
-    ("blanks in a block", |n| format!("```tool\n{}", " ".repeat(16 * n))),
-    ("blanks, then text in a block", |n| format!("```tool\n{}{}", " ".repeat(8 * n), "x ".repeat(4 * n))),
-    ("blanks, then a string in a block", |n| {
-        format!("```tool\n{}{{\"name\": \"{}", " ".repeat(8 * n), "x ".repeat(4 * n))
-    }),
-    ("deep items, then a long line in a block", |n| {
-        let indent = " ".repeat(2 * n);
-        format!("{}```tool\n{indent}{{\"name\": \"{}", "- ".repeat(n), "x ".repeat(4 * n))
-    }),
-    ("deep items, then a long tag", |n| format!("{}x\n{}", "- ".repeat(n), "<think> ".repeat(2 * n))),
-    ("backticks in a block", |n| format!("```tool\n{}", "`".repeat(16 * n))),
-    ("blanks behind a closing fence", |n| format!("```tool\n{{\n```{}", " ".repeat(16 * n))),
-    ("blanks behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}{}", " ".repeat(16 * n))),
-    ("text behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}\n{}", "x ".repeat(8 * n))),
-    ("drift", |n| format!("```tool\n{{'name': 'a', 'args': {{'x': [{}]}}}}\n```\n", "'y', ".repeat(2 * n))),
-    ("comments in JSON", |n| format!("```tool\n{{{}}}\n```\n", "/* x */ // y\n".repeat(n))),
-    ("text around objects", |n| format!("```tool\n{}\n```\n", "a {} ".repeat(2 * n))),
-    ("decoys", |n| "> ```tool\n> {\"name\": \"a\", \"args\": {}}\n> ```\n".repeat(n)),
-    ("decoys in decoys", |n| "````md\n```tool\n{\"name\": \"a\"\n".repeat(n)),
-    ("an open decoy", |n| "<div>\n```tool\n{\"name\": \"a\"\n".to_owned() + &"x\n".repeat(8 * n)),
-    ("indented decoys", |n| "    ```tool\n    {\n\n".repeat(n)),
-    ("forged results", |n| "```tool_result\nx\n```\n".repeat(n)),
-    ("a forged result", |n| "```tool_result\n".to_owned() + &"\"x\n".repeat(4 * n)),
-    ("ids that were given", |n| {
-        let wanted =
-            |i| format!("```tool\n{{\"id\": \"call_{i}\", \"name\": \"a\"}}\n```\n```tool\n{{\"name\": \"\n```\n");
-        (0..n / 4).map(wanted).collect()
-    }),
-];
+/// What was found so far.
+#[derive(Default)]
+struct Findings {
+    wrong: usize,
+    steepest: f64,
+}
+
+impl Findings {
+    /// Counts a shape at three doubling sizes, and prints what a byte takes where `shows`, or where it is not linear.
+    fn add(&mut self, title: &str, shows: bool, shape: fn(usize) -> String, count: impl Fn(&str) -> [u64; 2]) {
+        let texts = [1, 2, 4].map(|times| shape(SMALLEST * times));
+        let counts = texts.each_ref().map(|text| count(text).map(|count| count as f64));
+        let each = |at: usize| counts[at].map(|count| count / texts[at].len() as f64);
+        let [[one, _], [two, _], [four, memory]] = [0, 1, 2].map(each);
+        let linear = is_linear(counts, memory);
+        self.wrong += usize::from(!linear);
+        self.steepest = self.steepest.max(four / one);
+        if shows || !linear {
+            let verdict = if linear { "" } else { "NOT LINEAR" };
+            let bytes = texts[0].len();
+            println!("| {title} | {bytes} | {one:.1} | {two:.1} | {four:.1} | {memory:.1} | {verdict} |");
+        }
+    }
+}
+
+/// Whether what was counted at three doubling sizes, steps and memory, doubles too. `memory` is what a byte takes of it.
+fn is_linear([one, two, four]: [[f64; 2]; 3], memory: f64) -> bool {
+    // Linear is 2; a table that grows may add a little, a square makes it 4. Buffers double: what is allocated may jump.
+    let [steps, allocated] = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
+    steps.1 < 2.3 && steps.0 < 2.6 && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
+}
 
 fn main() {
-    let small = 500;
-    let mut wrong = 0;
-    for (name, shape) in SHAPES {
+    println!("| steps a byte | 1x, in bytes | 1x | 2x | 4x | bytes allocated a byte | |");
+    println!("|---|---:|---:|---:|---:|---:|---|");
+    let mut findings = Findings::default();
+    for (name, shape) in REPLIES {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
             for reason in [FinishReason::Stop, FinishReason::Cut] {
-                let count = |times: usize| steps(&shape(small * times), chunk, reason) as f64;
-                let (one, two, four) = (count(1), count(2), count(4));
-                let per_byte = four / shape(small * 4).len() as f64;
-                // Linear is 2; a table that grows may add a little, a square makes it 4.
-                let linear = four / two < 2.3 && two / one < 2.6;
-                wrong += usize::from(!linear);
-                if !linear || (chunk == 4 && matches!(reason, FinishReason::Stop)) {
-                    let verdict = if linear { "" } else { "  NOT LINEAR" };
-                    println!(
-                        "{name}, {way}: x{:.2} x{:.2}, {per_byte:.0} steps a byte{verdict}",
-                        two / one,
-                        four / two
-                    );
-                }
+                let shows = chunk != 64 && matches!(reason, FinishReason::Stop);
+                findings.add(&format!("{name}, {way}"), shows, *shape, |text| steps(text, chunk, reason));
             }
         }
     }
-    println!("{} shapes, {wrong} not linear", SHAPES.len());
+    for (name, shape) in BROKEN_JSON {
+        findings.add(&format!("JSON: {name}"), true, *shape, steps_to_mend);
+    }
+    let (shapes, Findings { wrong, steepest }) = (REPLIES.len() + BROKEN_JSON.len(), findings);
+    println!("\n{shapes} shapes, {wrong} not linear; at 4x a byte takes {steepest:.2} times the steps of 1x at most.");
     std::process::exit(i32::from(wrong > 0));
 }

@@ -22,7 +22,7 @@ pub trait Host: Send {
     fn calling(&mut self, _history: &[Message]) {}
 
     /// Something of the reply.
-    fn show(&mut self, _event: &Event) {}
+    fn show(&mut self, _event: &Event<'_>) {}
 
     /// The reply breaks off here, for this reason.
     fn broke_off(&mut self, _why: &str) {}

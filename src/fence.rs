@@ -64,11 +64,20 @@ pub fn safe_length(text: &str) -> usize {
 
 /// Where the first of two bytes stands. Chunks are often a few bytes long: then a plain loop is quicker than setting up a
 /// vector search.
+#[inline]
 pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
     if bytes.len() < 16 {
         return bytes.iter().position(|byte| *byte == one || *byte == other);
     }
     memchr::memchr2(one, other, bytes)
+}
+
+/// Whether there is a line feed or a carriage return.
+#[inline]
+pub(crate) fn has_line_ending(bytes: &[u8]) -> bool {
+    // One comparison a byte for nearly every chunk: both are small, and hardly anything else is.
+    let small = bytes.len() >= 16 || bytes.iter().any(|byte| *byte <= b'\r');
+    small && find_either(b'\n', b'\r', bytes).is_some()
 }
 
 fn run(bytes: &[u8], mark: u8) -> usize {

@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// The merged events of a reply, the provisional ones included.
-fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) -> Vec<Event> {
+fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) -> Vec<Event<'static>> {
     let mut parser = Parser::new(options.clone());
     let mut merged = Vec::new();
     let mut rest = reply;
@@ -45,18 +45,18 @@ fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) ->
     merged
 }
 
-fn drain(parser: &mut Parser, merged: &mut Vec<Event>) {
+fn drain(parser: &mut Parser, merged: &mut Vec<Event<'static>>) {
     while let Some(event) = parser.poll() {
         let rest = match merged.last_mut() {
             Some(last) => last.absorb(event),
             None => Some(event),
         };
-        merged.extend(rest);
+        merged.extend(rest.map(Event::into_owned));
     }
 }
 
 /// Spans follow one another without a gap from the first byte to the last; text is the bytes of its span.
-fn spans_cover(reply: &str, events: &[Event]) {
+fn spans_cover(reply: &str, events: &[Event<'_>]) {
     let mut last = Span::default();
     for event in events {
         let Some(span) = span(event) else { continue };
@@ -74,7 +74,7 @@ fn spans_cover(reply: &str, events: &[Event]) {
     assert_eq!(last.end, reply.len(), "the end is missing");
 }
 
-fn span(event: &Event) -> Option<Span> {
+fn span(event: &Event<'_>) -> Option<Span> {
     match event {
         Event::Text { span, .. }
         | Event::Reasoning { span, .. }

@@ -4,8 +4,6 @@
 //! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
 //! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
 
-use crate::fence::find_either;
-
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
 
@@ -98,6 +96,8 @@ pub struct Lexer {
     control: bool,
     unit: u16,
     high: u16,
+    /// Room for text with escapes in it.
+    decoded: String,
 }
 
 impl Lexer {
@@ -116,6 +116,7 @@ impl Lexer {
             control: false,
             unit: 0,
             high: 0,
+            decoded: String::new(),
         }
     }
 
@@ -155,30 +156,73 @@ impl Lexer {
         }
     }
 
-    /// Reads text of a string up to its end, an escape or the end of the piece; returns where it stopped.
-    fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
-        let bytes = &piece.as_bytes()[from..];
-        let run = find_either(b'"', b'\\', bytes).unwrap_or(bytes.len());
-        if run > 0 {
-            self.control = self.control || bytes[..run].iter().any(|byte| *byte < 0x20);
-            watch.text(&piece[from..from + run], self.key);
+    /// Reads the next piece where it is nothing but text inside an open string, without telling anybody; whether it is.
+    /// When not, nothing is read.
+    pub(crate) fn plain_text(&mut self, piece: &str) -> bool {
+        let plain =
+            self.state == State::String && piece.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        if plain {
+            self.at += piece.len();
         }
-        self.at += run;
-        match bytes.get(run) {
-            None => from + run,
+        plain
+    }
+
+    /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it stopped.
+    fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
+        let bytes = piece.as_bytes();
+        let mut at = self.plain_run(bytes, from);
+        if bytes.get(at) == Some(&b'\\') && short_escape(bytes, at).is_some() {
+            at = self.decoded_run(piece, from, at, watch);
+        } else if at > from {
+            watch.text(&piece[from..at], self.key);
+        }
+        self.at += at - from;
+        match bytes.get(at) {
+            None => return at,
             Some(b'"') => {
                 self.at += 1;
                 watch.text_end(self.key, self.string_start, self.at, self.escaped);
                 self.state = if self.key { State::Colon } else { State::After };
-                from + run + 1
             }
             Some(_) => {
                 self.at += 1;
                 self.escaped = true;
                 self.state = State::Escape;
-                from + run + 1
             }
         }
+        at + 1
+    }
+
+    /// The end of the text that stands for itself. It is mostly near: then a plain loop is quicker than a vector search.
+    fn plain_run(&mut self, bytes: &[u8], from: usize) -> usize {
+        const NEAR: usize = 16;
+        let near = bytes.len().min(from + NEAR);
+        for (at, byte) in bytes[from..near].iter().enumerate() {
+            if matches!(byte, b'"' | b'\\') {
+                return from + at;
+            }
+            self.control |= *byte < 0x20;
+        }
+        let rest = &bytes[near..];
+        let run = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        self.control |= rest[..run].iter().fold(false, |control, byte| control | (*byte < 0x20));
+        near + run
+    }
+
+    /// Text with short escapes in it, from the first one at `at` on, is told in one piece. Returns where it ends.
+    fn decoded_run(&mut self, piece: &str, from: usize, mut at: usize, watch: &mut impl Watch) -> usize {
+        let bytes = piece.as_bytes();
+        self.decoded.clear();
+        self.decoded.push_str(&piece[from..at]);
+        while let Some(text) = short_escape(bytes, at) {
+            let run = self.plain_run(bytes, at + 2);
+            self.decoded.push_str(text);
+            self.decoded.push_str(&piece[at + 2..run]);
+            at = run;
+        }
+        self.escaped = true;
+        watch.text(&self.decoded, self.key);
+        at
     }
 
     /// One byte outside the text of a string; whether it is used up.
@@ -273,28 +317,18 @@ impl Lexer {
     }
 
     fn escape(&mut self, byte: u8, watch: &mut impl Watch) {
-        let text = match byte {
-            b'"' => "\"",
-            b'\\' => "\\",
-            b'/' => "/",
-            b'b' => "\u{8}",
-            b'f' => "\u{c}",
-            b'n' => "\n",
-            b'r' => "\r",
-            b't' => "\t",
-            b'u' => {
+        match (decoded(byte), byte) {
+            (Some(text), _) => {
+                self.state = State::String;
+                watch.text(text, self.key);
+            }
+            (None, b'u') => {
                 self.unit = 0;
                 self.high = 0;
                 self.state = State::Hex(4);
-                return;
             }
-            _ => {
-                self.state = State::Broken;
-                return;
-            }
-        };
-        self.state = State::String;
-        watch.text(text, self.key);
+            _ => self.state = State::Broken,
+        }
     }
 
     fn hex(&mut self, left: u8, byte: u8, watch: &mut impl Watch) {
@@ -350,6 +384,29 @@ impl Lexer {
         self.state = State::Number(next);
         true
     }
+}
+
+/// What the whole escape of two bytes at `at` stands for, if one is there.
+fn short_escape(bytes: &[u8], at: usize) -> Option<&'static str> {
+    match bytes.get(at..at + 2)? {
+        [b'\\', byte] => decoded(*byte),
+        _ => None,
+    }
+}
+
+/// What a backslash and this byte stand for.
+fn decoded(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'"' => "\"",
+        b'\\' => "\\",
+        b'/' => "/",
+        b'b' => "\u{8}",
+        b'f' => "\u{c}",
+        b'n' => "\n",
+        b'r' => "\r",
+        b't' => "\t",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ mod lexer;
 mod repair;
 mod strict;
 
+pub(crate) use strict::object;
+
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 
 use crate::Repair;

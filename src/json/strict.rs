@@ -2,6 +2,7 @@
 
 use super::Problem;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
@@ -82,17 +83,21 @@ impl<'de> Visitor<'de> for Build {
         Ok(Value::Array(array))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            if object.contains_key(&key) {
-                return Err(de::Error::custom(duplicate(&key)));
-            }
-            let Unique(value) = members.next_value()?;
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Value, A::Error> {
+        object(members).map(Value::Object)
     }
+}
+
+/// An object without duplicate keys.
+pub(crate) fn object<'de, A: MapAccess<'de>>(mut members: A) -> Result<Map<String, Value>, A::Error> {
+    let mut object = Map::new();
+    while let Some(key) = members.next_key::<String>()? {
+        match object.entry(key) {
+            Entry::Occupied(entry) => return Err(de::Error::custom(duplicate(entry.key()))),
+            Entry::Vacant(entry) => entry.insert(members.next_value::<Unique>()?.0),
+        };
+    }
+    Ok(object)
 }
 
 /// The message for a key that stands twice.

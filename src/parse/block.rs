@@ -2,16 +2,17 @@
 //!
 //! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
 
+use super::Limits;
 use super::envelope::{self, Draft};
-use super::event::{Event, Span};
-use super::ids::Ids;
+use super::event::Span;
+use super::found::Found;
+use super::taught;
 use super::track::{Listener, Track, tag_of};
 use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
 use crate::{Args, Catalog, ParamKind, Repair};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// A closing fence that may be content: the first one met inside an open string or body.
@@ -38,9 +39,10 @@ enum Phase {
     Spoiled(Problem),
 }
 
-/// Room for the body of a usual call.
-const USUAL_BODY: usize = 256;
+/// Room for a body that is kept from one block to the next.
+const USUAL_BODY: usize = 64 * 1024;
 
+/// The open block, or what is left of the last one: its content, until another one opens.
 #[derive(Debug)]
 pub(super) struct Block {
     /// From the opening fence run; the end is that of the last line so far, without its line ending.
@@ -77,31 +79,45 @@ pub(super) struct Reader<'a> {
 }
 
 impl Block {
-    pub(super) fn new(
-        span: Span,
-        first_line: usize,
-        ids: Ids,
-        limit: usize,
-        nesting: usize,
-        speculates: bool,
-    ) -> Block {
+    /// No block yet.
+    pub(super) fn new() -> Block {
         Block {
-            span,
-            first_line,
-            body: String::with_capacity(USUAL_BODY),
+            span: Span::default(),
+            first_line: 1,
+            body: String::new(),
             candidate: None,
-            track: Track::new(ids),
+            track: Track::default(),
             forged: false,
             drifted_word: false,
-            speculates,
-            lexer: Lexer::new(nesting),
+            speculates: false,
+            lexer: Lexer::new(0),
             phase: Phase::Object,
             bodies: Vec::new(),
-            limit,
+            limit: 0,
             full: false,
             prefixes: Vec::new(),
             lines: 0,
         }
+    }
+
+    /// Another block opens; only who has which id is still known of the ones before.
+    pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &Limits, speculates: bool) {
+        self.span = span;
+        self.first_line = first_line;
+        self.body.clear();
+        self.body.shrink_to(USUAL_BODY);
+        self.candidate = None;
+        self.track.reset();
+        self.forged = false;
+        self.drifted_word = false;
+        self.speculates = speculates;
+        self.lexer = Lexer::new(limits.nesting);
+        self.phase = Phase::Object;
+        self.bodies.clear();
+        self.limit = limits.block;
+        self.full = false;
+        self.prefixes.clear();
+        self.lines = 0;
     }
 
     /// Whether content may be given in pieces of a line.
@@ -173,8 +189,19 @@ impl Block {
         self.track.muted = true;
     }
 
+    /// More of an open string that is told as it comes, with nothing in it that matters: the usual chunk of a long argument.
+    /// Whether it was that; when not, nothing is done.
+    pub(super) fn plain_text(&mut self, text: &str) -> bool {
+        let fits = !self.full && self.body.len() + text.len() <= self.limit && self.track.tells_text();
+        let plain = fits && self.phase == Phase::Object && !self.forged && self.lexer.plain_text(text);
+        if plain {
+            self.body.push_str(text);
+        }
+        plain
+    }
+
     /// Content of a line, or a piece of it.
-    pub(super) fn content(&mut self, pad: usize, text: &str, events: &mut VecDeque<Event>) {
+    pub(super) fn content(&mut self, pad: usize, text: &str, found: &mut Found) {
         if self.full {
             return;
         }
@@ -196,7 +223,7 @@ impl Block {
             self.body.truncate(most.max(from));
         }
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed(&self.body[from..], &mut Listener { track: &mut self.track, events });
+            self.lexer.feed(&self.body[from..], &mut Listener { track: &mut self.track, found });
         }
         if over {
             self.overflow();
@@ -211,14 +238,14 @@ impl Block {
     }
 
     /// The end of a line of which everything was given. `prefix`: characters taken off before it.
-    pub(super) fn end_line(&mut self, prefix: usize, events: &mut VecDeque<Event>) {
+    pub(super) fn end_line(&mut self, prefix: usize, found: &mut Found) {
         if prefix > 0 {
             self.prefixes.push((self.lines, prefix));
         }
         self.lines += 1;
         let start = self.body.rfind('\n').map_or(0, |at| at + 1);
         match self.phase {
-            Phase::Body(index) => self.body_line(index, start, events),
+            Phase::Body(index) => self.body_line(index, start, found),
             Phase::After if !self.body[start..].trim().is_empty() => {
                 self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
             }
@@ -229,7 +256,7 @@ impl Block {
         }
         self.body.push('\n');
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed("\n", &mut Listener { track: &mut self.track, events });
+            self.lexer.feed("\n", &mut Listener { track: &mut self.track, found });
             self.bodies_begin();
         }
     }
@@ -249,9 +276,9 @@ impl Block {
     }
 
     /// A line of a verbatim body, or the tag that ends it.
-    fn body_line(&mut self, index: usize, start: usize, events: &mut VecDeque<Event>) {
+    fn body_line(&mut self, index: usize, start: usize, found: &mut Found) {
         let line = &self.body[start..];
-        let tag = self.track.tags[index].tag.clone();
+        let tag = self.track.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
             if index + 1 < self.track.tags.len() {
                 self.bodies.push(String::new());
@@ -261,14 +288,16 @@ impl Block {
             }
             return;
         }
-        if holds_heredoc(line, &tag) {
+        if holds_heredoc(line, tag) {
             let message =
                 format!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG");
             return self.spoil(start, message);
         }
-        let text = format!("{line}\n");
-        self.track.body_text(index, &text, events);
-        self.bodies[index].push_str(&text);
+        let body = &mut self.bodies[index];
+        let from = body.len();
+        body.push_str(line);
+        body.push('\n');
+        self.track.body_text(index, &body[from..], from == 0, found);
     }
 
     fn spoil(&mut self, at: usize, message: String) {
@@ -299,6 +328,22 @@ impl Block {
 
     /// The lexer found no fault: valid JSON, but for control characters, duplicates and numbers out of range.
     fn read_exact(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        let drafts = match self.read_taught() {
+            Some(draft) => vec![draft],
+            None => self.read_values(reader)?,
+        };
+        let drafts =
+            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
+        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
+    }
+
+    fn read_taught(&self) -> Option<Draft> {
+        let [(start, end)] = self.track.values[..] else { return None };
+        let bare = self.track.tags.is_empty() && !self.lexer.saw_control();
+        bare.then(|| taught::read(&self.body[start..end]))?
+    }
+
+    fn read_values(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
         let mut values = Vec::new();
         let mut repairs = Vec::new();
         for range in &self.track.values {
@@ -314,10 +359,7 @@ impl Block {
         }
         repairs.dedup();
         let drafts = envelope::drafts(values, &repairs, reader.catalog);
-        let drafts = drafts.map_err(|message| Problem::new(self.track.values[0].0, message))?;
-        let drafts =
-            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
-        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
+        drafts.map_err(|message| Problem::new(self.track.values[0].0, message))
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
@@ -329,7 +371,7 @@ impl Block {
         let mut at = start;
         let inside = |tag: &&super::track::Tag| tag.start >= start && tag.end <= end;
         for (tag, body) in self.track.tags.iter().zip(&self.bodies).filter(|(tag, _)| inside(tag)) {
-            let keep = keeps_final_newline(catalog, tag.tool.as_deref(), &tag.arg);
+            let keep = keeps_final_newline(catalog, self.track.tool(tag), &tag.arg);
             let text = if keep { body } else { body.strip_suffix('\n').unwrap_or(body) };
             out.push_str(&self.body[at..tag.start]);
             let _ = write!(out, "{}", Value::from(text));

@@ -83,13 +83,31 @@ impl Blocks {
         !self.quotes.is_empty()
     }
 
-    /// Takes a line that begins with a letter at document level, where no block but a paragraph can be open.
-    pub(super) fn plain_words(&mut self) -> bool {
-        let plain = self.containers.is_empty() && matches!(self.leaf, Leaf::None | Leaf::Paragraph(None));
-        if plain {
-            self.leaf = Leaf::Paragraph(None);
+    /// Takes a line whose first bytes say all: nearly every line of prose. Whether it was one; when not, nothing is done.
+    pub(super) fn plain_line(&mut self, line: &[u8]) -> bool {
+        if !matches!(self.leaf, Leaf::None | Leaf::Paragraph(None)) {
+            return false;
         }
-        plain
+        match line {
+            [] if self.quotes.is_empty() && !self.in_empty_item() => self.leaf = Leaf::None,
+            [b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                if matches!(self.leaf, Leaf::None) {
+                    self.truncate(0); // an open paragraph goes on, lazily or not
+                    self.leaf = Leaf::Paragraph(None);
+                }
+            }
+            [b'-' | b'*' | b'+', b' ', b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                self.truncate(0);
+                self.containers.push(Container::Item { indent: 2, empty: false });
+                self.leaf = Leaf::Paragraph(None);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn in_empty_item(&self) -> bool {
+        matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
 
     /// A closing fence that the caller decided to believe.
@@ -190,8 +208,7 @@ impl Blocks {
         cursor.skip(usize::MAX / 2);
         let next_quote = self.quotes.partition_point(|quote| *quote < index);
         let reached = self.quotes.get(next_quote).copied().unwrap_or(self.containers.len());
-        let empty = matches!(self.containers.last(), Some(Container::Item { empty: true, .. }));
-        reached - usize::from(empty && reached == self.containers.len())
+        reached - usize::from(self.in_empty_item() && reached == self.containers.len())
     }
 
     /// The line as a continuation of the open code or HTML block, if it is one.

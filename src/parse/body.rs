@@ -1,11 +1,11 @@
 //! Lines of an open tool block: content, the closing fence, a fence that may be either.
 
+use super::Parser;
 use super::block::Block;
 use super::blocks::Kind;
 use super::cursor::Content;
 use super::ending::Ending;
 use super::input::Line;
-use super::{Parser, State};
 use crate::fence;
 
 /// What the open block has of the line that is still coming.
@@ -25,6 +25,9 @@ impl Default for Piece {
     }
 }
 
+/// Bytes of a line that are read at once: what is found in them waits in memory, and may take many times their room.
+pub(super) const MOST_AT_ONCE: usize = 16 * 1024;
+
 /// What to do with a line.
 enum Step {
     /// Content from this byte of the line on; `doubtful`: it may be the closing fence.
@@ -36,11 +39,13 @@ enum Step {
 impl Parser {
     pub(super) fn advance_block(&mut self) -> bool {
         match self.input.next_line(self.options.limits.block) {
+            Some(line) if self.gives_part_of(line) => {}
             Some(line) => self.block_line(line),
             None => match self.input.finished {
                 Some(reason) => self.end_block(Ending::Reply(reason), self.input.len()),
                 None => {
-                    self.piece_of_line();
+                    let rest = self.input.rest().len();
+                    self.piece_of_line(rest);
                     return self.settle();
                 }
             },
@@ -48,13 +53,27 @@ impl Parser {
         true
     }
 
-    /// The ending of the line is not there yet: give the block what is certainly content.
-    pub(super) fn piece_of_line(&mut self) {
-        let State::Block(block) = &mut self.state else { return };
-        if !block.takes_pieces() || self.skipping {
+    /// Gives the block a part of a long line, so that what is found in it can be told before the next part is read.
+    fn gives_part_of(&mut self, line: Line) -> bool {
+        let (Piece::Given(seen) | Piece::Undecided(seen)) = self.piece else { return false };
+        let mut end = self.input.at + seen + MOST_AT_ONCE;
+        if line.end <= end {
+            return false;
+        }
+        while !self.input.is_boundary(end) {
+            end -= 1;
+        }
+        let before = self.piece;
+        self.piece_of_line(end - self.input.at);
+        self.piece != before
+    }
+
+    /// The ending of the line is not there yet, or far: give the block what is certainly content of its first `length` bytes.
+    pub(super) fn piece_of_line(&mut self, length: usize) {
+        if !self.block.takes_pieces() || self.skipping {
             return;
         }
-        let rest = self.input.rest();
+        let rest = self.input.slice(self.input.at, self.input.at + length);
         let (pad, text) = match self.piece {
             Piece::Given(bytes) => (0, &rest[bytes..]),
             Piece::Undecided(_) if self.options.bare => (0, rest),
@@ -71,37 +90,37 @@ impl Parser {
             }
             Piece::Withheld => return,
         };
-        block.content(pad, text, &mut self.queue);
+        self.block.content(pad, text, &mut self.found);
         self.piece = Piece::Given(rest.len());
     }
 
     fn block_line(&mut self, line: Line) {
-        let State::Block(block) = &mut self.state else { return };
         if std::mem::replace(&mut self.skipping, line.cut) {
-            block.span.end = self.input.offset(line.end);
+            self.block.span.end = self.input.offset(line.end);
             return self.pass_in_block(line);
         }
         let text = self.input.slice(self.input.at, line.end);
         let step = if self.options.bare {
             Step::Content { from: 0, pad: 0, doubtful: false }
         } else {
-            step(self.blocks.in_fence(text), text, block)
+            step(self.blocks.in_fence(text), text, self.piece, &self.block)
         };
         match step {
             Step::Ends(ending) => self.end_block(ending, line.end),
             Step::Content { from, pad, doubtful } => {
+                let block = &mut self.block;
                 if doubtful {
                     let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
                     block.doubt(end, next, self.input.line + 1);
                 }
                 match std::mem::take(&mut self.piece) {
-                    Piece::Given(bytes) => block.content(0, &text[bytes..], &mut self.queue),
-                    _ => block.content(pad, &text[from..], &mut self.queue),
+                    Piece::Given(bytes) => block.content(0, &text[bytes..], &mut self.found),
+                    _ => block.content(pad, &text[from..], &mut self.found),
                 }
                 if line.cut {
                     block.overflow();
                 } else if line.ended {
-                    block.end_line(text[..from].chars().count(), &mut self.queue);
+                    block.end_line(text[..from].chars().count(), &mut self.found);
                 }
                 block.span.end = self.input.offset(line.end);
                 self.pass_in_block(line);
@@ -112,26 +131,23 @@ impl Parser {
 
     /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
     fn pass_in_block(&mut self, line: Line) {
-        if let State::Block(block) = &self.state
-            && block.is_too_large()
-            && block.candidate.is_none()
-        {
-            self.input.use_up(block.span.end);
+        if self.block.is_too_large() && self.block.candidate.is_none() {
+            self.input.use_up(self.block.span.end);
         }
         self.input.pass(line);
     }
 
     /// Goes back to a doubtful closing fence when what followed it does not fit; whether it did.
     fn settle(&mut self) -> bool {
-        let State::Block(block) = &self.state else { return false };
-        let Some(candidate) = block.candidate.filter(|_| block.candidate_was_right()) else { return false };
+        let Some(candidate) = self.block.candidate.filter(|_| self.block.candidate_was_right()) else { return false };
         self.go_back(candidate);
         true
     }
 }
 
-/// What a line is to the block; `kind` is what it is to CommonMark.
-fn step(kind: Option<Kind<'_>>, text: &str, block: &Block) -> Step {
+/// What a line is to the block; `kind` is what it is to CommonMark. Where a piece of it was given, it was content then: how
+/// far the block is now must not matter.
+fn step(kind: Option<Kind<'_>>, text: &str, piece: Piece, block: &Block) -> Step {
     let (content, closes) = match kind {
         Some(Kind::Closes(content)) => (content, true),
         Some(Kind::Inside(content)) => (content, false),
@@ -144,7 +160,8 @@ fn step(kind: Option<Kind<'_>>, text: &str, block: &Block) -> Step {
     let indent = content.text.len() - content.text.trim_start_matches(' ').len();
     let opens = indent + content.pad < 4
         && fence::opening(&content.text[indent..]).is_some_and(|opening| opening.word() == "tool");
-    if opens && block.is_complete() && block.candidate.is_none() {
+    let given = matches!(piece, Piece::Given(_));
+    if opens && !given && block.is_complete() && block.candidate.is_none() {
         return Step::Ends(Ending::NextFence);
     }
     Step::Content { from, pad: content.pad, doubtful: closes }

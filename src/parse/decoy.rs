@@ -3,7 +3,8 @@
 //! It only watches. Nothing it finds is ever a call; the session may remind the model of the right form.
 
 use super::envelope;
-use super::event::{Event, Ignored, Span};
+use super::event::{Ignored, Span};
+use super::found::Item;
 use crate::fence::{self, Opening};
 use crate::json;
 
@@ -56,7 +57,7 @@ impl Decoys {
     }
 
     /// A line of the open fenced code block; `span` is the line's without its ending.
-    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Event> {
+    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Item> {
         if let Some(suspect) = &mut self.fence {
             suspect.push(line, span, self.limit);
         }
@@ -64,7 +65,8 @@ impl Decoys {
     }
 
     /// The open fenced code block ends with the line of this span.
-    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event> {
+    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Item> {
+        self.fence.as_ref()?; // nearly every line has none: do not move it
         let mut suspect = self.fence.take()?;
         let drawn = self.drawn.take().and_then(Suspect::judge);
         suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
@@ -72,12 +74,13 @@ impl Decoys {
     }
 
     /// A line in a place where no fence counts.
-    pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event> {
+    pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Item> {
+        let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if self.drawn.is_none() && !matches!(first, Some(b'`' | b'~')) {
+            return None; // nearly every line
+        }
         let line = line.trim_start_matches([' ', '\t']);
         let Some(suspect) = &mut self.drawn else {
-            if !line.starts_with(['`', '~']) {
-                return None; // nearly every line
-            }
             let opening = fence::opening(line).filter(|opening| opening.word() == "tool")?;
             let start = span.end - line.len();
             self.drawn = Some(Suspect::new(why, opening, Span { start, end: span.end }));
@@ -93,12 +96,13 @@ impl Decoys {
     }
 
     /// What was watched is over, wherever it stood.
-    pub(super) fn over(&mut self) -> Option<Event> {
+    pub(super) fn over(&mut self) -> Option<Item> {
         self.fence_ends(None).or_else(|| self.prose())
     }
 
     /// A line of prose: what was drawn ends.
-    pub(super) fn prose(&mut self) -> Option<Event> {
+    pub(super) fn prose(&mut self) -> Option<Item> {
+        self.drawn.as_ref()?;
         self.drawn.take().and_then(Suspect::judge)
     }
 }
@@ -110,13 +114,15 @@ impl Suspect {
 
     fn push(&mut self, line: &str, span: Span, limit: usize) {
         self.span.end = span.end;
+        if self.hope == Hope::None {
+            return; // nearly every line
+        }
         let begins = line.trim_start().chars().next();
         match self.hope {
-            Hope::None => return,
             Hope::Open if begins.is_none() => return,
             Hope::Open if matches!(begins, Some('{' | '[')) => self.hope = Hope::Object,
             Hope::Object if self.body.len() + line.len() < limit => {}
-            Hope::Open | Hope::Object => {
+            Hope::Open | Hope::Object | Hope::None => {
                 self.hope = Hope::None;
                 self.body = String::new();
                 return;
@@ -126,12 +132,12 @@ impl Suspect {
         self.body.push('\n');
     }
 
-    fn judge(self) -> Option<Event> {
+    fn judge(self) -> Option<Item> {
         if self.hope != Hope::Object {
             return None;
         }
         let reading = json::read(&self.body, true).ok()?;
         let call = envelope::is_call(&reading.values);
-        call.then(|| Event::Ignored { why: self.why, body: self.body.into(), span: self.span })
+        call.then_some(Item::Ignored { why: self.why, body: self.body, span: self.span })
     }
 }

@@ -6,7 +6,6 @@ use crate::{Args, Catalog, Repair, ToolSpec, json};
 use serde_json::{Map, Value};
 
 const NAME_KEYS: [&str; 3] = ["tool", "tool_name", "function"];
-const ARGS_KEYS: [&str; 3] = ["arguments", "parameters", "input"];
 const WRAPPERS: [&str; 2] = ["tool_call", "function"];
 
 /// A call without its final id.
@@ -21,17 +20,17 @@ pub(super) struct Draft {
 
 /// Whether `key` holds the call in an object around it.
 pub(super) fn is_wrapper(key: &str) -> bool {
-    WRAPPERS.contains(&key)
+    matches!(key, "tool_call" | "function")
 }
 
 /// Whether `key` names the tool.
 pub(super) fn is_name(key: &str) -> bool {
-    key == "name" || NAME_KEYS.contains(&key)
+    matches!(key, "name" | "tool" | "tool_name" | "function")
 }
 
 /// Whether `key` holds the arguments.
 pub(super) fn is_args(key: &str) -> bool {
-    key == "args" || ARGS_KEYS.contains(&key)
+    matches!(key, "args" | "arguments" | "parameters" | "input")
 }
 
 /// The spec of a tool among those on offer, or among the built-in ones where nothing is said of an offer.
@@ -70,10 +69,6 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
         return Err("a call is an object with name and args".into());
     };
     let mut draft = Draft { id: None, name: String::new(), args: Args::new(), reason: None, repairs: repairs.to_vec() };
-    if is_taught(&object) {
-        draft.take_taught(object);
-        return Ok(draft);
-    }
     if let Some(inner) = unwrap(&mut object) {
         draft.repairs.push(Repair::Wrapper);
         draft.id = object.remove("id").and_then(text);
@@ -99,17 +94,6 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
     Ok(draft)
 }
 
-/// Whether an object has the taught shape and nothing else: nearly every call.
-fn is_taught(object: &Map<String, Value>) -> bool {
-    let fits = |(key, value): (&String, &Value)| match key.as_str() {
-        "name" => value.as_str().is_some_and(|name| !name.is_empty() && undecorated(name).len() == name.len()),
-        "args" => value.is_object(),
-        "id" | "reason" => value.is_string(),
-        _ => false,
-    };
-    object.contains_key("name") && object.contains_key("args") && object.iter().all(fits)
-}
-
 /// The object inside a wrapper, when the keys beside it say nothing but `type`, `id` and `index`.
 fn unwrap(object: &mut Map<String, Value>) -> Option<Map<String, Value>> {
     let key = WRAPPERS.into_iter().find(|key| object.get(*key).is_some_and(Value::is_object))?;
@@ -131,7 +115,7 @@ fn text(value: Value) -> Option<String> {
     }
 }
 
-fn undecorated(name: &str) -> &str {
+pub(super) fn undecorated(name: &str) -> &str {
     if !name.bytes().any(|byte| matches!(byte, b'.' | b':' | b'<')) {
         return name;
     }
@@ -144,18 +128,6 @@ fn undecorated(name: &str) -> &str {
 }
 
 impl Draft {
-    fn take_taught(&mut self, object: Map<String, Value>) {
-        for (key, value) in object {
-            match (key.as_str(), value) {
-                ("name", Value::String(name)) => self.name = name,
-                ("args", Value::Object(args)) => self.args = args,
-                ("reason", Value::String(reason)) => self.reason = Some(reason),
-                ("id", Value::String(id)) => self.id = Some(id),
-                _ => {}
-            }
-        }
-    }
-
     /// Whether its end was added or guessed at: what followed the block may have been meant as the rest of it.
     pub(super) fn is_completed(&self) -> bool {
         self.repairs.iter().any(|repair| *repair == Repair::FinalClosers || !repair.lossless())

@@ -2,7 +2,7 @@
 
 use crate::ToolCall;
 use serde::{Serialize, Serializer};
-use std::sync::Arc;
+use std::borrow::Cow;
 
 /// A byte range of the reply; serialised as `[start, end]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,21 +20,23 @@ impl Serialize for Span {
 }
 
 /// One thing found in a reply. Texts come in pieces; joined pieces are the same for any chunking.
+///
+/// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Event {
+pub enum Event<'a> {
     /// Prose for the person, quoted examples included; a piece.
     Text {
         /// The bytes of the span.
-        text: String,
+        text: Cow<'a, str>,
         /// Where.
         span: Span,
     },
     /// What the model thinks aloud; a piece. Never a call.
     Reasoning {
         /// What stands between the tags.
-        text: String,
+        text: Cow<'a, str>,
         /// Where, the tags included.
         span: Span,
         /// Set on the last piece: whether the closing tag was there.
@@ -43,51 +45,51 @@ pub enum Event {
     /// A call has begun: provisional.
     Started {
         /// The id the call will have, unless its event says `replaces`.
-        id: Arc<str>,
+        id: Cow<'a, str>,
         /// As written.
-        name: String,
+        name: Cow<'a, str>,
     },
     /// More of an argument's text: provisional, a piece.
     Progress {
         /// Of [`Event::Started`].
-        id: Arc<str>,
+        id: Cow<'a, str>,
         /// Which argument: `content`, or `edits/0/replacement`.
-        arg: Arc<str>,
+        arg: Cow<'a, str>,
         /// Decoded text.
-        text: String,
+        text: Cow<'a, str>,
     },
     /// A whole call.
     Call {
         /// What was read.
         #[serde(flatten)]
-        call: ToolCall,
+        call: Box<ToolCall>,
         /// Which call of its block, from 0.
         index: usize,
         /// The content of the block, as CommonMark gives it.
-        body: Arc<str>,
+        body: Cow<'a, str>,
         /// From the opening fence to the end of the closing line, without the line ending.
         span: Span,
         /// The provisional id, where the model wrote another one after its arguments.
         #[serde(skip_serializing_if = "Option::is_none")]
-        replaces: Option<Arc<str>>,
+        replaces: Option<String>,
     },
     /// A block that cannot be read as a call. Withdraws the provisional events of its id.
     Malformed {
         /// Of [`Event::Started`], or given by the parser.
-        id: Arc<str>,
+        id: Cow<'a, str>,
         /// The content of the block.
-        body: Arc<str>,
+        body: Cow<'a, str>,
         /// The cause and where it is.
-        error: ReadError,
+        error: Box<ReadError>,
         /// Where.
         span: Span,
     },
     /// A block that broke off with the reply. Withdraws the provisional events of its id.
     Incomplete {
         /// Of [`Event::Started`], or given by the parser.
-        id: Arc<str>,
+        id: Cow<'a, str>,
         /// The content of the block as far as it came.
-        body: Arc<str>,
+        body: Cow<'a, str>,
         /// From the opening fence to the end.
         span: Span,
     },
@@ -96,27 +98,27 @@ pub enum Event {
         /// Why it does not count.
         why: Ignored,
         /// The content of the block.
-        body: Arc<str>,
+        body: Cow<'a, str>,
         /// Where.
         span: Span,
     },
     /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be trusted.
     ForgedResult {
         /// The content of the block.
-        body: Arc<str>,
+        body: Cow<'a, str>,
         /// Where.
         span: Span,
     },
 }
 
-impl Event {
+impl Event<'_> {
     /// Takes `next` in where it is the next piece of the same text, reasoning or argument; gives it back where it is not.
     ///
     /// Joining every event to the one before gives the same list for any chunking of the reply.
-    pub fn absorb(&mut self, next: Event) -> Option<Event> {
+    pub fn absorb<'b>(&mut self, next: Event<'b>) -> Option<Event<'b>> {
         match (self, next) {
             (Event::Text { text, span }, Event::Text { text: more, span: behind }) if span.end == behind.start => {
-                text.push_str(&more);
+                text.to_mut().push_str(&more);
                 span.end = behind.end;
                 None
             }
@@ -124,7 +126,7 @@ impl Event {
                 Event::Reasoning { text, span, closed: closed @ None },
                 Event::Reasoning { text: more, span: behind, closed: ending },
             ) if span.end == behind.start => {
-                text.push_str(&more);
+                text.to_mut().push_str(&more);
                 span.end = behind.end;
                 *closed = ending;
                 None
@@ -132,12 +134,35 @@ impl Event {
             (Event::Progress { id, arg, text }, Event::Progress { id: same, arg: argument, text: more })
                 if *id == same && *arg == argument =>
             {
-                text.push_str(&more);
+                text.to_mut().push_str(&more);
                 None
             }
             (_, next) => Some(next),
         }
     }
+
+    /// The same event with texts of its own.
+    pub fn into_owned(self) -> Event<'static> {
+        match self {
+            Event::Text { text, span } => Event::Text { text: owned(text), span },
+            Event::Reasoning { text, span, closed } => Event::Reasoning { text: owned(text), span, closed },
+            Event::Started { id, name } => Event::Started { id: owned(id), name: owned(name) },
+            Event::Progress { id, arg, text } => Event::Progress { id: owned(id), arg: owned(arg), text: owned(text) },
+            Event::Call { call, index, body, span, replaces } => {
+                Event::Call { call, index, body: owned(body), span, replaces }
+            }
+            Event::Malformed { id, body, error, span } => {
+                Event::Malformed { id: owned(id), body: owned(body), error, span }
+            }
+            Event::Incomplete { id, body, span } => Event::Incomplete { id: owned(id), body: owned(body), span },
+            Event::Ignored { why, body, span } => Event::Ignored { why, body: owned(body), span },
+            Event::ForgedResult { body, span } => Event::ForgedResult { body: owned(body), span },
+        }
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
 }
 
 /// Why a readable call does not count.
@@ -173,7 +198,7 @@ pub struct ReadError {
 mod tests {
     use super::*;
 
-    fn text(text: &str, start: usize) -> Event {
+    fn text(text: &str, start: usize) -> Event<'_> {
         Event::Text { text: text.into(), span: Span { start, end: start + text.len() } }
     }
 

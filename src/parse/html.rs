@@ -37,6 +37,9 @@ pub(super) fn start(line: &str, complete_tag: bool) -> Option<End> {
     let closing = after.starts_with('/');
     let name_on = &after[usize::from(closing)..];
     let length = name_on.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    if length == 0 {
+        return None; // no kind is left that has no name
+    }
     let (name, rest) = name_on.split_at(length);
     let name = name.to_ascii_lowercase();
     let ends_here = rest.is_empty() || rest.starts_with([' ', '\t', '>']);

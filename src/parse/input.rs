@@ -2,7 +2,7 @@
 
 use super::event::Span;
 use crate::FinishReason;
-use crate::fence::find_either;
+use crate::fence::{find_either, has_line_ending};
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -43,10 +43,16 @@ impl Default for Input {
 }
 
 impl Input {
-    pub(super) fn push(&mut self, chunk: &str) {
-        if self.finished.is_none() {
-            self.text.push_str(chunk);
+    /// Takes more. `told`: nobody needs what is used up any more, so that its room can be used again.
+    #[inline]
+    pub(super) fn push(&mut self, chunk: &str, told: bool) {
+        if self.finished.is_some() {
+            return;
         }
+        if told && self.text.capacity() - self.text.len() < chunk.len() {
+            self.compact();
+        }
+        self.text.push_str(chunk);
     }
 
     pub(super) fn finish(&mut self, reason: FinishReason) {
@@ -61,11 +67,19 @@ impl Input {
         &self.text[from..to]
     }
 
+    pub(super) fn bytes(&self, from: usize, to: usize) -> &[u8] {
+        &self.text.as_bytes()[from..to]
+    }
+
     /// What there is of the current line, when its ending is not there. A carriage return at the end waits: it may be
     /// half of a line ending.
     pub(super) fn rest(&self) -> &str {
         let rest = &self.text[self.at..];
         rest.strip_suffix('\r').unwrap_or(rest)
+    }
+
+    pub(super) fn is_boundary(&self, index: usize) -> bool {
+        self.text.is_char_boundary(index)
     }
 
     pub(super) fn offset(&self, index: usize) -> usize {
@@ -106,10 +120,11 @@ impl Input {
     }
 
     /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
-    pub(super) fn has_only_words(&mut self, most: usize) -> bool {
+    #[inline]
+    pub(super) fn only_words(&mut self, most: usize) -> bool {
         let new = &self.text.as_bytes()[self.searched..];
         let goes_on = self.finished.is_none() && self.text.len() - self.at <= most;
-        let words = goes_on && find_either(b'\n', b'\r', new).is_none();
+        let words = goes_on && !has_line_ending(new);
         if words {
             self.searched = self.text.len();
         }
@@ -141,15 +156,20 @@ impl Input {
         self.column = 0;
     }
 
-    /// The text up to `end` that was not taken yet, with its span.
-    pub(super) fn take_text(&mut self, end: usize) -> Option<(String, Span)> {
+    /// Where the text up to `end` stands that was not taken yet.
+    pub(super) fn take_text(&mut self, end: usize) -> Option<Span> {
         if end <= self.shown {
             return None;
         }
         let span = self.span(self.shown, end);
-        let text = self.text[self.shown..end].to_owned();
         self.shown = end;
-        Some((text, span))
+        Some(span)
+    }
+
+    /// Text that is still kept.
+    #[inline]
+    pub(super) fn text(&self, span: Span) -> &str {
+        &self.text[span.start - self.base..span.end - self.base]
     }
 
     /// Whether so much text waits that it is better shown.
@@ -163,7 +183,7 @@ impl Input {
     }
 
     /// Forgets what is used up, when that is at least half: each byte is moved a bounded number of times.
-    pub(super) fn compact(&mut self) {
+    fn compact(&mut self) {
         let used = self.shown.min(self.at);
         if used == self.text.len() {
             self.text.clear();

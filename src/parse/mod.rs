@@ -2,7 +2,7 @@
 //!
 //! The parser runs nothing, decides nothing and never fails: trouble is an event. It is a machine without input or
 //! output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll) does the work and gives events,
-//! [`finish`](Parser::finish) says how the reply ended.
+//! [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser and copy nothing.
 //!
 //! ```
 //! use toolfence::{FinishReason, parse::{Event, Options, Parser}};
@@ -34,6 +34,7 @@ mod decoy;
 mod ending;
 mod envelope;
 mod event;
+mod found;
 mod hold;
 mod html;
 mod ids;
@@ -41,6 +42,7 @@ mod input;
 mod linkdef;
 mod prose;
 mod reasoning;
+mod taught;
 mod track;
 
 pub use event::{Event, Ignored, ReadError, Span};
@@ -48,13 +50,13 @@ pub use event::{Event, Ignored, ReadError, Span};
 use crate::{Catalog, FinishReason, ToolCall};
 use block::Block;
 use blocks::Blocks;
-use body::Piece;
+use body::{MOST_AT_ONCE, Piece};
 use decoy::Decoys;
+use found::{Found, Item};
 use hold::Hold;
-use ids::Ids;
 use input::Input;
 use reasoning::Reasoning;
-use std::collections::VecDeque;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How much of a reply is read before an event says that it is too much.
@@ -107,22 +109,37 @@ pub struct Parser {
     skipping: bool,
     /// What the open block has of the current line already.
     piece: Piece,
-    queue: VecDeque<Event>,
-    ids: Ids,
+    /// The open block, and what the last one held.
+    block: Block,
+    found: Found,
     calls: usize,
     /// How often a block that was read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
     after_broken: bool,
+    /// Everything is told until more is pushed.
+    idle: bool,
 }
 
 #[derive(Debug)]
 enum State {
     Prose,
-    Block(Box<Block>),
+    Block,
     Reasoning(Reasoning),
     /// All is said.
     Done,
+}
+
+/// What the usual chunk is.
+enum Middle {
+    /// More of a line that is known to be text.
+    Text(Span),
+    /// More of the text of an argument, as it stands.
+    Argument(Span),
+    /// It is empty.
+    Nothing,
+    /// It is another chunk.
+    Other,
 }
 
 /// After so many failed speculations the rest of a reply is read by CommonMark alone.
@@ -140,11 +157,12 @@ impl Parser {
             hold_seen: 0,
             skipping: false,
             piece: Piece::default(),
-            queue: VecDeque::new(),
-            ids: Ids::default(),
+            block: Block::new(),
+            found: Found::default(),
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
+            idle: false,
             options,
         };
         if parser.options.in_reasoning {
@@ -158,29 +176,47 @@ impl Parser {
     /// Takes the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every push.
     /// What comes after [`finish`](Parser::finish) is ignored.
     pub fn push(&mut self, chunk: &str) {
-        self.input.push(chunk);
+        self.idle = false;
+        self.input.push(chunk, self.found.is_empty());
     }
 
     /// Says that the reply is over, and how it ended.
     pub fn finish(&mut self, reason: FinishReason) {
+        self.idle = false;
         self.input.finish(reason);
     }
 
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
     #[must_use]
-    pub fn poll(&mut self) -> Option<Event> {
-        if self.queue.is_empty()
-            && let Some(event) = self.middle_of_line()
-        {
-            return event;
+    #[inline]
+    pub fn poll(&mut self) -> Option<Event<'_>> {
+        if self.idle {
+            return None;
         }
+        if self.found.is_empty() {
+            let middle = self.middle_of_line();
+            self.idle = !matches!(middle, Middle::Other);
+            match middle {
+                Middle::Text(span) => return Some(self.text(span)),
+                Middle::Argument(span) => return Some(self.progress(self.input.text(span))),
+                Middle::Nothing => return None,
+                Middle::Other => {}
+            }
+        }
+        self.work()
+    }
+
+    /// Reads on until something is found. Not part of `poll`, so that the usual chunk pays nothing for it.
+    #[inline(never)]
+    fn work(&mut self) -> Option<Event<'_>> {
         loop {
-            if let Some(event) = self.queue.pop_front() {
-                return Some(event);
+            if let Some(item) = self.found.next() {
+                return Some(self.tell(item));
             }
             if !self.advance() {
-                self.input.compact();
-                return self.queue.pop_front();
+                let item = self.found.next();
+                self.idle = item.is_none();
+                return item.map(|item| self.tell(item));
             }
         }
     }
@@ -190,50 +226,92 @@ impl Parser {
         *self = Parser::new(self.options.clone());
     }
 
-    /// The usual chunk: more of a line that is known to be text, or content of the open block. `None` when it is anything
-    /// else; what it gives is what [`poll`](Parser::poll) gives.
-    fn middle_of_line(&mut self) -> Option<Option<Event>> {
-        match &self.state {
-            State::Prose if self.hold == Hold::Free => {
-                let more = self
-                    .input
-                    .has_only_words(self.options.limits.block)
-                    .then(|| self.input.take_text(self.input.len()));
-                more.map(|text| text.map(|(text, span)| Event::Text { text, span }))
+    /// The event that an item stands for.
+    fn tell(&self, item: Item) -> Event<'_> {
+        let body = Cow::Borrowed(self.block.body.as_str());
+        match item {
+            Item::Text(span) => self.text(span),
+            Item::Progress { text, .. } => self.progress(self.found.words(text)),
+            Item::Reasoning { text, span, closed } => {
+                Event::Reasoning { text: self.input.text(text).into(), span, closed }
             }
-            State::Block(block) if block.candidate.is_none() && matches!(self.piece, Piece::Given(_)) => {
-                self.input.has_only_words(self.options.limits.block).then(|| {
-                    self.piece_of_line();
-                    self.queue.pop_front()
-                })
+            Item::Started { id, name } => {
+                Event::Started { id: self.found.words(id).into(), name: self.found.words(name).into() }
             }
-            _ => None,
+            Item::Call { call, index, span, replaces } => Event::Call { call, index, body, span, replaces },
+            Item::Malformed { id, error, span } => Event::Malformed { id: id.into(), body, error, span },
+            Item::Incomplete { id, span } => Event::Incomplete { id: id.into(), body, span },
+            Item::ForgedResult(span) => Event::ForgedResult { body, span },
+            Item::Ignored { why, body, span } => Event::Ignored { why, body: body.into(), span },
         }
+    }
+
+    #[inline]
+    fn text(&self, span: Span) -> Event<'_> {
+        Event::Text { text: self.input.text(span).into(), span }
+    }
+
+    #[inline]
+    fn progress<'a>(&'a self, text: &'a str) -> Event<'a> {
+        let (id, arg) = self.found.growing();
+        Event::Progress { id: id.into(), arg: arg.into(), text: text.into() }
+    }
+
+    /// The usual chunk is taken without a look at the line's beginning.
+    #[inline]
+    fn middle_of_line(&mut self) -> Middle {
+        match &self.state {
+            State::Prose if self.hold == Hold::Free && self.input.only_words(self.options.limits.block) => {
+                self.input.take_text(self.input.len()).map_or(Middle::Nothing, Middle::Text)
+            }
+            State::Block if self.block.candidate.is_none() => self.middle_of_string(),
+            _ => Middle::Other,
+        }
+    }
+
+    /// More of an argument is told as it stands; what has to be decoded first is found.
+    fn middle_of_string(&mut self) -> Middle {
+        let Piece::Given(seen) = self.piece else { return Middle::Other };
+        let (from, to) = (self.input.at + seen, self.input.len());
+        if from == to && self.input.finished.is_none() {
+            return Middle::Nothing;
+        }
+        if to - from > MOST_AT_ONCE || !self.input.only_words(self.options.limits.block) {
+            return Middle::Other;
+        }
+        let text = self.input.slice(from, to);
+        let plain = self.block.plain_text(text);
+        if !plain && !self.block.takes_pieces() {
+            return Middle::Other;
+        }
+        if !plain {
+            self.block.content(0, text, &mut self.found);
+        }
+        self.piece = Piece::Given(to - self.input.at);
+        if plain { Middle::Argument(self.input.span(from, to)) } else { Middle::Other }
     }
 
     /// One step; whether there may be more to do.
     fn advance(&mut self) -> bool {
         match self.state {
             State::Prose => self.advance_prose(),
-            State::Block(_) => self.advance_block(),
+            State::Block => self.advance_block(),
             State::Reasoning(_) => self.advance_reasoning(),
             State::Done => false,
         }
     }
 
-    /// Emits the text up to `end`, an index of the input, that was not emitted yet.
+    /// Notes the text up to `end`, an index of the input, that was not told yet.
     fn show(&mut self, end: usize) {
-        if let Some((text, span)) = self.input.take_text(end) {
-            self.queue.push_back(Event::Text { text, span });
-        }
+        let text = self.input.take_text(end);
+        self.found.extend(text.map(Item::Text));
     }
 
     /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
     fn open_block(&mut self, span: Span, first_line: usize) {
-        let Limits { block, nesting, .. } = self.options.limits;
         let speculates = self.failed_speculations < MOST_SPECULATIONS && !self.options.bare;
-        let ids = std::mem::take(&mut self.ids);
-        self.state = State::Block(Box::new(Block::new(span, first_line, ids, block, nesting, speculates)));
+        self.block.open(span, first_line, &self.options.limits, speculates);
+        self.state = State::Block;
     }
 
     /// The input is used up and finished.
@@ -253,7 +331,7 @@ pub struct Parsed {
     /// The reply without its calls and reasoning.
     pub text: String,
     /// Everything, pieces joined.
-    pub events: Vec<Event>,
+    pub events: Vec<Event<'static>>,
 }
 
 /// Reads a whole reply that ended by itself.
@@ -264,7 +342,7 @@ pub fn parse(reply: &str) -> Parsed {
     let mut parsed = Parsed::default();
     while let Some(event) = parser.poll() {
         match &event {
-            Event::Call { call, .. } => parsed.calls.push(call.clone()),
+            Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
             Event::Text { text, .. } => parsed.text.push_str(text),
             Event::Started { .. } | Event::Progress { .. } => continue,
             _ => {}
@@ -273,7 +351,7 @@ pub fn parse(reply: &str) -> Parsed {
             Some(last) => last.absorb(event),
             None => Some(event),
         };
-        parsed.events.extend(apart);
+        parsed.events.extend(apart.map(Event::into_owned));
     }
     parsed
 }

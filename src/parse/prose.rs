@@ -1,7 +1,8 @@
 //! Lines outside of tool blocks: what is shown at once, and what opens a block.
 
 use super::blocks::Kind;
-use super::event::{Event, Ignored, Span};
+use super::event::{Ignored, Span};
+use super::found::Item;
 use super::hold::Hold;
 use super::input::Line;
 use super::reasoning;
@@ -29,19 +30,19 @@ impl Parser {
         if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
-        match self.input.next_line(self.options.limits.block) {
-            Some(line) => {
-                self.prose_line(line);
-                true
+        while let Some(line) = self.input.next_line(self.options.limits.block) {
+            self.prose_line(line);
+            if !self.found.is_empty() || !matches!(self.state, State::Prose) {
+                return true;
             }
-            None if self.input.finished.is_some() => {
-                let event = self.decoys.over();
-                self.show(self.input.len());
-                self.queue.extend(event);
-                self.end()
-            }
-            None => self.beginning_of_line(),
         }
+        if self.input.finished.is_none() {
+            return self.beginning_of_line();
+        }
+        let ignored = self.decoys.over();
+        self.show(self.input.len());
+        self.found.extend(ignored);
+        self.end()
     }
 
     /// The ending of the line is not there yet: show what can be nothing but text, open reasoning at once.
@@ -68,7 +69,7 @@ impl Parser {
     fn prose_line(&mut self, line: Line) {
         self.hold = Hold::default();
         self.hold_seen = 0;
-        let passes = self.skipping || self.is_plain_words(line);
+        let passes = self.skipping || self.is_plain_line(line);
         self.skipping = line.cut;
         if !passes {
             let text = self.input.slice(self.input.at, line.end);
@@ -80,18 +81,16 @@ impl Parser {
             }
             self.block_structure(line);
         }
-        let in_block = matches!(self.state, State::Block(_));
+        let in_block = matches!(self.state, State::Block);
         self.input.pass(line);
         if !in_block && (self.skipping || self.input.is_large()) {
             self.show(self.input.at);
         }
     }
 
-    /// Whether the line can be nothing but words of a paragraph: the usual case, decided by its first byte.
-    fn is_plain_words(&mut self, line: Line) -> bool {
-        let text = self.input.slice(self.input.at, line.end);
-        let letter = text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
-        letter && self.decoys.is_idle() && self.blocks.plain_words()
+    /// Takes a line that can be neither a fence nor anything that is watched: nearly every one.
+    fn is_plain_line(&mut self, line: Line) -> bool {
+        self.decoys.is_idle() && self.blocks.plain_line(self.input.bytes(self.input.at, line.end))
     }
 
     /// What the line is to CommonMark.
@@ -131,20 +130,18 @@ impl Parser {
         !matches!(word, Word::Other) && !self.blocks.in_quote()
     }
 
-    /// Emits what was found, behind the text up to `at`: the end of a line, for its beginning may be shown already.
-    fn announce(&mut self, event: Option<Event>, at: usize) {
-        if event.is_some() {
+    /// Notes what was found, behind the text up to `at`: the end of a line, for its beginning may be shown already.
+    fn announce(&mut self, item: Option<Item>, at: usize) {
+        if item.is_some() {
             self.show(at);
-            self.queue.extend(event);
+            self.found.extend(item);
         }
     }
 
     fn open_tool_block(&mut self, word: &Word, at: usize, span: Span) {
         self.show(at);
         self.open_block(span, self.input.line + 1);
-        if let State::Block(block) = &mut self.state {
-            block.forged = matches!(word, Word::Result);
-            block.drifted_word = matches!(word, Word::Tool { drifted: true });
-        }
+        self.block.forged = matches!(word, Word::Result);
+        self.block.drifted_word = matches!(word, Word::Tool { drifted: true });
     }
 }

@@ -2,7 +2,8 @@
 
 use super::blocks::{Blocks, Place};
 use super::decoy::Decoys;
-use super::event::{Event, Span};
+use super::event::Span;
+use super::found::Item;
 use super::hold::Hold;
 use super::{Parser, State};
 
@@ -79,7 +80,7 @@ impl Parser {
         let at = self.input.at + indent;
         let ignored = self.decoys.over();
         self.show(at);
-        self.queue.extend(ignored);
+        self.found.extend(ignored);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.len());
         self.state = State::Reasoning(Reasoning { tag: Some(tag), start });
@@ -111,11 +112,11 @@ impl Parser {
         let at = self.input.at;
         let passed = self.input.slice(at, at + next);
         let (lines, chars) = count_lines(passed);
-        let text = self.input.slice(at, at + length).to_owned();
+        let text = self.input.span(at, at + length);
         let end = self.input.offset(at + next);
         if let State::Reasoning(section) = &mut self.state {
             let start = std::mem::replace(&mut section.start, end);
-            self.queue.push_back(Event::Reasoning { text, span: Span { start, end }, closed });
+            self.found.push(Item::Reasoning { text, span: Span { start, end }, closed });
         }
         self.input.line += lines;
         if lines > 0 {

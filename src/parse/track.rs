@@ -1,14 +1,12 @@
 //! What is known of a block's calls while it is still being written: names, ids, which argument is growing, and where
 //! verbatim bodies are announced.
 //!
-//! It listens to the strict lexer and judges nothing. Everything it emits is provisional.
+//! It listens to the strict lexer and judges nothing. Everything it finds is provisional.
 
 use super::envelope::{is_args, is_name, is_wrapper};
-use super::event::Event;
+use super::found::Found;
 use super::ids::Ids;
 use crate::json::Watch;
-use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
 #[derive(Debug, Clone)]
@@ -18,11 +16,9 @@ pub(super) struct Tag {
     pub(super) start: usize,
     pub(super) end: usize,
     /// The argument: `content`, or `edits/0/replacement`.
-    pub(super) arg: Arc<str>,
-    /// The tool, when it was named before.
-    pub(super) tool: Option<String>,
-    /// The provisional id of the call.
-    id: Option<Arc<str>>,
+    pub(super) arg: String,
+    /// Which call of the block.
+    call: usize,
 }
 
 /// An open object or array: where the step that leads into it begins in the path, and the number of the next element.
@@ -38,8 +34,13 @@ struct Frame {
 struct Call {
     name: Option<String>,
     model_id: Option<String>,
-    started: Option<Arc<str>>,
+    /// Its provisional id.
+    started: Option<String>,
 }
+
+/// Bytes of the path to a value that are kept. A longer one is cut: every argument has its own, and one long key before
+/// many values would make them as many times as long.
+const MOST_PATH: usize = 256;
 
 /// What is known of a block.
 #[derive(Debug, Default)]
@@ -48,9 +49,11 @@ pub(super) struct Track {
     pub(super) tags: Vec<Tag>,
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
-    /// The provisional ids by call.
-    started: Vec<Option<Arc<str>>>,
-    /// Nothing more is emitted: the end of the block is undecided.
+    /// The complete calls.
+    calls: Vec<Call>,
+    /// The open one.
+    call: Call,
+    /// Nothing more is told: the end of the block is undecided.
     pub(super) muted: bool,
     frames: Vec<Frame>,
     /// The keys and indices that lead to the current value, joined by `/`.
@@ -60,11 +63,9 @@ pub(super) struct Track {
     envelope: usize,
     /// The same without a wrapper.
     outer: usize,
-    call: Call,
     /// The text of a name, an id or what may be a tag.
     short: String,
     role: Role,
-    arg: Option<Arc<str>>,
 }
 
 /// What the string that is being read is.
@@ -83,29 +84,54 @@ enum Role {
 }
 
 impl Track {
-    pub(super) fn new(ids: Ids) -> Track {
-        Track { ids, ..Track::default() }
+    /// Forgets the block, but not who has which id.
+    pub(super) fn reset(&mut self) {
+        self.tags.clear();
+        self.values.clear();
+        self.calls.clear();
+        self.call = Call::default();
+        self.muted = false;
+        self.frames.clear();
+        self.path.clear();
+        self.short.clear();
+        self.role = Role::Undecided;
     }
 
     /// The id under which the block is withdrawn: that of its first call.
-    pub(super) fn first_id(&mut self) -> Arc<str> {
-        let known = self.started.iter().flatten().next().or(self.call.started.as_ref()).cloned();
+    pub(super) fn first_id(&mut self) -> String {
+        let known = self.calls.iter().chain([&self.call]).find_map(|call| call.started.clone());
         known.unwrap_or_else(|| self.ids.give())
     }
 
     /// The id under which the call was started, if it was.
-    pub(super) fn provisional(&self, index: usize) -> Option<Arc<str>> {
-        match self.started.get(index) {
-            Some(started) => started.clone(),
-            None => self.call.started.clone().filter(|_| index == self.started.len()),
-        }
+    pub(super) fn provisional(&self, index: usize) -> Option<String> {
+        let open = (index == self.calls.len()).then_some(&self.call);
+        self.calls.get(index).or(open)?.started.clone()
+    }
+
+    /// The tool that a verbatim body is for, where it is named.
+    pub(super) fn tool(&self, tag: &Tag) -> Option<&str> {
+        self.calls.get(tag.call).unwrap_or(&self.call).name.as_deref()
     }
 
     /// More of a verbatim body, for the live preview.
-    pub(super) fn body_text(&self, tag: usize, text: &str, events: &mut VecDeque<Event>) {
-        if let Some(Tag { id: Some(id), arg, .. }) = self.tags.get(tag).filter(|_| !self.muted) {
-            grow(id, arg, text, events);
+    pub(super) fn body_text(&self, index: usize, text: &str, first: bool, found: &mut Found) {
+        let Some(tag) = self.tags.get(index).filter(|_| !self.muted) else { return };
+        let call = self.calls.get(tag.call).unwrap_or(&self.call);
+        match &call.started {
+            Some(id) if first => found.argument(id, &tag.arg, text),
+            Some(_) => found.progress(text),
+            None => {}
         }
+    }
+
+    /// Whether text of a string is told as it comes, and nothing else is done with it.
+    pub(super) fn tells_text(&self) -> bool {
+        self.role == Role::Argument && self.tells()
+    }
+
+    fn tells(&self) -> bool {
+        !self.muted && self.call.started.is_some()
     }
 
     /// The key of the current value, where it stands in an object.
@@ -125,18 +151,17 @@ impl Track {
         }
     }
 
-    /// Where the path below the arguments begins.
+    /// The path below the arguments.
     fn argument(&self) -> &str {
         let above = self.frames.len().min(self.envelope + 1) - 1;
         &self.path[self.frames[above].step..]
     }
 
     /// The role of a string value that begins.
-    fn string_role(&mut self, events: &mut VecDeque<Event>) -> Role {
+    fn string_role(&mut self, found: &mut Found) -> Role {
         self.begin_step();
         if self.in_args() {
-            self.start(events);
-            self.arg = Some(self.argument().into());
+            self.start(found);
             return Role::MaybeTag;
         }
         let at_envelope = self.frames.len() == self.envelope;
@@ -147,21 +172,41 @@ impl Track {
         }
     }
 
-    /// Emits `started` as soon as the name is known and the arguments begin.
-    fn start(&mut self, events: &mut VecDeque<Event>) {
-        let Some(name) = self.call.name.as_ref().filter(|_| self.call.started.is_none()) else { return };
-        let name = name.clone();
+    /// Tells of the call as soon as its name is known and its arguments begin.
+    fn start(&mut self, found: &mut Found) {
+        let Some(name) = self.call.name.as_deref().filter(|_| self.call.started.is_none()) else { return };
         let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
-        self.call.started = Some(id.clone());
         if !self.muted {
-            events.push_back(Event::Started { id, name });
+            found.started(&id, name);
+        }
+        self.call.started = Some(id);
+    }
+
+    /// What may have been a tag is text of an argument.
+    fn tell_short(&mut self, found: &mut Found) {
+        if let Some(id) = self.call.started.as_deref().filter(|_| !self.muted) {
+            found.argument(id, self.argument(), &self.short);
+        }
+        self.short.clear();
+    }
+
+    /// Adds to the path, as long as it is not too long.
+    fn lead(&mut self, piece: &str) {
+        if self.path.len() + piece.len() <= MOST_PATH {
+            return self.path.push_str(piece);
+        }
+        for c in piece.chars() {
+            if self.path.len() >= MOST_PATH {
+                return;
+            }
+            self.path.push(c);
         }
     }
 
-    fn progress(&self, text: &str, events: &mut VecDeque<Event>) {
-        if let (Some(id), Some(arg), false) = (&self.call.started, &self.arg, self.muted) {
-            grow(id, arg, text, events);
-        }
+    /// A key begins: it takes the place of the one before.
+    fn begin_key(&mut self) {
+        let step = self.frames.last().map_or(0, |frame| frame.step);
+        self.path.truncate(step);
     }
 
     /// An element of an array begins: its number is the last step of the path.
@@ -179,44 +224,32 @@ impl Track {
     }
 }
 
-/// Tells more text of an argument. What was not polled yet takes it in: a queue of pieces would cost many times the text.
-fn grow(id: &Arc<str>, arg: &Arc<str>, text: &str, events: &mut VecDeque<Event>) {
-    match events.back_mut() {
-        _ if text.is_empty() => {}
-        Some(Event::Progress { id: same, arg: open, text: so_far })
-            if Arc::ptr_eq(same, id) && Arc::ptr_eq(open, arg) =>
-        {
-            so_far.push_str(text);
-        }
-        _ => events.push_back(Event::Progress { id: id.clone(), arg: arg.clone(), text: text.to_owned() }),
-    }
-}
-
 /// Whether `text` is, or (where more may come) could become, `<<TAG`.
 fn may_be_tag(text: &str) -> bool {
     let marks = text.bytes().take_while(|byte| *byte == b'<').count();
     let name = &text.as_bytes()[marks..];
     match marks {
         0 | 1 => name.is_empty(),
-        2 => is_tag_name(name),
+        2 => is_tag_name(name, true),
         _ => false,
     }
 }
 
-fn is_tag_name(name: &[u8]) -> bool {
-    name.first().is_none_or(u8::is_ascii_uppercase)
+/// Whether this is a TAG, from its `beginning` or further on.
+fn is_tag_name(name: &[u8], beginning: bool) -> bool {
+    name.first().is_none_or(|first| !beginning || first.is_ascii_uppercase())
         && name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
 /// The TAG of `<<TAG`.
 pub(super) fn tag_of(text: &str) -> Option<&str> {
-    text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes()))
+    text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes(), true))
 }
 
 /// The lexer's listener: what is known, and where provisional events go.
 pub(super) struct Listener<'a> {
     pub(super) track: &'a mut Track,
-    pub(super) events: &'a mut VecDeque<Event>,
+    pub(super) found: &'a mut Found,
 }
 
 impl Watch for Listener<'_> {
@@ -231,7 +264,7 @@ impl Watch for Listener<'_> {
         } else if object && depth == track.envelope && track.key().is_some_and(is_wrapper) {
             track.envelope += 1;
         } else if depth == track.envelope && track.key().is_some_and(is_args) || track.in_args() {
-            track.start(self.events);
+            track.start(self.found);
         }
         if depth > 0 {
             track.path.push('/');
@@ -242,9 +275,8 @@ impl Watch for Listener<'_> {
     fn close(&mut self, end: usize) {
         let track = &mut *self.track;
         if track.frames.len() == track.envelope {
-            track.start(self.events);
-            let call = std::mem::take(&mut track.call);
-            track.started.push(call.started);
+            track.start(self.found);
+            track.calls.push(std::mem::take(&mut track.call));
         }
         if let Some(frame) = track.frames.pop() {
             track.path.truncate(frame.step.saturating_sub(1));
@@ -263,26 +295,25 @@ impl Watch for Listener<'_> {
         if key {
             if track.role == Role::Undecided {
                 track.role = Role::Other;
-                let step = track.frames.last().map_or(0, |frame| frame.step);
-                track.path.truncate(step);
+                track.begin_key();
             }
-            return track.path.push_str(piece);
+            return track.lead(piece);
         }
         if track.role == Role::Undecided {
-            track.role = track.string_role(self.events);
+            track.role = track.string_role(self.found);
         }
         match track.role {
             Role::Name | Role::Id => track.short.push_str(piece),
-            Role::Argument => track.progress(piece, self.events),
+            Role::Argument if track.tells() => self.found.progress(piece),
             Role::MaybeTag => {
+                let goes_on = track.short.len() > 2 && is_tag_name(piece.as_bytes(), false);
                 track.short.push_str(piece);
-                if !may_be_tag(&track.short) {
+                if !goes_on && !may_be_tag(&track.short) {
                     track.role = Role::Argument;
-                    track.progress(&track.short, self.events);
-                    track.short.clear();
+                    track.tell_short(self.found);
                 }
             }
-            Role::Other | Role::Undecided => {}
+            Role::Argument | Role::Other | Role::Undecided => {}
         }
     }
 
@@ -291,28 +322,21 @@ impl Watch for Listener<'_> {
         let role = std::mem::take(&mut track.role);
         if key {
             if role == Role::Undecided {
-                let step = track.frames.last().map_or(0, |frame| frame.step);
-                track.path.truncate(step); // the empty key
+                track.begin_key(); // the empty key
             }
             return;
         }
         match role {
             Role::Name => track.call.name = Some(std::mem::take(&mut track.short)),
             Role::Id => track.call.model_id = Some(std::mem::take(&mut track.short)),
-            Role::MaybeTag => {
-                match tag_of(&track.short).filter(|_| !escaped) {
-                    Some(tag) => track.tags.push(Tag {
-                        tag: tag.to_owned(),
-                        start,
-                        end,
-                        arg: track.arg.clone().unwrap_or_default(),
-                        tool: track.call.name.clone(),
-                        id: track.call.started.clone(),
-                    }),
-                    None => track.progress(&track.short, self.events),
+            Role::MaybeTag => match tag_of(&track.short).filter(|_| !escaped) {
+                Some(tag) => {
+                    let (tag, arg) = (tag.to_owned(), track.argument().to_owned());
+                    track.tags.push(Tag { tag, start, end, arg, call: track.calls.len() });
+                    track.short.clear();
                 }
-                track.short.clear();
-            }
+                None => track.tell_short(self.found),
+            },
             Role::Argument | Role::Other | Role::Undecided => {}
         }
         track.end_step();

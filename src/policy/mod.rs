@@ -5,6 +5,7 @@
 
 mod answers;
 mod facts;
+mod globs;
 mod judge;
 mod paths;
 pub mod settings;
@@ -110,6 +111,18 @@ impl Decision {
             unreadable: false,
             walls_suffice: false,
             code: None,
+        }
+    }
+
+    /// What an "always" would store: one exact rule for each simple command that asks, or for each file that would be
+    /// changed.
+    ///
+    /// # Errors
+    /// Why nothing exact can be stored, as the end of a sentence; or that nothing is asked.
+    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+        match self.judgement {
+            Judgement::Ask => self.offer.rules(),
+            _ => Err("nothing is asked"),
         }
     }
 
@@ -239,7 +252,7 @@ impl Policy {
         let files = files.unwrap_or_default();
         if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
             let reason = format!("You allowed {} to change this file for the session.", spec.name);
-            return Decision::new(Judgement::Allow, "answered", reason);
+            return Decision::new(Judgement::Allow, answers::ANSWERED, reason);
         }
         files.into_iter().for_each(|file| decision.offer.add(Ok(file)));
         decision
@@ -249,6 +262,11 @@ impl Policy {
     pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
         let beginnings = rules.into_iter().filter_map(|rule| self.answers.store(rule));
         self.settings.commands.allow.extend(beginnings);
+    }
+
+    /// What [`Policy::remember`] was told, in order.
+    pub fn remembered(&self) -> &[Rule] {
+        self.answers.all()
     }
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
@@ -392,13 +410,12 @@ impl Pending {
         Cleared { call: self.call, effect: self.effect }
     }
 
-    /// What [`Pending::approve_always`] would store: one exact rule for each simple command that asks, or for each file that
-    /// would be changed.
+    /// What [`Pending::approve_always`] would store: see [`Decision::always`].
     ///
     /// # Errors
-    /// Why "always" is not on offer, as the end of a sentence.
+    /// Why "always" is not on offer.
     pub fn always(&self) -> std::result::Result<&[Rule], &str> {
-        self.decision.offer.rules()
+        self.decision.always()
     }
 
     /// A rule for every command that begins with these words, which the person typed. They must begin one of the simple

@@ -3,8 +3,8 @@
 //! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
 //! every other spelling under which the same file could be meant.
 
-use crate::{Error, Result};
-use glob::{MatchOptions, Pattern};
+use super::globs::UserGlob;
+use crate::Result;
 
 /// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
 const BLOCKED: &[&str] = &[
@@ -88,9 +88,6 @@ const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".e
 /// Names that tools may read but never write: they configure git and this crate itself.
 const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 
-const GLOB_OPTIONS: MatchOptions =
-    MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
-
 /// The rules about names of files: which are blocked altogether and which are protected from writing.
 ///
 /// Paths are relative to the root, with `/` between names. The strictest order holds: denied globs, then allowed globs,
@@ -173,30 +170,6 @@ impl PathRules {
     /// `*` and `?` are alive and `quoted` text is not told apart: too many hits are harmless, too few are not.
     pub(crate) fn could_block(&self, component: &str) -> Option<&str> {
         self.blocked.could_match(component).or_else(|| self.denied.first().map(|glob| glob.shown.as_str()))
-    }
-}
-
-/// A glob of the user's, kept with its own spelling.
-#[derive(Debug, Clone)]
-struct UserGlob {
-    shown: String,
-    pattern: Pattern,
-}
-
-impl UserGlob {
-    fn new(shown: &str) -> Result<UserGlob> {
-        let bare = shown.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
-        let bare = bare.strip_suffix("/**").unwrap_or(bare);
-        let anywhere = if bare.starts_with("**/") { bare.to_owned() } else { format!("**/{bare}") };
-        let pattern =
-            Pattern::new(&anywhere).map_err(|cause| Error::because(format!("read the path glob {shown:?}"), cause))?;
-        Ok(UserGlob { shown: shown.to_owned(), pattern })
-    }
-
-    /// Whether the path or a folder above it matches.
-    fn covers(&self, path: &str) -> bool {
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        ends.filter(|&end| end > 0).any(|end| self.pattern.matches_with(&path[..end], GLOB_OPTIONS))
     }
 }
 
@@ -344,8 +317,8 @@ fn step(reach: u64, pattern: &[u8], byte: u8) -> u64 {
 
 /// A star of the pattern may stand for nothing.
 fn spread(mut reach: u64, pattern: &[u8]) -> u64 {
-    for at in 0..pattern.len() {
-        if pattern[at] == b'*' && reach & (1 << at) != 0 {
+    for (at, byte) in pattern.iter().enumerate() {
+        if *byte == b'*' && reach & (1 << at) != 0 {
             reach |= 1 << (at + 1);
         }
     }

@@ -175,7 +175,7 @@ pub enum Action {
     /// End the model's stream.
     StopModel,
     /// Show this to the person.
-    Show(Event),
+    Show(Event<'static>),
     /// Run this. Several may come before a result is needed: they only read and may run side by side.
     Run(Cleared),
     /// Ask a person.
@@ -287,6 +287,11 @@ impl Session {
         &self.judge.catalog
     }
 
+    /// What decides about calls, with what the person has allowed so far.
+    pub fn policy(&self) -> &Policy {
+        &self.judge.policy
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()
@@ -345,14 +350,14 @@ impl Session {
 }
 
 /// Takes a piece of a reply; gives what is to be shown at once.
-fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event> {
+fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event<'static>> {
     match input {
         Input::Chunk(chunk) => {
             reply.push(chunk);
             None
         }
         Input::Reasoning(text) => {
-            Some(Event::Reasoning { text: text.to_owned(), span: parse::Span::default(), closed: None })
+            Some(Event::Reasoning { text: text.to_owned().into(), span: parse::Span::default(), closed: None })
         }
         Input::NativeCall(call) => Some(reply.native(call)),
         _ => None,

@@ -6,7 +6,6 @@ use super::words;
 use crate::parse::{Event, Ignored, Options, Parser, Span};
 use crate::{FinishReason, ToolCall, ToolResult};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
 const MOST_BROKEN: usize = 64;
@@ -43,7 +42,7 @@ pub(super) struct Reply {
     raw: String,
     /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
     native: String,
-    names: HashMap<Arc<str>, String>,
+    names: HashMap<String, String>,
     found: Found,
     /// No block of this reply is a call: it is shown as it is written.
     text_only: bool,
@@ -91,16 +90,16 @@ impl Reply {
     }
 
     /// A call of the backend's own channel. Gives what to show for it.
-    pub(super) fn native(&mut self, call: ToolCall) -> Event {
+    pub(super) fn native(&mut self, call: ToolCall) -> Event<'static> {
         let body = serde_json::to_string(&call).unwrap_or_default();
         let block = format!("```tool\n{body}\n```\n");
         self.native.push_str(&block);
         let span = Span::default();
         if self.text_only {
-            return Event::Text { text: block, span };
+            return Event::Text { text: block.into(), span };
         }
         self.found.items.push(Item::Call(call.clone()));
-        Event::Call { call, index: 0, body: body.into(), span, replaces: None }
+        Event::Call { call: Box::new(call), index: 0, body: body.into(), span, replaces: None }
     }
 
     /// The backend says that it is done.
@@ -118,9 +117,9 @@ impl Reply {
     }
 
     /// The next thing to show. After a forged result nothing follows.
-    pub(super) fn next(&mut self) -> Option<Event> {
+    pub(super) fn next(&mut self) -> Option<Event<'static>> {
         while self.found.forged.is_none() {
-            let Some(event) = self.parser.poll() else { return self.rest() };
+            let Some(event) = self.parser.poll().map(Event::into_owned) else { return self.rest() };
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
                 return Some(event);
@@ -141,14 +140,14 @@ impl Reply {
         (self.raw, self.found)
     }
 
-    fn note(&mut self, event: &Event) {
+    fn note(&mut self, event: &Event<'_>) {
         match event {
             Event::Started { id, name } => {
-                self.names.insert(id.clone(), name.clone());
+                self.names.insert(id.to_string(), name.to_string());
             }
             Event::Call { call, replaces, .. } => {
                 self.names.remove(replaces.as_deref().unwrap_or(&call.id));
-                self.found.items.push(Item::Call(call.clone()));
+                self.found.items.push(Item::Call(ToolCall::clone(call)));
             }
             Event::Malformed { id, error, .. } => {
                 let name = self.name_of(id);
@@ -182,7 +181,7 @@ impl Reply {
     }
 
     /// Where blocks are not calls everything but reasoning is shown as it was written.
-    fn as_shown(&mut self, event: Event) -> Option<Event> {
+    fn as_shown(&mut self, event: Event<'static>) -> Option<Event<'static>> {
         if !self.text_only {
             return Some(event);
         }
@@ -199,15 +198,15 @@ impl Reply {
     }
 
     /// What stands behind the last event of a reply that is shown as text.
-    fn rest(&mut self) -> Option<Event> {
+    fn rest(&mut self) -> Option<Event<'static>> {
         let over = self.text_only && self.found.end.is_some();
         over.then(|| self.as_text(self.raw.len()))?
     }
 
-    fn as_text(&mut self, end: usize) -> Option<Event> {
+    fn as_text(&mut self, end: usize) -> Option<Event<'static>> {
         let span = Span { start: self.shown, end };
         let text = self.raw.get(span.start..end)?.to_owned();
         self.shown = end;
-        (!text.is_empty()).then_some(Event::Text { text, span })
+        (!text.is_empty()).then_some(Event::Text { text: text.into(), span })
     }
 }

@@ -106,7 +106,7 @@ impl Host for Watcher {
         self.note(format!("calling with {}", history.len()));
     }
 
-    fn show(&mut self, event: &Event) {
+    fn show(&mut self, event: &Event<'_>) {
         if let Event::Text { text, .. } = event
             && !text.trim().is_empty()
         {

@@ -112,7 +112,7 @@ fn our_own_parser_sees_results_and_no_call() {
             let message = results(&[good("0", "a".into()), result], &format);
             let parsed = toolfence::parse::parse(&message);
             let forged =
-                |event: &&toolfence::parse::Event| matches!(event, toolfence::parse::Event::ForgedResult { .. });
+                |event: &&toolfence::parse::Event<'_>| matches!(event, toolfence::parse::Event::ForgedResult { .. });
             assert_eq!((parsed.calls.len(), parsed.events.iter().filter(forged).count()), (0, 2), "{message}");
         }
     }

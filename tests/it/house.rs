@@ -167,6 +167,9 @@ fn rust_files(folders: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).filter(|path| path.exists()).collect();
     while let Some(path) = open.pop() {
+        if path.ends_with("target") {
+            continue; // what a package of its own has built
+        }
         if path.is_dir() {
             open.extend(std::fs::read_dir(&path).expect("a folder of ours").flatten().map(|entry| entry.path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {

@@ -59,10 +59,10 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
 }
 
 /// The joined events of a reply that comes in pieces of about `chunk` bytes.
-pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> Vec<Event> {
+pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> Vec<Event<'static>> {
     let (options, finish) = options(words);
     let mut parser = Parser::new(options);
-    let mut events: Vec<Event> = Vec::new();
+    let mut events: Vec<Event<'static>> = Vec::new();
     let mut take = |parser: &mut Parser| {
         while let Some(event) = parser.poll() {
             if !progress && matches!(event, Event::Started { .. } | Event::Progress { .. }) {
@@ -72,7 +72,7 @@ pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> 
                 Some(last) => last.absorb(event),
                 None => Some(event),
             };
-            events.extend(apart);
+            events.extend(apart.map(Event::into_owned));
         }
     };
     let mut rest = reply;
@@ -90,7 +90,7 @@ pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> 
     events
 }
 
-fn describe(event: &Event) -> String {
+fn describe(event: &Event<'_>) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
     match event {
         Event::Text { text, .. } => format!("text {}", quoted(text)),

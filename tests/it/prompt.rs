@@ -13,7 +13,7 @@ fn builtins() -> Catalog {
 /// Every call in the text is strict and fits the catalog; gives their names.
 fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
     let parsed = parse(text);
-    let broken = |event: &&toolfence::parse::Event| !matches!(event, toolfence::parse::Event::Call { .. });
+    let broken = |event: &&toolfence::parse::Event<'_>| !matches!(event, toolfence::parse::Event::Call { .. });
     let others: Vec<_> = parsed.events.iter().filter(broken).collect();
     assert!(others.iter().all(|event| matches!(event, toolfence::parse::Event::Text { .. })), "{others:#?}");
     let resolved = parsed.calls.into_iter().map(|mut call| {

@@ -57,8 +57,8 @@ fn what_was_started_is_called_or_withdrawn() {
     assert!(started > 100, "the cases start calls");
 }
 
-fn poll_all(parser: &mut Parser) -> Vec<Event> {
-    std::iter::from_fn(|| parser.poll()).collect()
+fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
+    std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
 }
 
 /// Behind a doubtful closing fence nothing is told until it is decided; then everything is.
@@ -83,9 +83,9 @@ fn text_behind_an_undecided_block_is_held_back() {
     assert_eq!(shown, "\nThen prose.\nMore.\n\n\"x\nShown ");
 }
 
-fn text_of(event: Event) -> Option<String> {
+fn text_of(event: Event<'_>) -> Option<String> {
     match event {
-        Event::Text { text, .. } => Some(text),
+        Event::Text { text, .. } => Some(text.into_owned()),
         _ => None,
     }
 }
@@ -96,7 +96,7 @@ fn a_closing_fence_waits_for_its_line_ending() {
     for (ending, more) in [("\n", ""), ("\r\n", ""), ("\r", "x")] {
         let mut parser = Parser::new(Options::default());
         parser.push("```tool\n{\"name\": \"a\", \"args\": {}}\n```");
-        let is_call = |event: &Event| matches!(event, Event::Call { .. });
+        let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
         assert!(!poll_all(&mut parser).iter().any(is_call), "the line may go on");
         parser.push(&ending[..1]);
         assert_eq!(poll_all(&mut parser).iter().any(is_call), ending == "\n", "{ending:?}");
@@ -107,7 +107,7 @@ fn a_closing_fence_waits_for_its_line_ending() {
     }
 }
 
-fn after(mut options: Options, set: impl Fn(&mut Options), reply: &str) -> Vec<Event> {
+fn after(mut options: Options, set: impl Fn(&mut Options), reply: &str) -> Vec<Event<'static>> {
     set(&mut options);
     let mut parser = Parser::new(options);
     parser.push(reply);
@@ -115,7 +115,7 @@ fn after(mut options: Options, set: impl Fn(&mut Options), reply: &str) -> Vec<E
     poll_all(&mut parser)
 }
 
-fn outcomes(events: &[Event]) -> (usize, usize) {
+fn outcomes(events: &[Event<'_>]) -> (usize, usize) {
     let calls = events.iter().filter(|event| matches!(event, Event::Call { .. })).count();
     (calls, events.iter().filter(|event| matches!(event, Event::Malformed { .. })).count())
 }

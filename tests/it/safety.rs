@@ -138,7 +138,7 @@ fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
                     By::Block => exact || (!opens_tool_block(reply) && stands_alone(reply, span.start)),
                 };
                 if !call.is_lossy() && !undone {
-                    return Some(call);
+                    return Some(*call);
                 }
             }
             Event::Call { call, .. } => exact |= call.repairs.iter().all(|repair| *repair == Repair::RawControl),

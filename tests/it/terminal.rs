@@ -13,13 +13,26 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Runs a line of shell on a terminal, where `$CODER` is the program. `early` is typed at once, `answers` one by one
 /// once a question stands there. Gives what the terminal showed.
 fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
+    typed(root, line, "Run it? [", early, answers)
+}
+
+/// The same where another question is answered.
+fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
+    typed(root, line, question, "", answers)
+}
+
+fn typed(root: &Path, line: &str, question: &str, early: &str, answers: &[&str]) -> String {
     let mut command = Command::new("script");
     command
         .args(["-qec", line, "/dev/null"])
         .current_dir(root)
         .env("CODER", CODER)
-        .env("NO_COLOR", "1")
-        .env("SHELL", "/bin/bash");
+        .env("SHELL", "/bin/bash")
+        .env("XDG_CONFIG_HOME", root.join("no-config"))
+        .env("XDG_STATE_HOME", root.join("no-state"));
+    if !line.contains("--color") {
+        command.env("NO_COLOR", "1");
+    }
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
     keys.write_all(early.as_bytes()).unwrap();
@@ -38,7 +51,7 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
     let mut questions = 0;
     while child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
         thread::sleep(Duration::from_millis(20));
-        let shown = String::from_utf8_lossy(&seen.lock().unwrap()).matches("Run it? [").count();
+        let shown = String::from_utf8_lossy(&seen.lock().unwrap()).matches(question).count();
         if shown > questions {
             questions = shown;
             // The question throws away what comes before it is ready to listen.
@@ -99,8 +112,98 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["all", "y"]);
     let (first, second) = shown.split_once("Run it? [y/N, all to see all of it").expect(&shown);
     assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
-    assert!(second.contains("  + line 99\nRun it? [y/N, or n"), "{shown}");
+    assert!(
+        second.contains("  + line 99\n  always would allow, in this session: write_file a\nRun it? [y/N, always,"),
+        "{shown}"
+    );
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
+}
+
+/// Replies of a replayed model: one for each command, and an answer.
+fn with_replies(commands: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let replies: String =
+        commands.iter().map(|command| format!("%%% reply\n```tool\n{}\n```\n", bash(command))).collect();
+    std::fs::write(folder.path().join("replies"), replies + "%%% reply\nDone.\n").unwrap();
+    folder
+}
+
+const REPLAYED: &str = "\"$CODER\" -p x --backend replay --replies replies < /dev/null";
+
+#[test]
+fn always_asks_no_more_for_exactly_this() {
+    let folder = with_replies(&["mkdir a; echo x >> log", "echo x >> log", "echo x >> other"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["always", "n"]);
+    assert!(shown.contains("  always would allow, in this session: mkdir a; echo x >> log\n"), "{shown}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "x\nx\n", "{shown}");
+    assert!(!folder.path().join("other").exists() && shown.matches("Run it? [").count() == 2, "{shown}");
+}
+
+#[test]
+fn always_says_why_it_is_not_on_offer_and_asks_again() {
+    let folder = with_replies(&["python3 -c 1", "git commit -m x"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["a", "always", "always python3", "n", "always git", "n"]);
+    assert!(shown.contains("Say always to allow it for this session"), "{shown}");
+    assert!(shown.contains("Always is not on offer: python3 is an interpreter."), "{shown}");
+    assert!(shown.contains("\"python3\" begins no command"), "{shown}");
+    assert!(!shown.contains("in this session: python3"), "{shown}");
+    assert!(shown.contains("in this session: git commit -m x"), "{shown}");
+}
+
+#[test]
+fn a_typed_beginning_holds_for_what_begins_so() {
+    let folder = with_replies(&["touch a", "touch b", "mkdir c"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["always touch", "n"]);
+    let made = |name: &str| folder.path().join(name).exists();
+    assert!(made("a") && made("b") && !made("c"), "{shown}");
+}
+
+#[test]
+fn a_conversation_tells_what_it_was_allowed() {
+    let folder = with_replies(&["touch a"]);
+    let line = "printf 'go\\n/allowed\\n' | \"$CODER\" --backend replay --replies replies";
+    let shown = on_a_terminal(folder.path(), line, "", &["always"]);
+    let (_, after) = shown.split_once("Done.").expect(&shown);
+    assert!(after.contains("> touch a\n"), "{shown}");
+}
+
+#[test]
+fn what_was_changed_is_asked_about_again() {
+    let folder = with_replies(&["touch a"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["edit touch b", "y"]);
+    assert!(shown.contains("  $ touch b\n") && folder.path().join("b").exists(), "{shown}");
+    assert!(!folder.path().join("a").exists(), "{shown}");
+    let folder = with_replies(&["touch a"]);
+    let line = format!("EDITOR=\"sed -i s/a/from-editor/\" VISUAL= {REPLAYED}");
+    let shown = on_a_terminal(folder.path(), &line, "", &["e", "y"]);
+    assert!(folder.path().join("from-editor").exists() && !folder.path().join("a").exists(), "{shown}");
+    let folder = with_replies(&["touch a"]);
+    let line = format!("EDITOR=false VISUAL= {REPLAYED}");
+    let shown = on_a_terminal(folder.path(), &line, "", &["e", "n"]);
+    assert!(shown.contains("nothing was changed") && !folder.path().join("a").exists(), "{shown}");
+}
+
+#[test]
+fn the_part_that_asks_is_marked() {
+    let folder = with_call(&bash("ls\u{a0}; touch a && echo x\u{200b}"));
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    assert!(shown.contains("  $ ls\\u{a0}; touch a && echo x\\u{200b}\n"), "odd characters are written out: {shown}");
+    let folder = with_call(&bash("ls; touch a && echo x"));
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    assert!(shown.contains("  $ ls; touch a && echo x\n        ^^^^^^^\n"), "{shown}");
+    let coloured = on_a_terminal(folder.path(), "\"$CODER\" exec --color always < reply", "", &["n"]);
+    assert!(coloured.contains("  $ ls; \u{1b}[4mtouch a\u{1b}[24m && echo x\n"), "{coloured}");
+}
+
+#[test]
+fn a_project_is_trusted_by_whoever_has_seen_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".toolfence.toml"), "model = \"x\" # \u{202e}\n").unwrap();
+    let line = "\"$CODER\" config trust; \"$CODER\" config show; echo \"status $?\"";
+    let shown = on_a_terminal_asking(folder.path(), line, "Trust it? [", &["n"]);
+    assert!(shown.contains("  | model = \"x\" # \\u{202e}\n") && shown.contains("status 2"), "{shown}");
+    let shown = on_a_terminal_asking(folder.path(), line, "Trust it? [", &["y"]);
+    assert!(shown.contains("is trusted as it is") && shown.contains("status 0"), "{shown}");
 }
 
 #[test]

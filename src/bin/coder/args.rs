@@ -30,30 +30,60 @@ pub(crate) struct Options {
     /// The model, as the backend names it
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Who answers
-    #[arg(long, global = true, value_enum, default_value_t = BackendKind::Http)]
-    pub(crate) backend: BackendKind,
-    /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY
-    #[arg(long, global = true, value_name = "URL", default_value = "http://127.0.0.1:8080/v1")]
-    pub(crate) base_url: String,
+    /// Who answers [default: http]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) backend: Option<BackendKind>,
+    /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default:
+    /// http://127.0.0.1:8080/v1]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
     /// The recorded replies of the replay backend
     #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) replies: Option<PathBuf>,
-    /// Who the model is: coder, reviewer, or a file
-    #[arg(long, global = true, value_name = "NAME|FILE", default_value = "coder")]
-    pub(crate) persona: String,
-    /// Ask for nothing: run whatever is not denied
-    #[arg(long, global = true)]
+    pub(crate) replies: Option<String>,
+    /// Who the model is: coder, reviewer, or a file [default: coder]
+    #[arg(long, global = true, value_name = "NAME|FILE")]
+    pub(crate) persona: Option<String>,
+    /// Ask for nothing: run whatever is not denied. The same as --mode never
+    #[arg(long, global = true, conflicts_with = "mode")]
     pub(crate) yes: bool,
     /// Calls, results and path decisions as JSON lines on stderr
     #[arg(long, global = true)]
     pub(crate) debug: bool,
-    /// The language of persona and instructions
-    #[arg(long, global = true, value_enum, default_value_t = Lang::En)]
-    pub(crate) lang: Lang,
-    /// Whether persona and instructions are sent: external where they are pasted into the backend already
-    #[arg(long, global = true, value_enum, default_value_t = Instructions::Inline)]
-    pub(crate) instructions: Instructions,
+    /// The language of persona and instructions [default: en]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) lang: Option<Lang>,
+    /// Whether persona and instructions are sent: external where they are pasted into the backend already [default: inline]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) instructions: Option<Instructions>,
+    /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) color: Option<Color>,
+    #[command(flatten)]
+    pub(crate) rules: Rules,
+}
+
+/// What may run. Each counts over the files of settings, and rules are added to those that stand there.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What may run, besides the files of settings")]
+pub(crate) struct Rules {
+    /// When you are asked [default: dangerous]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// Run commands that begin with these words without a question; may be given several times
+    #[arg(long, global = true, value_name = "WORDS")]
+    pub(crate) allow: Vec<String>,
+    /// Never run commands that begin with these words
+    #[arg(long, global = true, value_name = "WORDS")]
+    pub(crate) deny: Vec<String>,
+    /// Run no commands but those that begin with one of these
+    #[arg(long, global = true, value_name = "WORDS")]
+    pub(crate) only: Vec<String>,
+    /// Open files of this name although the built-in list blocks them
+    #[arg(long, global = true, value_name = "GLOB")]
+    pub(crate) allow_path: Vec<String>,
+    /// Never open files of this name
+    #[arg(long, global = true, value_name = "GLOB")]
+    pub(crate) deny_path: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -74,6 +104,11 @@ pub(crate) enum Command {
     Policy {
         #[command(subcommand)]
         command: PolicyCommand,
+    },
+    /// The files of settings: what they hold, and what counts
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
 }
 
@@ -136,6 +171,28 @@ pub(crate) struct GrammarArguments {
 pub(crate) enum PolicyCommand {
     /// The rules met by a command, or by any call, and what would be done
     Explain(ExplainArguments),
+    /// What other settings would have decided about recorded calls: those of your files beside those of --config and of the
+    /// options about what may run
+    Replay(ReplayArguments),
+}
+
+/// The calls come as JSON lines, with any of: what `coder parse` prints ({"event":"call","name":..,"args":..}; other
+/// events are passed over) or `coder parse --batch` ({"id":..,"events":[..]}), {"id":..,"tool":..,"args":..}, or
+/// {"id":..,"command":..} for bash. They are judged in the project as it is now, each by itself.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// Where the calls are; - for stdin
+    pub(crate) file: PathBuf,
+    /// The other settings: a file in the place of your own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Show the calls too that both decide alike
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// One line for every call, {"v":1,"event":"call","id":..,"tool":..,"now":{"verdict":..,"effective":..,"rule":..,
+    /// "reason":..},"then":{..},"differs":..}, and {"v":1,"event":"summary","calls":..,"differ":..,"unreadable":..}
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -143,10 +200,13 @@ pub(crate) struct ExplainArguments {
     /// The shell command to judge
     #[arg(required_unless_present_any = ["batch", "tool"])]
     pub(crate) command: Option<String>,
-    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..]}
+    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..],"marks":[[..]],"always":[..]}:
+    /// `commands` as the parse has them, in `met` the index of the one that met a rule, `marks` the bytes of what is not
+    /// allowed, `always` what that answer would store, or `not_always` why it stores nothing
     #[arg(long)]
     pub(crate) json: bool,
-    /// JSON lines in, {"id":..,"command":..}, and the JSON above with the id out, or {"v":1,"id":..,"error":..}
+    /// JSON lines in, {"id":..,"command":..} or {"id":..,"tool":..,"args":..}, and the JSON above with the id out, or
+    /// {"v":1,"id":..,"error":..}
     #[arg(long, conflicts_with_all = ["command", "tool"])]
     pub(crate) batch: bool,
     /// Judge a call of this tool instead of a command
@@ -155,6 +215,33 @@ pub(crate) struct ExplainArguments {
     /// The arguments of that call, as a JSON object
     #[arg(long, value_name = "JSON", requires = "tool")]
     pub(crate) args: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Every value that counts, with the place it comes from
+    Show(ShowArguments),
+    /// Write your own file with every key explained and none set; an existing one is left alone
+    Init,
+    /// Where the files are
+    Path,
+    /// Show the project's file and trust it as it is: then it may also choose backend and model. Changed, it is untrusted
+    /// again
+    Trust(TrustArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// As one JSON object: {"v":1,"values":[{"key":..,"value":..,"origin":{"layer":..,"name":..,"line":..}}],..}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArguments {
+    /// Trust it no more
+    #[arg(long)]
+    pub(crate) forget: bool,
 }
 
 /// Who answers.
@@ -206,6 +293,30 @@ pub(crate) enum Instructions {
     External,
     /// They are the first message
     Inline,
+}
+
+/// Whether there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// Where a terminal shows them and NO_COLOR is not set
+    Auto,
+    /// In pipes too
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// When a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Nothing asks, and whatever is not denied runs
+    Never,
+    /// What the walls around a command fully hold runs too
+    Walled,
+    /// What is known to be harmless runs, everything else asks
+    Dangerous,
+    /// Everything asks
+    Always,
 }
 
 /// The language of persona and instructions.

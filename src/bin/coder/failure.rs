@@ -23,7 +23,8 @@ pub(crate) const HUNG_UP: u8 = 129;
 pub(crate) const STATUSES: &str = "\
 Exit status:
   0    done; for exec: every call succeeded
-  1    something that was asked for did not succeed: a call, a turn, the demo's test
+  1    something that was asked for did not succeed: a call, a turn, a line of a batch, the demo's test; or you said no
+       to config trust
   2    wrong use: arguments, files, settings
   3    the backend or the machine failed
   130  interrupted by Ctrl-C

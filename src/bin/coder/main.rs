@@ -2,9 +2,12 @@
 
 mod args;
 mod commands;
+mod config;
 mod confirm;
 mod debug;
+mod edit;
 mod failure;
+mod marks;
 mod preview;
 mod runtime;
 mod setup;
@@ -37,5 +40,6 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
+        (Some(Command::Config { command }), _) => commands::config::run(options, command),
     }
 }

@@ -1,8 +1,10 @@
 //! A call in few words, and what it would do, for the person who is asked.
 
+use crate::marks;
 use crate::terminal::escaped;
 use serde_json::Value;
 use similar::TextDiff;
+use std::ops::Range;
 use std::time::Duration;
 use toolfence::workspace::{ReadFile, Stop, Workspace};
 use toolfence::{ToolCall, ToolSpec};
@@ -13,11 +15,11 @@ const MOST_ROWS: usize = 60;
 const MOST_COMPARED: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Columns of a row: with its mark it fits a terminal of 80, which then breaks no row where the model wants it.
-const MOST_COLUMNS: usize = 74;
+pub(crate) const MOST_COLUMNS: usize = 74;
 /// Characters of a label and of what a model says for itself.
 const MOST_CHARS: usize = 160;
 /// Stands before what continues a row that was too long.
-const FOLDED: &str = "  \\ ";
+pub(crate) const FOLDED: &str = "  \\ ";
 
 /// What a call would do, in rows that are marked and fit the terminal.
 pub(crate) struct Preview {
@@ -27,11 +29,12 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    /// What the call would do: the command, all of it, or the path with a diff, or its arguments.
-    pub(crate) fn new(call: &ToolCall, workspace: &Workspace) -> Preview {
+    /// What the call would do: the command, all of it, or the path with a diff, or its arguments. `asks` are the parts of a
+    /// command that are asked about, in bytes; they are marked, with `colour` by underlining.
+    pub(crate) fn new(call: &ToolCall, asks: &[Range<usize>], colour: bool, workspace: &Workspace) -> Preview {
         let text = |name: &str| call.args.get(name).and_then(Value::as_str);
         match (text("command"), text("path"), text("content")) {
-            (Some(command), ..) => command_rows(call, command),
+            (Some(command), ..) => command_rows(call, command, asks, colour),
             (None, Some(path), Some(content)) => diff(path, content, workspace),
             _ => Preview::of(arguments(call)),
         }
@@ -86,8 +89,8 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// A command is never cut: nobody can say yes to what is not there.
-fn command_rows(call: &ToolCall, command: &str) -> Preview {
-    let mut rows = marked(command, "  $ ", "  > ");
+fn command_rows(call: &ToolCall, command: &str, asks: &[Range<usize>], colour: bool) -> Preview {
+    let mut rows = marks::rows(command, asks, colour);
     for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != "command") {
         rows.extend(marked(&format!("{name}: {value}"), "  ", "  "));
     }
@@ -195,7 +198,7 @@ mod tests {
     #[test]
     fn a_command_is_shown_whole_and_every_row_is_marked() {
         let command = format!("echo {}; touch hidden\n{}\u{1b}\n\nend", "\t漢x".repeat(100), "y\n".repeat(MOST_ROWS));
-        let preview = command_rows(&call("bash", json!({"command": command, "cwd": "a"})), &command);
+        let preview = command_rows(&call("bash", json!({"command": command, "cwd": "a"})), &command, &[], false);
         let shown = preview.shown();
         assert_eq!((preview.hidden(), &shown), (0, &preview.whole()));
         assert!(shown.lines().all(|row| ["  $ ", "  > ", "  \\ ", "  cwd: "].iter().any(|mark| row.starts_with(mark))));

@@ -1,14 +1,16 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
-use crate::args::{BackendKind, Instructions, Options};
+use crate::args::{BackendKind, Color, Instructions, Lang, Options};
+use crate::config::{Config, Layers};
 use crate::failure::Failure;
+use crate::terminal;
 use std::path::Path;
 use std::sync::Arc;
 use toolfence::agent::Agent;
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Http, Replay};
 use toolfence::persona::Persona;
-use toolfence::policy::{Mode, Policy, Settings};
+use toolfence::policy::Policy;
 use toolfence::prompt::{self, Language};
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
@@ -23,6 +25,7 @@ const PERSONAS: &[(&str, &str, &str)] = &[
 
 /// Everything a command needs but the backend.
 pub(crate) struct Setup {
+    pub(crate) config: Config,
     pub(crate) persona: Persona,
     pub(crate) language: Language,
     pub(crate) workspace: Arc<Workspace>,
@@ -31,19 +34,31 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// What the options ask for.
+    /// What files of settings and options ask for.
     pub(crate) fn new(options: &Options) -> Result<Setup, Failure> {
-        let mode = if options.yes { Mode::Never } else { Mode::default() };
-        Setup::build(persona(&options.persona, options.lang.into())?, options, &options.root, mode)
+        let setup = Setup::of(Layers::read(options)?, &options.root)?;
+        setup.config.merged.notes().iter().for_each(|note| terminal::tell(note));
+        Ok(setup)
     }
 
-    /// The demo's own: its folder, its persona, and every question asked, whatever the options say.
+    /// What these layers ask for.
+    pub(crate) fn of(layers: Layers, root: &Path) -> Result<Setup, Failure> {
+        let (layers, persona) = with_persona(layers)?;
+        let config = layers.merged();
+        terminal::set_colours(config.choice::<Color>("color")?);
+        let policy = Policy::new(config.merged.settings()).map_err(|error| Failure::wrong_use(error.to_string()))?;
+        Setup::build(config, persona, root, policy.protect(layers.places.inside_the_root()))
+    }
+
+    /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
     pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
-        Setup::build(persona("coder", options.lang.into())?, options, root, Mode::default())
+        let config = Config::typed(options)?;
+        terminal::set_colours(config.choice::<Color>("color")?);
+        let persona = built_in("coder", language(&config)?).unwrap_or_else(|| Err(Failure::broken("no persona")))?;
+        Setup::build(config, persona, root, Policy::default())
     }
 
-    fn build(persona: Persona, options: &Options, root: &Path, mode: Mode) -> Result<Setup, Failure> {
-        let policy = policy(&persona)?.mode(mode);
+    fn build(config: Config, persona: Persona, root: &Path, policy: Policy) -> Result<Setup, Failure> {
         let workspace = Workspace::open(root, policy.paths().clone())
             .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
         let workspace = Arc::new(workspace);
@@ -52,19 +67,20 @@ impl Setup {
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
-        Ok(Setup { persona, language: options.lang.into(), workspace, toolbox, policy })
+        let language = language(&config)?;
+        Ok(Setup { config, persona, language, workspace, toolbox, policy })
     }
 
     /// An agent in the person's service.
-    pub(crate) fn agent(&self, options: &Options, backend: Arc<dyn Backend>) -> Agent {
+    pub(crate) fn agent(&self, backend: Arc<dyn Backend>) -> Result<Agent, Failure> {
         let catalog = Arc::new(self.toolbox.catalog());
         let mut session = SessionOptions::default();
         session.language = self.language;
-        if options.instructions == Instructions::Inline {
+        if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
             session.system = self.told();
         }
         let session = Session::new(session, catalog, self.policy.clone(), self.workspace.clone());
-        Agent::new(session, self.toolbox.clone(), backend)
+        Ok(Agent::new(session, self.toolbox.clone(), backend))
     }
 
     /// Persona and instructions, as the model is told them.
@@ -74,16 +90,16 @@ impl Setup {
     }
 
     /// Whoever shall answer.
-    pub(crate) fn backend(&self, options: &Options) -> Result<Arc<dyn Backend>, Failure> {
-        match options.backend {
-            BackendKind::Replay => replay(options),
-            BackendKind::Http => self.http(options, Some(options.base_url.clone())),
-            BackendKind::Provider => self.http(options, None),
+    pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>, Failure> {
+        match self.config.choice("backend")? {
+            BackendKind::Replay => self.replay(),
+            BackendKind::Http => self.http(self.config.text("base_url").map(str::to_owned)),
+            BackendKind::Provider => self.http(None),
         }
     }
 
-    fn http(&self, options: &Options, base_url: Option<String>) -> Result<Arc<dyn Backend>, Failure> {
-        let model = options.model.clone().or_else(|| self.persona.model.clone());
+    fn http(&self, base_url: Option<String>) -> Result<Arc<dyn Backend>, Failure> {
+        let model = self.config.text("model").map(str::to_owned).or_else(|| self.persona.model.clone());
         let local = base_url.is_some().then(|| "default".to_owned());
         let Some(model) = model.or(local) else {
             return Err(Failure::wrong_use("the provider is known by its model: give --model, such as gpt-4o-mini"));
@@ -94,6 +110,15 @@ impl Setup {
         let http = Http::new(wanted).map_err(|error| Failure::wrong_use(error.to_string()))?;
         Ok(Arc::new(http))
     }
+
+    fn replay(&self) -> Result<Arc<dyn Backend>, Failure> {
+        let Some(path) = self.config.file("replies") else {
+            return Err(Failure::wrong_use("the replay backend needs its recorded replies: give --replies FILE"));
+        };
+        let wrong = |error: String| Failure::wrong_use(format!("cannot read {}: {error}", path.display()));
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.to_string()))?))
+    }
 }
 
 /// The key that is meant for this program. Another service's key, such as OPENAI_API_KEY, is never sent to a server that
@@ -102,24 +127,23 @@ fn key() -> Option<String> {
     std::env::var("TOOLFENCE_API_KEY").ok().filter(|key| !key.is_empty())
 }
 
-fn replay(options: &Options) -> Result<Arc<dyn Backend>, Failure> {
-    let Some(path) = &options.replies else {
-        return Err(Failure::wrong_use("the replay backend needs its recorded replies: give --replies FILE"));
-    };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::wrong_use(format!("cannot read {}: {error}", path.display())))?;
-    let replay = Replay::parse(&text).map_err(|error| Failure::wrong_use(format!("{}: {error}", path.display())))?;
-    Ok(Arc::new(replay))
+fn language(config: &Config) -> Result<Language, Failure> {
+    config.choice::<Lang>("lang").map(Language::from)
+}
+
+/// The persona that the layers name, and the layers with what it asks for.
+pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
+    let persona = persona(&layers.merged())?;
+    Ok((layers.with_persona(&persona)?, persona))
 }
 
 /// A persona by its name, or else from a file.
-fn persona(wanted: &str, language: Language) -> Result<Persona, Failure> {
-    let known = PERSONAS.iter().find(|(name, ..)| *name == wanted);
-    if let Some((_, english, portuguese)) = known {
-        let text = if language == Language::Portuguese { portuguese } else { english };
-        return Persona::parse(text).map_err(Failure::broken);
+fn persona(config: &Config) -> Result<Persona, Failure> {
+    let wanted = config.text("persona").unwrap_or_default();
+    if let Some(persona) = built_in(wanted, language(config)?) {
+        return persona;
     }
-    let text = std::fs::read_to_string(wanted).map_err(|error| {
+    let text = std::fs::read_to_string(config.file("persona").unwrap_or_default()).map_err(|error| {
         let names: Vec<&str> = PERSONAS.iter().map(|(name, ..)| *name).collect();
         Failure::wrong_use(format!(
             "there is no persona {wanted} ({error}); name a file, or one of {}",
@@ -129,15 +153,10 @@ fn persona(wanted: &str, language: Language) -> Result<Persona, Failure> {
     Persona::parse(&text).map_err(|error| Failure::wrong_use(format!("{wanted}: {error}")))
 }
 
-/// The policy. A persona that wants it tighter is refused: it would run with less than it asks for.
-fn policy(persona: &Persona) -> Result<Policy, Failure> {
-    if persona.policy.is_some() {
-        let name = &persona.name;
-        return Err(Failure::wrong_use(format!(
-            "the persona {name} has policy settings, which are not understood yet"
-        )));
-    }
-    Policy::new(Settings::default()).map_err(Failure::broken)
+fn built_in(wanted: &str, language: Language) -> Option<Result<Persona, Failure>> {
+    let (_, english, portuguese) = PERSONAS.iter().find(|(name, ..)| *name == wanted)?;
+    let text = if language == Language::Portuguese { portuguese } else { english };
+    Some(Persona::parse(text).map_err(Failure::broken))
 }
 
 #[cfg(test)]

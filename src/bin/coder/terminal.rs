@@ -1,9 +1,42 @@
 //! What reaches the terminal. Text of a model, a tool or a file goes through [`escaped`] first, always.
 
+use crate::args::Color;
 use crate::failure::Failure;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What the person settled about colours, for every terminal that is opened from then on.
+static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
+const AUTO: u8 = 0;
+const ALWAYS: u8 = 1;
+const NEVER: u8 = 2;
+
+/// Settles whether there are colours.
+pub(crate) fn set_colours(wanted: Color) {
+    let wanted = match wanted {
+        Color::Auto => AUTO,
+        Color::Always => ALWAYS,
+        Color::Never => NEVER,
+    };
+    COLOURS.store(wanted, Ordering::Relaxed);
+}
+
+/// Whether there are colours on a terminal, or on something else.
+pub(crate) fn colours(is_terminal: bool) -> bool {
+    match COLOURS.load(Ordering::Relaxed) {
+        ALWAYS => true,
+        NEVER => false,
+        _ => is_terminal && colours_wanted(),
+    }
+}
+
+/// Tells the person something that is no failure, on standard error.
+pub(crate) fn tell(note: &str) {
+    // Where the terminal is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "coder: {}", escaped(note));
+}
 
 /// Standard output or standard error.
 pub(crate) struct Terminal {
@@ -31,13 +64,13 @@ impl Terminal {
     /// Standard output.
     pub(crate) fn stdout() -> Terminal {
         let is_terminal = io::stdout().is_terminal();
-        Terminal { out: Box::new(io::stdout()), is_terminal, colour: is_terminal && colours_wanted() }
+        Terminal { out: Box::new(io::stdout()), is_terminal, colour: colours(is_terminal) }
     }
 
     /// Standard error.
     pub(crate) fn stderr() -> Terminal {
         let is_terminal = io::stderr().is_terminal();
-        Terminal { out: Box::new(io::stderr()), is_terminal, colour: is_terminal && colours_wanted() }
+        Terminal { out: Box::new(io::stderr()), is_terminal, colour: colours(is_terminal) }
     }
 
     /// Whether a person is looking.

@@ -102,7 +102,7 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
         match event {
             Event::Text { text, .. } => self.prose.write(Style::Plain, text),
             Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
@@ -158,7 +158,7 @@ impl<P: Person> Host for View<P> {
         self.keep(written);
     }
 
-    fn show(&mut self, event: &Event) {
+    fn show(&mut self, event: &Event<'_>) {
         let written = self.event(event);
         self.keep(written);
     }

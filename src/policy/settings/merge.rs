@@ -1,8 +1,7 @@
 //! Layers put together: what counts, and where each value comes from.
 
 use super::super::Mode;
-use super::read::{Entry, Layer, Origin, Value};
-use super::{CommandRule, CommandSettings, InProject, Key, PathSettings, Settings, Takes};
+use super::{CommandRule, CommandSettings, Entry, InProject, Key, Layer, Origin, PathSettings, Settings, Takes, Value};
 
 /// What counts of all layers.
 #[derive(Debug, Clone, Default)]

@@ -20,14 +20,16 @@
 //! # Ok::<(), toolfence::Error>(())
 //! ```
 
+mod entry;
 mod keys;
 mod merge;
 mod read;
 mod rule;
 
+pub use entry::{Entry, Layer, Mistake, Origin, Value};
 pub use keys::{InProject, KEYS, Key, Takes, template};
 pub use merge::Merged;
-pub use read::{Entry, Layer, Mistake, Origin, Value, read};
+pub use read::read;
 pub use rule::CommandRule;
 
 use super::{Mode, PathRules};
@@ -110,6 +112,9 @@ mod tests {
             ("[commands]\ndeny = [\"\"]", "line 2, column 9"),
             ("[commands]\ndeny = \"x\"", "a list"),
             ("commands = 1", "a table"),
+            ("deny = []", "Did you mean paths.deny or commands.deny?"),
+            ("[comands]\ndeny = []", "there is no key comands. Did you mean commands?"),
+            ("xyzzy = 1", "The keys are mode, commands.allow, "),
             ("\"é\" = 1\n", "no key é"),
         ] {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));

@@ -2,148 +2,22 @@
 
 use super::super::PathRules;
 use super::super::shell::shown;
-use super::{CommandRule, InProject, Key, Takes};
-use crate::{Error, close_names};
-use std::fmt;
+use super::{CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value};
+use crate::close_names;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 /// The most bytes of a text, and the most values in it.
 const MOST_BYTES: usize = 256 * 1024;
-const MOST_VALUES: usize = 2000;
-/// The longest glob, and the most wildcards of one: each is tried on every name of a walk.
-const LONGEST_GLOB: usize = 500;
-const MOST_STARS: usize = 8;
-
-/// Where a setting can come from, from the weakest to the strongest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Layer {
-    /// Nobody wrote it.
-    Default,
-    /// The person's own file.
-    User,
-    /// The project's file; `trusted` where the person has read and trusted this very content.
-    Project {
-        /// Whether the content is trusted.
-        trusted: bool,
-    },
-    /// The persona.
-    Persona,
-    /// The command line. It is the person's word for this run, and counts over all others.
-    CommandLine,
-}
-
-impl Layer {
-    /// Whether it may only tighten.
-    pub(super) fn only_tightens(self) -> bool {
-        matches!(self, Layer::Project { .. } | Layer::Persona)
-    }
-}
-
-/// Where a value stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Origin {
-    /// In which layer.
-    pub layer: Layer,
-    /// The name of the file, or of what else it is.
-    pub name: Arc<str>,
-    /// In which line, from 1.
-    pub line: Option<usize>,
-}
-
-impl Origin {
-    /// A place without lines.
-    pub fn new(layer: Layer, name: impl Into<Arc<str>>) -> Origin {
-        Origin { layer, name: name.into(), line: None }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}", self.name),
-            None => f.write_str(&self.name),
-        }
-    }
-}
-
-/// What is written for a key; of a list, one item.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Value {
-    /// A word or a text.
-    Text(String),
-    /// A rule about commands.
-    Command(CommandRule),
-    /// A rule about names.
-    Glob(String),
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Text(text) | Value::Glob(text) => f.write_str(text),
-            Value::Command(rule) => f.write_str(&rule.words().join(" ")),
-        }
-    }
-}
-
-/// A value with its key and its place.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Entry {
-    /// Of which key.
-    pub key: &'static Key,
-    /// What is written.
-    pub value: Value,
-    /// Where.
-    pub origin: Origin,
-}
-
-impl Entry {
-    /// A value that is not read from a text, such as an option of the command line.
-    pub fn new(key: &'static Key, value: Value, origin: Origin) -> Entry {
-        Entry { key, value, origin }
-    }
-}
-
-/// What is wrong with a text, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Mistake {
-    /// The name of the file.
-    pub name: String,
-    /// From 1.
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-    /// What is wrong and what to do.
-    pub message: String,
-    /// Whether it would be right in a file that is trusted.
-    pub untrusted: bool,
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: line {}, column {}: {}", self.name, self.line, self.column, self.message)
-    }
-}
-
-impl std::error::Error for Mistake {}
-
-impl From<Mistake> for Error {
-    fn from(mistake: Mistake) -> Error {
-        Error::new(mistake.to_string())
-    }
-}
+const MOST_VALUES: usize = 1000;
+/// The longest glob: each is tried on every name of a walk.
+const LONGEST_GLOB: usize = 200;
 
 /// Reads the text of the file `name`, which may hold `keys`. Its values come in the order they are written.
 ///
 /// # Errors
-/// The first mistake: no TOML, over 256 KiB or 2,000 values, a key that does not exist or may not stand in this layer, a
+/// The first mistake: no TOML, over 256 KiB or 1,000 values, a key that does not exist or may not stand in this layer, a
 /// value of the wrong kind, a bad glob, a rule that its own examples contradict.
 pub fn read(text: &str, name: &str, layer: Layer, keys: &[&'static Key]) -> Result<Vec<Entry>, Mistake> {
     let mut reader = Reader { keys, layer, found: Vec::new(), wrong: Vec::new() };
@@ -227,8 +101,8 @@ impl Reader<'_> {
             match (known, value.get_ref()) {
                 (Some(known), _) if !self.may_stand(known, key.span().start) => {}
                 (Some(known), value_of) => self.value(known, value.span(), value_of),
-                (None, DeValue::Table(inner)) if self.keys.iter().any(|key| holds(key)) => self.table(&name, inner),
-                (None, _) if self.keys.iter().any(|key| holds(key)) => {
+                (None, DeValue::Table(inner)) if self.keys.iter().any(holds) => self.table(&name, inner),
+                (None, _) if self.keys.iter().any(holds) => {
                     self.wrong(value.span().start, format!("{name} is a table: [{name}]"));
                 }
                 (None, _) => self.unknown(key.span().start, &name),
@@ -237,10 +111,18 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, at: usize, name: &str) {
-        let close = close_names(name, self.keys.iter().map(|key| key.name));
-        let hint = match close.first() {
-            Some(close) => format!("Did you mean {close}?"),
-            None => format!("The keys are {}.", self.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
+        let (table, leaf) = name.rsplit_once('.').map_or(("", name), |(table, leaf)| (table, leaf));
+        let beside = self.keys.iter().map(|key| key.name.rsplit_once('.').unwrap_or(("", key.name)));
+        let tables = beside.clone().map(|(table, _)| ("", table));
+        let alike = beside.chain(tables).filter(|(other, _)| *other == table).map(|(_, leaf)| leaf);
+        let mut close = close_names(leaf, alike);
+        close.iter_mut().filter(|_| !table.is_empty()).for_each(|close| *close = format!("{table}.{close}"));
+        if close.is_empty() {
+            close = close_names(name, self.keys.iter().map(|key| key.name));
+        }
+        let hint = match close.is_empty() {
+            false => format!("Did you mean {}?", close.join(" or ")),
+            true => format!("The keys are {}.", self.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
         };
         self.wrong(at, format!("there is no key {}. {hint}", shown(name, 64)));
     }
@@ -320,8 +202,8 @@ fn item_of(takes: Takes, item: &DeValue<'_>) -> Result<Value, String> {
 }
 
 fn glob_of(glob: &str) -> Result<Value, String> {
-    if glob.len() > LONGEST_GLOB || glob.matches('*').count() > MOST_STARS {
-        return Err(format!("a glob has at most {LONGEST_GLOB} bytes and {MOST_STARS} stars."));
+    if glob.len() > LONGEST_GLOB {
+        return Err(format!("a glob has at most {LONGEST_GLOB} bytes."));
     }
     if glob.trim_matches(['/', '.']).is_empty() {
         return Err("this glob names the whole project; give the name of a file or folder.".into());

@@ -9,6 +9,7 @@ use super::super::{Judgement, PathFact, Rule};
 use super::report::Report;
 use super::simple;
 use super::walk::{Simple, Walker};
+use super::words::Word;
 use super::wrappers;
 use brush_parser::SourceSpan;
 use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item, SourceLocation};
@@ -32,16 +33,28 @@ pub(super) fn settle(
 ) {
     let mark = span(command).filter(|_| walker.depth == 1);
     if own.judgement() != Judgement::Ask {
-        return walker.report.absorb(own, Err(String::new()), mark);
+        return match simple.filter(|_| own.judgement() == Judgement::Allow).and_then(|simple| named(walker, simple)) {
+            Some(reason) => walker.report.allow(own, "commands.allow", reason),
+            None => walker.report.absorb(own, Err(String::new()), mark),
+        };
     }
     let exact = match simple {
         Some(simple) if !own.unreadable => exact(walker, command, simple, given),
         _ => Err("it cannot be read with certainty".to_owned()),
     };
     match exact {
-        Ok(exact) if walker.ground.answers.holds(&exact) => walker.report.allow_answered(own),
+        Ok(exact) if walker.ground.answers.holds(&exact) => {
+            walker.report.allow(own, answers::ANSWERED, "You allowed exactly this command for the session.");
+        }
         exact => walker.report.absorb(own, exact.map(Rule::command), mark),
     }
+}
+
+/// The rule of the settings that allows the command, in a sentence.
+fn named(walker: &Walker<'_>, simple: &Simple) -> Option<String> {
+    let mut rules = walker.ground.settings.commands.allow.iter();
+    let rule = rules.find(|rule| rule.begins(simple.argv.iter().map(Word::literal)))?;
+    Some(format!("Commands that begin with {:?} are allowed.", super::shown(&rule.words().join(" "), 80)))
 }
 
 /// The command as it would be stored; or why it would not be.

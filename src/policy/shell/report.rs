@@ -9,9 +9,6 @@ use std::ops::Range;
 const MOST_SHOWN: usize = 64;
 const LONGEST_SHOWN: usize = 200;
 
-/// The rule that lets a command run as the person has allowed it before.
-const ANSWERED: &str = "answered";
-
 /// One thing a rule has to say.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
@@ -55,8 +52,8 @@ pub(super) struct Report {
     /// Where the commands that ask stand in the script, in characters.
     marks: Vec<Range<usize>>,
     offer: Offer,
-    /// Whether a command is allowed by an answer alone.
-    answered: bool,
+    /// The last rule that allows a command which is not known to only read.
+    allowed_by: Option<&'static str>,
 }
 
 impl Report {
@@ -115,7 +112,7 @@ impl Report {
         self.commands.extend(own.commands);
         self.commands.truncate(MOST_SHOWN);
         self.unreadable |= own.unreadable;
-        self.answered |= own.answered;
+        self.allowed_by = own.allowed_by.or(self.allowed_by);
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
@@ -126,18 +123,17 @@ impl Report {
         }
         again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
         self.unreadable |= again.unreadable;
-        self.answered |= again.answered;
+        self.allowed_by = self.allowed_by.or(again.allowed_by);
         again.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
-    /// Takes in a command that asks for nothing but what the person has allowed before.
-    pub(super) fn allow_answered(&mut self, own: Report) {
-        let reason = "You allowed exactly this command for the session.".to_owned();
+    /// Takes in a command that is allowed by this rule, whatever was found in it.
+    pub(super) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<String>) {
         let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
-        self.meet(Met { judgement: Judgement::Allow, rule: ANSWERED.to_owned(), reason, command });
+        self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
         self.commands.extend(own.commands);
         self.commands.truncate(MOST_SHOWN);
-        self.answered = true;
+        self.allowed_by = Some(rule);
     }
 
     pub(super) fn command(&mut self, words: &str) {
@@ -150,11 +146,11 @@ impl Report {
     pub(super) fn decide(self, script: &str) -> Decision {
         let commands = self.commands;
         let Some(worst) = self.worst else {
-            let (rule, reason) = match self.answered {
-                true => (ANSWERED, "Every part only reads, or you allowed it for the session."),
-                false => ("read_only", "Every part only reads."),
+            let Some(rule) = self.allowed_by else {
+                return Decision { commands, ..Decision::new(Judgement::Allow, "read_only", "Every part only reads.") };
             };
-            return Decision { commands, ..Decision::new(Judgement::Allow, rule, reason) };
+            let decision = Decision::new(Judgement::Allow, rule, "Every part only reads, or is allowed by name.");
+            return Decision { commands, met: self.met, ..decision };
         };
         let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);
         decision.unreadable = self.unreadable;

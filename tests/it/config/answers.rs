@@ -117,6 +117,19 @@ fn exactly_the_command_runs_and_nothing_else() {
 }
 
 #[test]
+fn what_is_allowed_by_name_says_so() {
+    let rule = |policy: &Policy, text: &str| policy.judge_command(text, "", &World::default()).rule;
+    let mut policy = after("mkdir build");
+    assert_eq!((rule(&policy, "ls; mkdir build"), rule(&policy, "ls")), ("answered".into(), "read_only".into()));
+    let pending = bash(&policy, "git commit").expect("it asks");
+    policy.remember(pending.beginning(&["git".to_owned(), "commit".to_owned()]));
+    assert_eq!(rule(&policy, "ls; git commit -m x"), "commands.allow");
+    let met = policy.judge_command("ls; git commit; mkdir build", "", &World::default()).met;
+    let met: Vec<(&str, Option<usize>)> = met.iter().map(|met| (met.rule.as_str(), met.command)).collect();
+    assert_eq!(met, [("commands.allow", Some(1)), ("answered", Some(2))]);
+}
+
+#[test]
 fn redirects_assignments_and_folder_are_part_of_it() {
     for (stored, others) in [
         ("echo x >> log", &["echo x > log", "echo x >> log2", "echo y >> log", "echo x >> log 2>&1"][..]),

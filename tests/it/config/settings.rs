@@ -135,6 +135,29 @@ fn hostile_texts_end_in_a_mistake() {
 }
 
 #[test]
+fn a_hostile_glob_is_tried_in_bounded_time() {
+    let many = "*a".repeat(90) + "b";
+    let started = std::time::Instant::now();
+    for glob in [
+        &*many,
+        "*a*a*a*a*a*a*a*b",
+        "**/a/**/a/**/a/**/b",
+        "*?a*?a*?a*?a*?a*?a*b",
+        "[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*[!a-z]",
+    ] {
+        let text = format!("[paths]\ndeny = [\"{glob}\"]");
+        let Ok(merged) = layer(&text, Layer::Project { trusted: false }) else { continue };
+        let policy = Policy::new(merged.settings()).unwrap();
+        for path in
+            ["a".repeat(250), format!("{}/c", "a".repeat(250)), "a/".repeat(1000), format!("{}c", "a/".repeat(1000))]
+        {
+            assert_eq!(policy.paths().blocks(&path), None, "{glob}");
+        }
+    }
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
 fn the_documented_file_holds_every_key_and_can_be_read() {
     let keys: Vec<&Key> = KEYS.iter().collect();
     let text = template(&keys);

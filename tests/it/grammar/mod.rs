@@ -45,13 +45,13 @@ fn small(start: Start) -> GrammarOptions {
     options
 }
 
-fn read(reply: &str, bare: bool, catalog: &Catalog) -> Vec<Event> {
+fn read(reply: &str, bare: bool, catalog: &Catalog) -> Vec<Event<'static>> {
     let mut options = Options::default();
     (options.strict, options.bare, options.catalog) = (true, bare, Some(catalog.clone().into()));
     let mut parser = Parser::new(options);
     parser.push(reply);
     parser.finish(FinishReason::Stop);
-    let events = std::iter::from_fn(|| parser.poll());
+    let events = std::iter::from_fn(|| parser.poll().map(Event::into_owned));
     events.filter(|event| !matches!(event, Event::Started { .. } | Event::Progress { .. })).collect()
 }
 

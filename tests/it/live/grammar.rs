@@ -81,7 +81,7 @@ fn strictly(reply: &str, bare: bool, catalog: &Catalog) -> Vec<ToolCall> {
     let mut calls = Vec::new();
     while let Some(event) = parser.poll() {
         match event {
-            Event::Call { call, .. } => calls.push(call),
+            Event::Call { call, .. } => calls.push(*call),
             Event::Text { .. } | Event::Started { .. } | Event::Progress { .. } => {}
             other => panic!("{other:?}\n{reply}"),
         }

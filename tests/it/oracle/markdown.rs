@@ -134,7 +134,11 @@ fn has_blanks_behind_a_marker(text: &str) -> bool {
 }
 
 fn has_complete_tag(text: &str) -> bool {
-    ["<x", "</", "<source>", "<a>"].iter().any(|tag| text.contains(tag))
+    let begins_with_tag = |line: &str| {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit() || " \t>-+*.)".contains(c));
+        rest.strip_prefix('<').is_some_and(|tag| tag.starts_with(|c: char| c == '/' || c.is_ascii_alphabetic()))
+    };
+    text.lines().any(begins_with_tag)
 }
 
 fn is_quoted<'a>(node: &'a AstNode<'a>) -> bool {

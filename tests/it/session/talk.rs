@@ -82,7 +82,7 @@ impl Talk {
     }
 
     /// Texts that follow each other are one.
-    fn show(&mut self, event: &Event) {
+    fn show(&mut self, event: &Event<'_>) {
         let line = match event {
             Event::Text { text, .. } => format!("text {text}"),
             Event::Reasoning { text, .. } => format!("reasoning {text}"),

@@ -14,14 +14,15 @@ use toolfence::agent::Agent;
 const HELP: &str = "\
 Write what you want done and press Enter. Ctrl-C stops what a tool does, twice or without a tool the
 turn; at the prompt it ends the program.
-  /help   this
-  /tools  the tools the model has
-  /quit   end (so does the end of input)";
+  /help     this
+  /tools    the tools the model has
+  /allowed  what you said always to, until the end
+  /quit     end (so does the end of input)";
 
 /// Talks until the input ends.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    let mut agent = setup.agent(options, setup.backend(options)?);
+    let mut agent = setup.agent(setup.backend()?)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = setup.workspace.root().display().to_string();
@@ -35,6 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
             "/quit" | "/exit" => return Ok(ExitCode::SUCCESS),
             "/help" => out.line(HELP)?,
             "/tools" => list(&agent, &mut out)?,
+            "/allowed" => allowed(&agent, &mut out)?,
             command if command.starts_with('/') => {
                 out.line(&format!("There is no command {command}; /help lists them."))?;
             }
@@ -47,6 +49,13 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
 
 fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
     agent.session().catalog().specs().iter().try_for_each(|spec| out.line(&spec.signature()))
+}
+
+fn allowed(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
+    match agent.session().policy().remembered() {
+        [] => out.line("nothing but what the settings allow; `coder config show` has those"),
+        rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
+    }
 }
 
 /// One turn. What goes wrong is said, and the conversation goes on.

@@ -64,7 +64,7 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
     let replay = Replay::parse(RECORDING).map_err(Failure::broken)?;
     let replay = if watched { replay.paced(6, Duration::from_millis(12)) } else { replay };
     let replay = Arc::new(replay);
-    let mut agent = setup.agent(options, replay.clone());
+    let mut agent = setup.agent(replay.clone())?;
     let person = Recording { left: recorded_calls(&setup.toolbox.catalog()) };
     let mut view = View::new(person, agent.canceller(), false);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(TASK, &mut view))?;

@@ -25,7 +25,7 @@ use toolfence::{Error, FinishReason, Message, ToolResult, format};
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
-    let mut agent = setup.agent(options, Arc::new(pasted));
+    let mut agent = setup.agent(Arc::new(pasted))?;
     let person = AtTheTerminal { workspace: setup.workspace.clone() };
     let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0 };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
@@ -102,7 +102,7 @@ impl Host for Listener {
         }
     }
 
-    fn show(&mut self, event: &Event) {
+    fn show(&mut self, event: &Event<'_>) {
         if let Event::Call { call, .. } = event {
             debug_call(call);
         }

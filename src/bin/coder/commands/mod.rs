@@ -2,19 +2,23 @@
 
 pub(crate) mod ask;
 pub(crate) mod chat;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod exec;
 pub(crate) mod grammar;
 pub(crate) mod parse;
 pub(crate) mod policy;
 pub(crate) mod prompt;
+pub(crate) mod replay;
 pub(crate) mod tools;
 
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::terminal::Terminal;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::io::{BufRead, Read, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The version of every JSON output, as `"v"`: it grows when a field changes its meaning or goes away.
@@ -67,6 +71,16 @@ fn read_all(reader: impl Read, most: usize) -> Result<Vec<u8>, Failure> {
 /// The lines of stdin, read as they come; each 64 MiB at most.
 pub(crate) fn stdin_lines() -> impl Iterator<Item = Result<String, Failure>> {
     lines(std::io::stdin().lock(), MOST_BYTES).map(|line| line.map(text_of))
+}
+
+/// The lines of a file, or of stdin for `-`, read as they come; each 64 MiB at most.
+pub(crate) fn lines_of(path: &Path) -> Result<Box<dyn Iterator<Item = Result<String, Failure>>>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(stdin_lines()));
+    }
+    let file = File::open(path);
+    let file = file.map_err(|error| Failure::wrong_use(format!("cannot read {}: {error}", path.display())))?;
+    Ok(Box::new(lines(BufReader::new(file), MOST_BYTES).map(|line| line.map(text_of))))
 }
 
 fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<Vec<u8>, Failure>> {

@@ -18,7 +18,8 @@ pub(crate) fn run(arguments: &ParseArguments) -> Result<ExitCode, Failure> {
         return batch(arguments, &mut out);
     }
     let reply = read_stdin()?;
-    let events = read(&reply, arguments.chunk, finish(arguments.finish), arguments);
+    let reader = Reader::new(arguments);
+    let events = reader.read(&reply, arguments.chunk, finish(arguments.finish));
     for event in events {
         match arguments.explain {
             true => out.line(&explained(&event))?,
@@ -40,12 +41,13 @@ struct Stored {
 }
 
 fn batch(arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
+    let reader = Reader::new(arguments);
     super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#, |stored: Stored| {
         if stored.chunk == Some(0) {
             return Err("a chunk has at least 1 byte".into());
         }
         let reason = stored.finish.unwrap_or(finish(arguments.finish));
-        let events = read(&stored.text, stored.chunk.or(arguments.chunk), reason, arguments);
+        let events = reader.read(&stored.text, stored.chunk.or(arguments.chunk), reason);
         Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
     })
 }
@@ -58,23 +60,35 @@ fn finish(end: End) -> FinishReason {
     }
 }
 
-/// The merged events of one reply; the provisional ones only where they are asked for.
-fn read(reply: &str, chunk: Option<usize>, reason: FinishReason, arguments: &ParseArguments) -> Vec<Event> {
-    let mut options = Options::default();
-    options.strict = arguments.strict;
-    options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
-    let mut parser = Parser::new(options);
-    let mut events = Vec::new();
-    let mut rest = reply;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(piece_length(rest, chunk));
-        parser.push(piece);
-        collect(&mut parser, &mut events, arguments.progress);
-        rest = after;
+/// How every reply is read; the catalog is made once for all of them.
+struct Reader {
+    options: Options,
+    progress: bool,
+}
+
+impl Reader {
+    fn new(arguments: &ParseArguments) -> Reader {
+        let mut options = Options::default();
+        options.strict = arguments.strict;
+        options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
+        Reader { options, progress: arguments.progress }
     }
-    parser.finish(reason);
-    collect(&mut parser, &mut events, arguments.progress);
-    events
+
+    /// The merged events of one reply; the provisional ones only where they are asked for.
+    fn read(&self, reply: &str, chunk: Option<usize>, reason: FinishReason) -> Vec<Event<'static>> {
+        let mut parser = Parser::new(self.options.clone());
+        let mut events = Vec::new();
+        let mut rest = reply;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(piece_length(rest, chunk));
+            parser.push(piece);
+            collect(&mut parser, &mut events, self.progress);
+            rest = after;
+        }
+        parser.finish(reason);
+        collect(&mut parser, &mut events, self.progress);
+        events
+    }
 }
 
 /// `chunk` bytes or less, so that no character is split; at least one character.
@@ -84,26 +98,26 @@ fn piece_length(text: &str, chunk: Option<usize>) -> usize {
     (first..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(first)
 }
 
-fn collect(parser: &mut Parser, events: &mut Vec<Event>, progress: bool) {
+fn collect(parser: &mut Parser, events: &mut Vec<Event<'static>>, progress: bool) {
     while let Some(event) = parser.poll() {
         if progress || !matches!(event, Event::Started { .. } | Event::Progress { .. }) {
             let rest = match events.last_mut() {
                 Some(last) => last.absorb(event),
                 None => Some(event),
             };
-            events.extend(rest);
+            events.extend(rest.map(Event::into_owned));
         }
     }
 }
 
-fn versioned(event: &Event) -> Value {
+fn versioned(event: &Event<'_>) -> Value {
     let mut value = serde_json::to_value(event).unwrap_or_default();
     value["v"] = super::SCHEMA.into();
     value
 }
 
 /// One event as a person wants to read it.
-fn explained(event: &Event) -> String {
+fn explained(event: &Event<'_>) -> String {
     match event {
         Event::Text { text, span } => format!("text       {}..{}  {text:?}", span.start, span.end),
         Event::Reasoning { text, span, closed } => {

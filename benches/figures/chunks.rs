@@ -1,0 +1,44 @@
+//! 4-byte chunks, about a token each: what a reply costs while it streams.
+
+use crate::texts::pieces;
+use crate::timing::best;
+use crate::{ours, texts};
+use std::hint::black_box;
+
+const CHUNK: usize = 4;
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+
+/// Where parsing all again at each chunk ends: it is quadratic, and at 100 KB it would take minutes.
+const MOST_AGAIN: usize = 10_000;
+
+pub(crate) fn print() {
+    println!("\n| ns a 4-byte chunk | 1 KB | 10 KB | 100 KB | 1 MB |\n|---|---:|---:|---:|---:|");
+    for (shape, text) in [("chat", texts::chat as fn(usize) -> String), ("one `write_file`", texts::write_file)] {
+        let columns = SIZES.map(|bytes| column(bytes, &text(bytes)));
+        for (row, who) in ["toolfence", "append to a Vec", "parse all again, by pulldown-cmark"].iter().enumerate() {
+            let cells = columns.each_ref().map(|column| column[row].as_str());
+            println!("| {shape}: {who} | {} |", cells.join(" | "));
+        }
+    }
+}
+
+fn column(bytes: usize, text: &str) -> [String; 3] {
+    assert!(ours::calls(text, CHUNK) > 0);
+    let nanoseconds = |time: f64| time * 1e9 / text.len().div_ceil(CHUNK) as f64;
+    let [own, floor] = best([&|| ours::calls(text, CHUNK), &|| append(text)]).map(nanoseconds);
+    let again = (bytes <= MOST_AGAIN).then(|| nanoseconds(best([&|| again_and_again(text)])[0]));
+    let again = again.map_or("-".to_owned(), |time| format!("{time:.0}"));
+    [format!("{own:.1}"), format!("{floor:.1}"), again]
+}
+
+fn append(text: &str) -> usize {
+    let mut all = Vec::new();
+    pieces(text, CHUNK).for_each(|piece| all.extend_from_slice(black_box(piece).as_bytes()));
+    all.len()
+}
+
+/// A client that parses the whole reply again at each chunk, as many do.
+fn again_and_again(text: &str) -> usize {
+    let ends = (CHUNK..=text.len()).step_by(CHUNK);
+    ends.map(|end| pulldown_cmark::Parser::new(&text[..end]).map(black_box).count()).sum()
+}

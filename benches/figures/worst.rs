@@ -1,0 +1,77 @@
+//! Texts made to hurt, at doubling sizes: the time for a byte stays the same. `.ci/steps` counts the steps of the same
+//! texts, which no busy machine can blur.
+
+use crate::damage::{DAMAGES, Make};
+use crate::ours;
+use crate::shapes::{BROKEN_JSON, REPLIES};
+use crate::size;
+use crate::timing::best;
+use toolfence::json;
+
+/// How often a shape repeats its part at the smallest size.
+const SMALLEST: usize = 1000;
+
+/// Bytes of the smallest damaged call.
+const SMALLEST_CALL: usize = 10_000;
+
+/// Each as long again as the one before.
+type Doubling = [String; 4];
+
+/// What reads a text; what it gives only keeps the work from being left out.
+type Read = fn(&str) -> usize;
+
+/// Texts that are read in the same way: what they are, each with its name, and how.
+type Group = (&'static str, Vec<(&'static str, Doubling)>, Read);
+
+/// One line for each group.
+pub(crate) fn print() {
+    println!("\n| texts made to hurt | how many | ns a byte, of the slowest | growth from 1x to 8x, of the steepest |");
+    println!("|---|---:|---:|---:|");
+    for (title, texts, read) in groups() {
+        let times: Vec<_> = texts.iter().map(|(name, texts)| (name, each_byte(texts, read))).collect();
+        let most = |figure: fn(&[f64; 4]) -> f64| {
+            let all = times.iter().map(|(name, times)| (figure(times), name));
+            all.max_by(|a, b| a.0.total_cmp(&b.0)).map_or("-".into(), |(most, name)| format!("{most:.2} ({name})"))
+        };
+        println!("| {title} | {} | {} | {} |", times.len(), most(|times| times[3]), most(growth));
+    }
+}
+
+/// Every text at every size.
+pub(crate) fn print_shapes() {
+    for (title, texts, read) in groups() {
+        println!("\n| {title}, ns a byte | 1x is | 1x | 2x | 4x | 8x | growth |\n|---|---:|---:|---:|---:|---:|---:|");
+        for (name, texts) in texts {
+            let times = each_byte(&texts, read);
+            let cells = times.map(|time| format!("{time:.2}")).join(" | ");
+            println!("| {name} | {} | {cells} | {:.2} |", size(texts[0].len()), growth(&times));
+        }
+    }
+}
+
+fn groups() -> [Group; 4] {
+    let doubling = |shape: fn(usize) -> String| [1, 2, 4, 8].map(|times| shape(times * SMALLEST));
+    let replies = || REPLIES.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
+    let broken = BROKEN_JSON.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
+    let damaged = |make: Make| [1, 2, 4, 8].map(|times| make(times * SMALLEST_CALL).0);
+    let calls = DAMAGES.iter().map(|(name, make)| (*name, damaged(*make))).collect();
+    let mend: Read = |text| usize::from(json::read(text, true).is_ok());
+    [
+        ("replies, in one piece", replies(), |text| ours::calls(text, usize::MAX)),
+        ("replies, in pieces of 4 bytes", replies(), |text| ours::calls(text, 4)),
+        ("broken JSON", broken, mend),
+        ("damaged calls", calls, mend),
+    ]
+}
+
+/// Nanoseconds for a byte, at each size.
+fn each_byte(texts: &Doubling, read: Read) -> [f64; 4] {
+    let [a, b, c, d] = texts;
+    let times = best([&|| read(a), &|| read(b), &|| read(c), &|| read(d)]);
+    std::array::from_fn(|at| times[at] * 1e9 / texts[at].len() as f64)
+}
+
+/// Linear is 1, a square would be 8.
+fn growth(times: &[f64; 4]) -> f64 {
+    times[3] / times[0]
+}

@@ -1,0 +1,46 @@
+//! One piece of work, to be counted by valgrind: see `.ci/instructions`. The same on every machine with the same build,
+//! where times are not.
+
+#[path = "shared/damage.rs"]
+mod damage;
+#[path = "shared/ours.rs"]
+mod ours;
+#[path = "shared/texts.rs"]
+mod texts;
+
+use std::hint::black_box;
+use toolfence::json;
+
+/// What is counted: only while this runs.
+#[inline(never)]
+fn measured(work: impl Fn() -> usize) {
+    black_box(work());
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let [work, bytes, piece] = words.as_slice() else {
+        return println!("instructions: run .ci/instructions, which counts what this does");
+    };
+    let number = |word: &str| word.parse::<usize>().expect("a number of bytes");
+    let (bytes, piece) = (number(bytes), number(piece));
+    let length = match work.as_str() {
+        "chat" => replied(&texts::chat(bytes), piece),
+        "write_file" => replied(&texts::write_file(bytes), piece),
+        "broken" => repaired(bytes),
+        other => panic!("there is no work {other}"),
+    };
+    println!("bytes {length}");
+}
+
+fn replied(text: &str, piece: usize) -> usize {
+    measured(|| ours::calls(text, piece));
+    text.len()
+}
+
+/// A call of about so many bytes with each damage there is.
+fn repaired(bytes: usize) -> usize {
+    let texts = damage::DAMAGES.map(|(_, damaged)| damaged(bytes).0);
+    measured(|| texts.iter().filter(|text| json::read(text, true).is_ok()).count());
+    texts.iter().map(String::len).sum()
+}

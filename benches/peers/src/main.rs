@@ -1,0 +1,76 @@
+//! The parser beside `tool-parser`, the streaming parser of the smg router, on the same replies in 4-byte chunks.
+//!
+//! Its `QwenParser` is the one of its many that reads JSON calls between prose: they stand between `<tool_call>` tags where
+//! ours have a fence, and everything else is the same text. It gives the text of arguments as it comes, as ours does. Its
+//! futures never wait, so no runtime is in its way. `.ci/figures` runs this.
+
+#[path = "../../shared/ours.rs"]
+mod ours;
+#[path = "../../shared/texts.rs"]
+mod texts;
+#[path = "../../shared/timing.rs"]
+mod timing;
+
+use openai_protocol::common::Tool;
+use serde_json::json;
+use std::hint::black_box;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use timing::best;
+use tool_parser::{QwenParser, ToolParser};
+
+const CHUNK: usize = 4;
+
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+
+fn main() {
+    println!("\n| ns a 4-byte chunk | 1 KB | 10 KB | 100 KB | 1 MB |\n|---|---:|---:|---:|---:|");
+    // Quadratic in a block: a megabyte would take half an hour.
+    for (shape, text, most) in
+        [("chat", texts::chat as fn(usize) -> String, SIZES[3]), ("one `write_file`", texts::write_file, SIZES[2])]
+    {
+        let columns = SIZES.map(|bytes| if bytes <= most { column(&text(bytes)) } else { ["-".into(), "-".into()] });
+        for (row, who) in ["toolfence", "tool-parser"].iter().enumerate() {
+            println!("| {shape}: {who} | {} |", columns.each_ref().map(|column| column[row].as_str()).join(" | "));
+        }
+    }
+}
+
+fn column(text: &str) -> [String; 2] {
+    let (tagged, tools) = (in_their_words(text), tools());
+    let calls = ours::calls(text, CHUNK);
+    assert!(calls > 0 && calls == theirs(&tagged, &tools), "both find every call");
+    let [own, other] = best([&|| ours::calls(text, CHUNK), &|| theirs(&tagged, &tools)]);
+    let each = |time: f64, text: &str| time * 1e9 / text.len().div_ceil(CHUNK) as f64;
+    [format!("{:.1}", each(own, text)), format!("{:.0}", each(other, &tagged))]
+}
+
+/// The same reply with tags for fences, and the name that they know for `args`.
+fn in_their_words(text: &str) -> String {
+    let opened = text.replace("```tool\n{", "<tool_call>\n{").replace("}\n```\n", "}\n</tool_call>\n");
+    opened.replace("\"args\":", "\"arguments\":")
+}
+
+/// How many calls it announces.
+fn theirs(text: &str, tools: &[Tool]) -> usize {
+    let mut parser = QwenParser::new();
+    let mut calls = 0;
+    for piece in texts::pieces(text, CHUNK) {
+        let read = at_once(parser.parse_incremental(piece, tools)).expect("the reply is as it wants it");
+        calls += black_box(&read).calls.iter().filter(|call| call.name.is_some()).count();
+    }
+    calls
+}
+
+fn at_once<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("it waits for nothing"),
+    }
+}
+
+/// It reads calls of these only.
+fn tools() -> Vec<Tool> {
+    let named = |name| serde_json::from_value(json!({"type": "function", "function": {"name": name}}));
+    ["read_file", "write_file"].map(|name| named(name).expect("a tool as its schema has it")).to_vec()
+}

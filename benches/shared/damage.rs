@@ -1,0 +1,73 @@
+//! Calls that write a file, damaged as weak models damage them, of any size, with what was meant.
+
+use serde_json::{Value, json};
+
+/// A damaged text of about so many bytes, and the call that was meant.
+pub(crate) type Make = fn(usize) -> (String, Value);
+
+pub(crate) const DAMAGES: [(&str, Make); 10] = [
+    ("a trailing comma", |bytes| {
+        let code = code(bytes);
+        (written(&in_json(&code)).replace("\"}}", "\",}}"), meant(&code))
+    }),
+    ("single quotes", |bytes| {
+        let code = code(bytes);
+        let content = code.replace('\n', "\\n");
+        (format!("{{'name': 'write_file', 'args': {{'path': 'a.py', 'content': '{content}'}}}}"), meant(&code))
+    }),
+    ("keys without quotes", |bytes| {
+        let code = code(bytes);
+        (format!("{{name: \"write_file\", args: {{path: \"a.py\", content: {}}}}}", in_json(&code)), meant(&code))
+    }),
+    ("no commas", |bytes| {
+        let code = code(bytes);
+        (written(&in_json(&code)).replace("\", ", "\" "), meant(&code))
+    }),
+    ("Python's words", |bytes| {
+        let code = code(bytes);
+        let mut meant = meant(&code);
+        meant["args"]["append"] = true.into();
+        (written(&format!("{}, \"append\": True", in_json(&code))), meant)
+    }),
+    ("raw line ends", |bytes| {
+        let code = code(bytes);
+        (written(&format!("\"{code}\"")), meant(&code))
+    }),
+    ("inner quotes", |bytes| {
+        let code = lines("    print(\"so far\")\n", bytes);
+        (written(&format!("\"{}\"", code.replace('\n', "\\n"))), meant(&code))
+    }),
+    ("escapes JSON does not have", |bytes| {
+        let code = lines(r"(\w+) = \[(\d+)\]; ", bytes);
+        (written(&format!("\"{code}\"")), meant(&code))
+    }),
+    ("prose around it", |bytes| {
+        let code = code(bytes);
+        (format!("Here is the call:\n{}\nThen I look at it again.", written(&in_json(&code))), meant(&code))
+    }),
+    ("no last brackets", |bytes| {
+        let code = code(bytes);
+        (written(&in_json(&code)).replace("\"}}", "\""), meant(&code))
+    }),
+];
+
+fn code(bytes: usize) -> String {
+    lines("    total = count + 1  # so far\n", bytes)
+}
+
+fn lines(line: &str, bytes: usize) -> String {
+    line.repeat(bytes.div_ceil(line.len()))
+}
+
+fn in_json(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// The call, its content as it is given.
+fn written(content: &str) -> String {
+    format!("{{\"name\": \"write_file\", \"args\": {{\"path\": \"a.py\", \"content\": {content}}}}}")
+}
+
+fn meant(content: &str) -> Value {
+    json!({"name": "write_file", "args": {"path": "a.py", "content": content}})
+}

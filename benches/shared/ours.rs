@@ -1,0 +1,28 @@
+//! What is measured: a reply through the parser.
+
+use crate::texts::pieces;
+use std::hint::black_box;
+use toolfence::FinishReason;
+use toolfence::parse::{Event, Options, Parser};
+
+/// Reads a reply in pieces of so many bytes, polling after each as a client must that shows what comes. Gives the calls.
+pub(crate) fn calls(reply: &str, bytes: usize) -> usize {
+    let mut options = Options::default();
+    options.limits.calls = usize::MAX; // every block is read to its end
+    let mut parser = Parser::new(options);
+    let mut calls = 0;
+    for piece in pieces(reply, bytes) {
+        parser.push(piece);
+        calls += poll(&mut parser);
+    }
+    parser.finish(FinishReason::Stop);
+    calls + poll(&mut parser)
+}
+
+fn poll(parser: &mut Parser) -> usize {
+    let mut calls = 0;
+    while let Some(event) = parser.poll() {
+        calls += usize::from(matches!(black_box(&event), Event::Call { .. }));
+    }
+    calls
+}

@@ -1,0 +1,36 @@
+//! Replies to measure with. ASCII, so that a piece may end at any byte.
+
+/// Prose, a list, code and a call, about 2 KB together.
+fn section(number: usize) -> String {
+    let prose = "The session keeps what was said, and a reader may ask for *any* part of it by its `id`. ".repeat(9);
+    let list = "- an entry with a [link](https://example.org/a?b=c) and some words behind it\n".repeat(6);
+    let code = "    let total = lines.iter().map(|line| line.len()).sum::<usize>();\n".repeat(5);
+    let call =
+        format!("{{\"name\": \"read_file\", \"args\": {{\"path\": \"src/part_{number}.rs\", \"start_line\": 1}}}}");
+    format!("## Part {number}\n\n{prose}\n\n{list}\n```rust\n{code}```\n\n```tool\n{call}\n```\n\n")
+}
+
+/// Chat Markdown of so many bytes, and up to a section more, with a call per 2 KB.
+pub(crate) fn chat(bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 4096);
+    let mut number = 0;
+    while text.len() < bytes {
+        text.push_str(&section(number));
+        number += 1;
+    }
+    text
+}
+
+/// One call that writes a file of about so many bytes.
+pub(crate) fn write_file(bytes: usize) -> String {
+    let line = "    let answer = \\\"forty-two\\\"; // with an escape or two\\n";
+    let content = line.repeat(bytes / line.len());
+    format!(
+        "```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"a.rs\", \"content\": \"{content}\"}}}}\n```\n"
+    )
+}
+
+/// The text in pieces of so many bytes, the last one as long as is left.
+pub(crate) fn pieces(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
+    (0..text.len()).step_by(bytes).map(move |at| &text[at..text.len().min(at + bytes)])
+}

@@ -1,0 +1,34 @@
+//! Side by side: the works of one table take turns, and the best turn of each counts. A machine that is busy for a while
+//! is busy for all of them, so ratios hold where absolute times drift.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+const ROUNDS: usize = 9;
+
+/// Seconds that a turn takes at least, so that the clock's own grain is nothing.
+const TURN: f64 = 0.01;
+
+/// Seconds after which one turn has to do.
+const LONG: f64 = 2.0;
+
+/// The seconds of one run of each work.
+pub(crate) fn best<const N: usize>(works: [&dyn Fn() -> usize; N]) -> [f64; N] {
+    let mut bests = works.map(|work| turn(work, 1));
+    for _ in 1..ROUNDS {
+        for (work, best) in works.iter().zip(&mut bests).filter(|(_, best)| **best < LONG) {
+            let runs = (TURN / *best).ceil().max(1.0);
+            *best = best.min(turn(work, runs as usize));
+        }
+    }
+    bests
+}
+
+/// The seconds of a run, so many in a row.
+fn turn(work: &dyn Fn() -> usize, runs: usize) -> f64 {
+    let started = Instant::now();
+    for _ in 0..runs {
+        black_box(work());
+    }
+    started.elapsed().as_secs_f64() / runs as f64
+}

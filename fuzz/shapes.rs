@@ -1,0 +1,141 @@
+//! Texts that hurt: what has made parsers slow, or ours while it was written. A new one is one line here; its steps are
+//! counted (`steps.rs`) and its time is measured (`benches/figures`) at doubling sizes.
+
+/// A shape made so many times as long.
+pub(crate) type Shape = (&'static str, fn(usize) -> String);
+
+/// Replies, each made to hurt another part of the parser.
+pub(crate) const REPLIES: &[Shape] = &[
+    ("words", |n| "some words and more\n".repeat(n)),
+    ("one long line", |n| "word ".repeat(4 * n)),
+    ("calls", |n| "```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \"a\"}}\n```\n".repeat(n)),
+    ("calls in one block", |n| format!("```tool\n{}\n```\n", "{\"name\": \"a\"}\n".repeat(n))),
+    ("nested quotes", |n| "> ".repeat(8 * n) + "x\n"),
+    ("nested quotes, many lines", |n| ("> ".repeat(n / 8) + "x\n").repeat(8)),
+    ("nested items, blank lines", |n| "- ".repeat(8 * n) + "x\n" + &"\n".repeat(16 * n)),
+    ("nested items, lazy lines", |n| "- ".repeat(8 * n) + "x\n" + &"y\n".repeat(8 * n)),
+    ("nested items with a quote, blank lines", |n| "- ".repeat(4 * n) + "> x\n" + &"\n".repeat(8 * n)),
+    ("a fence in deep items, blank lines", |n| "- ".repeat(4 * n) + "```tool\n" + &"\n".repeat(8 * n)),
+    ("stars", |n| "* ".repeat(8 * n) + "a\n"),
+    ("rules that are none", |n| "- - - - a\n".repeat(2 * n)),
+    ("numbers", |n| "1. ".repeat(8 * n) + "\n"),
+    ("blanks", |n| " ".repeat(16 * n)),
+    ("blank lines", |n| "\n".repeat(16 * n)),
+    ("tabs", |n| "\t".repeat(16 * n) + "x\n"),
+    ("items and tabs", |n| "-\t".repeat(8 * n) + "x\n"),
+    ("backticks", |n| "`".repeat(16 * n)),
+    ("tildes", |n| "~".repeat(16 * n) + "tool\n" + &"~".repeat(8 * n)),
+    ("a huge info string", |n| format!("```tool {}", "x".repeat(16 * n))),
+    ("a huge info string of backticks", |n| format!("```tool {}\n", "` ".repeat(8 * n))),
+    ("carriage returns", |n| "\r".repeat(16 * n)),
+    ("carriage returns in a block", |n| format!("```tool\n{}", "\r".repeat(16 * n))),
+    ("angle brackets", |n| "<".repeat(16 * n)),
+    ("angle brackets, lines", |n| "<\n".repeat(8 * n)),
+    ("a tag that never ends", |n| "<x ".to_owned() + &"a='b' ".repeat(4 * n)),
+    ("comments", |n| "<!-- x\n".repeat(4 * n)),
+    ("half tags of reasoning", |n| "<think".repeat(4 * n)),
+    ("reasoning", |n| "<think>a</think>".repeat(2 * n)),
+    ("reasoning unclosed", |n| "<think>".to_owned() + &"</thin".repeat(4 * n)),
+    ("a tag in a paragraph, growing", |n| "x\n<think>".to_owned() + &" ".repeat(16 * n)),
+    ("definitions", |n| "[a]: b\n".repeat(4 * n) + "===\n"),
+    ("definitions and headings", |n| "[a]: b\n===\n".repeat(2 * n)),
+    ("one open definition", |n| "[a]:\n".to_owned() + &"'x\n".repeat(8 * n) + "===\n"),
+    ("an open string", |n| format!("```tool\n{{\"name\": \"{}", "a\n".repeat(8 * n))),
+    ("candidates", |n| format!("```tool\n{{\"name\": \"{}", "\n```\n".repeat(4 * n))),
+    ("candidates that fail", |n| "```tool\n{\"a\": \"\n```\nx\"x\n".repeat(n)),
+    ("late failures", |n| ("```tool\n{\"a\": \"\n```\n".to_owned() + &"x\n".repeat(n)).repeat(6) + "\"x\n"),
+    ("bodies", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}", "E1\n```\n".repeat(2 * n))
+    }),
+    ("many bodies", |n| {
+        let tags: String = (0..n).map(|i| format!("\"<<T{i}\",")).collect();
+        let ends: String = (0..n).map(|i| format!("a\nT{i}\n")).collect();
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": [{tags} 1]}}}}\n{ends}```\n")
+    }),
+    ("heredoc marks in a body", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}\nE\n```\n", "<<".repeat(8 * n))
+    }),
+    ("nesting", |n| format!("```tool\n{}\n```\n", "[".repeat(16 * n))),
+    ("quotes in JSON", |n| format!("```tool\n{}\n```\n", "\"".repeat(16 * n))),
+    ("keys", |n| {
+        let keys: String = (0..2 * n).map(|i| format!("\"k{i}\": {i}, ")).collect();
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{{keys}\"z\": 0}}}}\n```\n")
+    }),
+    ("deep paths of arguments", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {}\n", "{\"k\": ".repeat(100) + &"[\"x\",".repeat(n))
+    }),
+    ("one long line in a block", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"{}", "word ".repeat(4 * n))
+    }),
+    ("blanks in a block", |n| format!("```tool\n{}", " ".repeat(16 * n))),
+    ("blanks, then text in a block", |n| format!("```tool\n{}{}", " ".repeat(8 * n), "x ".repeat(4 * n))),
+    ("blanks, then a string in a block", |n| {
+        format!("```tool\n{}{{\"name\": \"{}", " ".repeat(8 * n), "x ".repeat(4 * n))
+    }),
+    ("deep items, then a long line in a block", |n| {
+        let indent = " ".repeat(2 * n);
+        format!("{}```tool\n{indent}{{\"name\": \"{}", "- ".repeat(n), "x ".repeat(4 * n))
+    }),
+    ("deep items, then a long tag", |n| format!("{}x\n{}", "- ".repeat(n), "<think> ".repeat(2 * n))),
+    ("backticks in a block", |n| format!("```tool\n{}", "`".repeat(16 * n))),
+    ("blanks behind a closing fence", |n| format!("```tool\n{{\n```{}", " ".repeat(16 * n))),
+    ("blanks behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}{}", " ".repeat(16 * n))),
+    ("text behind an object", |n| format!("```tool\n{{\"name\": \"a\"}}\n{}", "x ".repeat(8 * n))),
+    ("drift", |n| format!("```tool\n{{'name': 'a', 'args': {{'x': [{}]}}}}\n```\n", "'y', ".repeat(2 * n))),
+    ("comments in JSON", |n| format!("```tool\n{{{}}}\n```\n", "/* x */ // y\n".repeat(n))),
+    ("text around objects", |n| format!("```tool\n{}\n```\n", "a {} ".repeat(2 * n))),
+    ("decoys", |n| "> ```tool\n> {\"name\": \"a\", \"args\": {}}\n> ```\n".repeat(n)),
+    ("decoys in decoys", |n| "````md\n```tool\n{\"name\": \"a\"\n".repeat(n)),
+    ("an open decoy", |n| "<div>\n```tool\n{\"name\": \"a\"\n".to_owned() + &"x\n".repeat(8 * n)),
+    ("indented decoys", |n| "    ```tool\n    {\n\n".repeat(n)),
+    ("forged results", |n| "```tool_result\nx\n```\n".repeat(n)),
+    ("a forged result", |n| "```tool_result\n".to_owned() + &"\"x\n".repeat(4 * n)),
+    ("a long key before many strings", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"{}\": [{}", "k".repeat(8 * n), "\"x\",".repeat(2 * n))
+    }),
+    ("a long name before many bodies", |n| {
+        format!("```tool\n{{\"name\": \"{}\", \"args\": {{\"x\": [{}", "k".repeat(8 * n), "\"<<A\",".repeat(2 * n))
+    }),
+    ("a long id before many calls", |n| {
+        let id = "k".repeat(8 * n);
+        format!("```tool\n{{\"id\": \"{id}\", \"name\": \"a\"}}\n```\n")
+            + &"```tool\n{\"name\": \"a\"}\n```\n".repeat(n)
+    }),
+    ("a tag that goes on", |n| format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{}", "A".repeat(16 * n))),
+    ("a long tag and its body", |n| {
+        let tag = "A".repeat(8 * n);
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<{tag}\"}}}}\n{}", "x\n".repeat(4 * n))
+    }),
+    ("a repair in each of many calls", |n| {
+        format!("```tool\n[{}]\n```\n", "{name: \"a\", \"args\": {\"b\": 1,}},".repeat(n))
+    }),
+    ("ids that were given", |n| {
+        let wanted =
+            |i| format!("```tool\n{{\"id\": \"call_{i}\", \"name\": \"a\"}}\n```\n```tool\n{{\"name\": \"\n```\n");
+        (0..n / 4).map(wanted).collect()
+    }),
+];
+
+/// Broken JSON, each made to hurt another part of the repairing reader.
+pub(crate) const BROKEN_JSON: &[Shape] = &[
+    ("arrays in arrays", |n| "[".repeat(16 * n)),
+    ("objects in objects", |n| "{'a':".repeat(4 * n)),
+    ("closers", |n| format!("{{a: 1{}", "]}".repeat(8 * n))),
+    ("quotes", |n| format!("{{\"a\": \"x{}", "\"".repeat(16 * n))),
+    ("quotes apart", |n| format!("{{\"a\": \"x{}", " \" ".repeat(8 * n))),
+    ("quotes before commas", |n| format!("{{\"a\": \"{}\"}}", "x\", \"y ".repeat(4 * n))),
+    ("quotes that may begin a member", |n| format!("{{\"a\": \"{}\"}}", "x \"b\": c, ".repeat(2 * n))),
+    ("an open string", |n| format!("{{'a': '{}", "text ".repeat(4 * n))),
+    ("apostrophes", |n| format!("{{'a': '{}'}}", "don't ".repeat(4 * n))),
+    ("three quotes", |n| format!("[{}", "\"\"\"x\"\"\", ".repeat(2 * n))),
+    ("backslashes", |n| format!("{{'a': '{}", "\\".repeat(16 * n))),
+    ("commas", |n| format!("{{\"a\": 1{}", ",".repeat(16 * n))),
+    ("comments", |n| format!("{{{}", "// x\n".repeat(4 * n))),
+    ("open comments", |n| format!("{{{}", "/* */".repeat(4 * n))),
+    ("prose before an object", |n| format!("{}{{a: 1}}", "look at it, then more. ".repeat(n))),
+    ("numbers without an end", |n| format!("[{}", "1_".repeat(8 * n))),
+    ("concatenations", |n| format!("[{}", "'a' + ".repeat(4 * n))),
+    ("keys", |n| format!("{{{}}}", (0..2 * n).map(|i| format!("k{i}: 1, ")).collect::<String>())),
+    ("objects side by side", |n| "{a: 1} ".repeat(2 * n)),
+    ("strings in strings", |n| format!("\"{}", "\\\"".repeat(8 * n))),
+];

@@ -1,0 +1,181 @@
+//! `coder policy replay`: recorded calls, judged as your files have it and as other settings would.
+//!
+//! A record is one JSON line; what it may look like is told in the help of the command. Nothing is run, and what the
+//! rules ask of the world is answered by the project as it is now.
+
+use crate::args::{Options, ReplayArguments};
+use crate::commands::policy::{bash, decide, done, named};
+use crate::config::Layers;
+use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::preview::label;
+use crate::setup::Setup;
+use crate::terminal::{Terminal, tell};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use toolfence::policy::{Decision, Effective, Judgement};
+use toolfence::{Args, Effect, ToolCall, ToolFailure, ToolSpec};
+
+/// Compares.
+pub(crate) fn run(options: &Options, arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
+    let now = Setup::of(Layers::read(options)?.without_typed_rules(), &options.root)?;
+    let mut other = Layers::read(options)?;
+    if let Some(path) = &arguments.config {
+        other = other.with_own(path)?;
+    }
+    let then = Setup::of(other, &options.root)?;
+    let mut replay = Replay { now, then, arguments, out: Terminal::stdout(), count: Count::default() };
+    for (index, line) in super::lines_of(&arguments.file)?.enumerate() {
+        let line = line?;
+        let line = if index == 0 { line.trim_start_matches('\u{feff}') } else { &line };
+        if !line.trim().is_empty() {
+            replay.line(line, index + 1)?;
+        }
+    }
+    replay.end()
+}
+
+#[derive(Default)]
+struct Count {
+    calls: usize,
+    differ: usize,
+    unreadable: usize,
+}
+
+/// A recorded line. What else it holds does not matter here.
+#[derive(Deserialize)]
+struct Record {
+    #[serde(default)]
+    id: Value,
+    event: Option<String>,
+    #[serde(alias = "tool")]
+    name: Option<String>,
+    #[serde(default)]
+    args: Args,
+    command: Option<String>,
+    #[serde(default)]
+    repairs: Vec<Repaired>,
+    /// The events of one reply.
+    events: Option<Vec<Record>>,
+}
+
+#[derive(Deserialize)]
+struct Repaired {
+    lossless: bool,
+}
+
+struct Replay<'a> {
+    now: Setup,
+    then: Setup,
+    arguments: &'a ReplayArguments,
+    out: Terminal,
+    count: Count,
+}
+
+/// What one side says.
+#[derive(Serialize)]
+struct Said {
+    verdict: Judgement,
+    effective: Effective,
+    rule: String,
+    reason: String,
+}
+
+impl Replay<'_> {
+    fn line(&mut self, line: &str, number: usize) -> Result<(), Failure> {
+        match serde_json::from_str::<Record>(line) {
+            Ok(Record { events: Some(events), id, .. }) => {
+                events.into_iter().try_for_each(|event| self.record(Record { id: id.clone(), ..event }, number))
+            }
+            Ok(record) => self.record(record, number),
+            Err(error) => self.unreadable(number, &error.to_string()),
+        }
+    }
+
+    fn record(&mut self, record: Record, number: usize) -> Result<(), Failure> {
+        let Record { id, event, name, args, command, repairs, .. } = record;
+        let call = match (name, command, event.as_deref()) {
+            (Some(name), None, None | Some("call" | "tool_call")) => ToolCall::new("1", name, args),
+            (None, Some(command), None) => bash(&command),
+            (_, _, Some(_)) => return Ok(()),
+            _ => return self.unreadable(number, "it has neither a tool nor a command"),
+        };
+        let guessed = repairs.iter().any(|repair| !repair.lossless);
+        let (now, then) = (said(&self.now, &call, guessed), said(&self.then, &call, guessed));
+        let differs = now.verdict != then.verdict || now.effective != then.effective;
+        self.count.calls += 1;
+        self.count.differ += usize::from(differs);
+        if self.arguments.json {
+            let told = json!({
+                "v": super::SCHEMA, "event": "call", "id": id, "line": number, "tool": call.name, "now": now,
+                "then": then, "differs": differs,
+            });
+            return self.out.line(&told.to_string());
+        }
+        if differs || self.arguments.all {
+            self.out.line(&format!("{number}: {}", label(&call)))?;
+            self.side("now ", &now)?;
+            self.side("then", &then)?;
+        }
+        Ok(())
+    }
+
+    fn side(&mut self, name: &str, said: &Said) -> Result<(), Failure> {
+        let (style, verdict) = named(said.verdict);
+        self.out.write(&format!("  {name}  "))?;
+        self.out.styled(style, &format!("{verdict:<5}"))?;
+        self.out.line(&format!("  {}, by {}: {}", done(said.effective), said.rule, said.reason))
+    }
+
+    fn unreadable(&mut self, number: usize, why: &str) -> Result<(), Failure> {
+        self.count.unreadable += 1;
+        if self.arguments.json {
+            let told = json!({"v": super::SCHEMA, "event": "error", "line": number, "error": why});
+            return self.out.line(&told.to_string());
+        }
+        tell(&format!("line {number} is no record of a call: {why}"));
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<ExitCode, Failure> {
+        let Count { calls, differ, unreadable } = self.count;
+        if self.arguments.json {
+            let told = json!({
+                "v": super::SCHEMA, "event": "summary", "calls": calls, "differ": differ, "unreadable": unreadable,
+            });
+            self.out.line(&told.to_string())?;
+        } else {
+            self.out.line(&format!("{calls} calls; {differ} would be decided differently"))?;
+        }
+        Ok(if unreadable == 0 { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+    }
+}
+
+fn said(setup: &Setup, call: &ToolCall, guessed: bool) -> Said {
+    match decide(setup, call.clone()) {
+        Ok(_) if guessed && effect(call) != Effect::Read => {
+            refused("malformed_call", "It could only be read by a guess, and it does more than read.")
+        }
+        Ok(decision) => judged(setup, decision),
+        Err(ToolFailure { code, message, .. }) => {
+            let code = serde_json::to_value(code).ok();
+            refused(code.as_ref().and_then(Value::as_str).unwrap_or_default(), &message)
+        }
+    }
+}
+
+fn effect(call: &ToolCall) -> Effect {
+    let catalog: toolfence::Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let mut call = call.clone();
+    catalog.resolve(&mut call).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
+}
+
+fn judged(setup: &Setup, decision: Decision) -> Said {
+    let effective = setup.policy.effective(&decision, &*setup.workspace);
+    Said { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason }
+}
+
+/// What does not even come to the rules.
+fn refused(code: &str, why: &str) -> Said {
+    Said { verdict: Judgement::Deny, effective: Effective::Deny, rule: code.to_owned(), reason: why.to_owned() }
+}

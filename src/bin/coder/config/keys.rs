@@ -1,0 +1,73 @@
+//! The keys of the program's own, beside those of the policy.
+
+use toolfence::policy::settings::{InProject, KEYS, Key, Takes};
+
+/// What chooses a server or a model is a project's only where the person trusts it; files that are read, never: trust
+/// would not see them change.
+const OWN: &[Key] = &[
+    Key::new(
+        "backend",
+        Takes::Choice(&["http", "replay", "provider"]),
+        InProject::Trusted,
+        "\"http\"",
+        "Who answers: http, an OpenAI-shaped server; provider, one that is known by the model's name; replay, recordings.",
+    ),
+    Key::new(
+        "base_url",
+        Takes::Text,
+        InProject::Trusted,
+        "\"http://127.0.0.1:8080/v1\"",
+        "Where the OpenAI-shaped server is. Its key comes from the variable TOOLFENCE_API_KEY and from no file.",
+    ),
+    Key::new("model", Takes::Text, InProject::Trusted, "", "The model, as the backend names it."),
+    Key::new(
+        "persona",
+        Takes::Text,
+        InProject::Never,
+        "\"coder\"",
+        "Who the model is: coder, reviewer, or a file. A file that is not named from / is looked for beside this one.",
+    ),
+    Key::new(
+        "replies",
+        Takes::Text,
+        InProject::Never,
+        "",
+        "The recorded replies of the replay backend. A file that is not named from / is looked for beside this one.",
+    ),
+    Key::new(
+        "lang",
+        Takes::Choice(&["en", "pt"]),
+        InProject::Trusted,
+        "\"en\"",
+        "The language of persona and instructions.",
+    ),
+    Key::new(
+        "instructions",
+        Takes::Choice(&["inline", "external"]),
+        InProject::Trusted,
+        "\"inline\"",
+        "Whether persona and instructions are sent: external where they are pasted into the backend already.",
+    ),
+    Key::new(
+        "color",
+        Takes::Choice(&["auto", "always", "never"]),
+        InProject::Never,
+        "\"auto\"",
+        "Whether there are colours: auto where a terminal shows them and NO_COLOR is not set.",
+    ),
+];
+
+/// Every key a file may hold, in the order they are explained.
+pub(crate) fn all() -> Vec<&'static Key> {
+    OWN.iter().chain(KEYS).collect()
+}
+
+/// The keys of the policy alone: all that a persona may hold.
+pub(crate) fn of_policy() -> Vec<&'static Key> {
+    KEYS.iter().collect()
+}
+
+/// A key by its name.
+pub(crate) fn named(name: &str) -> Option<&'static Key> {
+    OWN.iter().chain(KEYS).find(|key| key.name == name)
+}

@@ -1,0 +1,141 @@
+//! What is settled for one run: the person's file, the project's file, the persona and the command line, put together.
+//!
+//! What the keys mean and how layers are merged is the library's; this module knows files and options.
+
+pub(crate) mod keys;
+pub(crate) mod places;
+pub(crate) mod trust;
+mod typed;
+
+use crate::args::Options;
+use crate::failure::Failure;
+use clap::ValueEnum;
+use places::Places;
+use std::path::{Path, PathBuf};
+use toolfence::persona::Persona;
+use toolfence::policy::settings::{Entry, Layer, Merged, Mistake, read};
+
+/// The layers as they were read, before they are put together.
+pub(crate) struct Layers {
+    pub(crate) places: Places,
+    pub(crate) project: Project,
+    user: Vec<Entry>,
+    of_project: Vec<Entry>,
+    of_persona: Vec<Entry>,
+    typed: Vec<Entry>,
+}
+
+/// What is there of a project's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Project {
+    /// Nothing.
+    Absent,
+    /// A file that may only tighten.
+    Untrusted,
+    /// A file that the person has trusted as it is.
+    Trusted,
+}
+
+impl Layers {
+    /// Those of these options.
+    pub(crate) fn read(options: &Options) -> Result<Layers, Failure> {
+        let places = Places::of(&options.root)?;
+        let user = match &places.user {
+            Some(path) => own(path)?,
+            None => Vec::new(),
+        };
+        let (project, of_project) = of_project(&places)?;
+        Ok(Layers { places, project, user, of_project, of_persona: Vec::new(), typed: typed::entries(options)? })
+    }
+
+    /// The same with another file in the place of the person's own.
+    pub(crate) fn with_own(mut self, path: &Path) -> Result<Layers, Failure> {
+        if !path.exists() {
+            return Err(Failure::wrong_use(format!("there is no file {}", path.display())));
+        }
+        self.user = own(path)?;
+        Ok(self)
+    }
+
+    /// The same without what was typed about what may run.
+    pub(crate) fn without_typed_rules(mut self) -> Layers {
+        let rules = keys::of_policy();
+        self.typed.retain(|entry| !rules.iter().any(|key| key.name == entry.key.name));
+        self
+    }
+
+    /// The same with what the persona asks for.
+    pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
+        let Some(policy) = &persona.policy else { return Ok(self) };
+        let text = toml::to_string(policy).map_err(Failure::broken)?;
+        let name = format!("the persona {}", persona.name);
+        let entries = read(&text, &name, Layer::Persona, &keys::of_policy()).map_err(|mistake| {
+            // Its lines are not those of the persona's file.
+            Failure::wrong_use(format!("{name}: in its policy: {}", mistake.message))
+        })?;
+        self.of_persona = entries;
+        self.of_persona.iter_mut().for_each(|entry| entry.origin.line = None);
+        Ok(self)
+    }
+
+    /// All of them, put together.
+    pub(crate) fn merged(&self) -> Config {
+        let layers = [&self.user, &self.of_project, &self.of_persona, &self.typed];
+        Config { merged: Merged::of(layers.map(Clone::clone)) }
+    }
+}
+
+fn own(path: &Path) -> Result<Vec<Entry>, Failure> {
+    let Some(text) = places::read_own(path)? else { return Ok(Vec::new()) };
+    read(&text, &path.display().to_string(), Layer::User, &keys::all()).map_err(wrong)
+}
+
+fn of_project(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
+    let Some(text) = places::read_of_project(&places.project)? else { return Ok((Project::Absent, Vec::new())) };
+    let trusted = trust::holds(places, &text);
+    let name = places.project.display().to_string();
+    let entries = read(&text, &name, Layer::Project { trusted }, &keys::all()).map_err(wrong)?;
+    Ok((if trusted { Project::Trusted } else { Project::Untrusted }, entries))
+}
+
+fn wrong(mistake: Mistake) -> Failure {
+    let advice =
+        if mistake.untrusted { " Read the file, then say `coder config trust`; or take the key out." } else { "" };
+    Failure::wrong_use(format!("{mistake}{advice}"))
+}
+
+/// What counts.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    pub(crate) merged: Merged,
+}
+
+impl Config {
+    /// What was typed, and nothing else.
+    pub(crate) fn typed(options: &Options) -> Result<Config, Failure> {
+        Ok(Config { merged: Merged::of([typed::entries(options)?]) })
+    }
+
+    /// The value of a key that takes a word or a text: what is set, or the default where there is one.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        let default = || keys::named(key).map(|key| key.default.trim_matches('"')).filter(|text| !text.is_empty());
+        self.merged.text(key).or_else(default)
+    }
+
+    /// The same as one of the words of the command line.
+    pub(crate) fn choice<T: ValueEnum>(&self, key: &str) -> Result<T, Failure> {
+        let word = self.text(key).unwrap_or_default();
+        T::from_str(word, true).map_err(|error| Failure::wrong_use(format!("{key}: {error}")))
+    }
+
+    /// The same as a file: one that a file of settings names is looked for beside it.
+    pub(crate) fn file(&self, key: &str) -> Option<PathBuf> {
+        let path = PathBuf::from(self.text(key)?);
+        let origin = self.merged.origin(key);
+        let beside = match origin.layer {
+            Layer::User => Path::new(&*origin.name).parent(),
+            _ => None,
+        };
+        Some(beside.map_or_else(|| path.clone(), |folder| folder.join(&path)))
+    }
+}

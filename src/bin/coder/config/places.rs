@@ -1,0 +1,103 @@
+//! Where files of settings are, and how they are read: whole, bounded, and never anything but a plain file.
+
+use crate::failure::Failure;
+use rustix::fs::{FileType, Mode, OFlags};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The project's file, in its root.
+pub(crate) const PROJECT_FILE: &str = ".toolfence.toml";
+
+/// The most bytes of a file of settings.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// The places of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// `$XDG_CONFIG_HOME/toolfence/config.toml`; none where there is no home.
+    pub(crate) user: Option<PathBuf>,
+    /// `$XDG_STATE_HOME/toolfence`, for what the program remembers.
+    pub(crate) state: Option<PathBuf>,
+    /// The project's file.
+    pub(crate) project: PathBuf,
+    /// The root with every link followed.
+    root: PathBuf,
+}
+
+impl Places {
+    /// Those for a project.
+    pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
+        let root = root.canonicalize().map_err(|error| {
+            let root = root.display();
+            Failure::wrong_use(format!(
+                "cannot open the project root {root}: {error}. Give an existing folder with --root."
+            ))
+        })?;
+        let user = base("XDG_CONFIG_HOME", ".config").map(|base| base.join("toolfence/config.toml"));
+        let state = base("XDG_STATE_HOME", ".local/state").map(|base| base.join("toolfence"));
+        Ok(Places { user, state, project: root.join(PROJECT_FILE), root })
+    }
+
+    /// What steers the program and lies inside the root, as when that is somebody's home: by name and by real name,
+    /// relative to the root.
+    pub(crate) fn inside_the_root(&self) -> Vec<String> {
+        let folder = self.user.as_deref().and_then(Path::parent);
+        let every = [folder, self.user.as_deref(), self.state.as_deref()];
+        let named = every.into_iter().flatten().flat_map(|path| [path.to_owned(), real(path)]);
+        let inside = named.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_str()?.to_owned()));
+        inside.filter(|name| !name.is_empty()).collect()
+    }
+}
+
+/// A base folder of XDG: the variable where it is an absolute path, or else below the home folder.
+fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    let set = std::env::var_os(variable).and_then(absolute);
+    set.or_else(|| Some(std::env::var_os("HOME").and_then(absolute)?.join(below_home)))
+}
+
+/// A path with every link in what exists of it followed.
+fn real(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    for above in path.ancestors() {
+        if let Ok(found) = above.canonicalize() {
+            return missing.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        missing.extend(above.file_name());
+    }
+    path.to_owned()
+}
+
+/// Reads the person's own file, through links; `None` where there is none.
+pub(crate) fn read_own(path: &Path) -> Result<Option<String>, Failure> {
+    read(path, OFlags::empty())
+}
+
+/// Reads a file of the project, which may be anybody's work: a link there could lead anywhere, so it is refused.
+pub(crate) fn read_of_project(path: &Path) -> Result<Option<String>, Failure> {
+    read(path, OFlags::NOFOLLOW)
+}
+
+fn read(path: &Path, more: OFlags) -> Result<Option<String>, Failure> {
+    let wrong = |why: &str| Failure::wrong_use(format!("cannot read {}: {why}", path.display()));
+    // A pipe must not make it wait.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+        Err(rustix::io::Errno::LOOP) => return Err(wrong("it is a link; put the file itself there")),
+        Err(error) => return Err(wrong(&error.to_string())),
+    };
+    let stat = rustix::fs::fstat(&file).map_err(|error| wrong(&error.to_string()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(wrong("it is not a plain file"));
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error.to_string()))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(wrong(&format!("it has more than {} KiB", MOST_BYTES >> 10)));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| wrong("it is not UTF-8 text"))
+}

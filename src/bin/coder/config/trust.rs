@@ -1,0 +1,88 @@
+//! Which project files the person trusts: by path and by the hash of the content, in the person's own state folder.
+
+use super::places::{Places, read_own};
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::DirBuilder;
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+/// One JSON object a line.
+const FILE: &str = "trusted.jsonl";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Trusted {
+    path: String,
+    sha256: String,
+}
+
+/// Whether the project's file is trusted with exactly this content. What cannot be read is not trusted.
+pub(crate) fn holds(places: &Places, content: &str) -> bool {
+    let wanted = entry(places, content);
+    wanted.is_ok_and(|wanted| list(places).unwrap_or_default().contains(&wanted))
+}
+
+/// Trusts the project's file with this content, or with `None` no more. Gives the hash.
+pub(crate) fn store(places: &Places, content: Option<&str>) -> Result<Option<String>, Failure> {
+    let path = name(places)?;
+    let mut kept = list(places)?;
+    kept.retain(|known| known.path != path);
+    let new = content.map(|content| entry(places, content)).transpose()?;
+    kept.extend(new.clone());
+    let lines: String = kept.iter().filter_map(|line| Some(serde_json::to_string(line).ok()? + "\n")).collect();
+    write(folder(places)?, &lines)?;
+    Ok(new.map(|new| new.sha256))
+}
+
+/// The SHA-256 of a text, in hexadecimal.
+pub(crate) fn hash(content: &str) -> String {
+    Sha256::digest(content.as_bytes()).iter().fold(String::new(), |mut out, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn entry(places: &Places, content: &str) -> Result<Trusted, Failure> {
+    Ok(Trusted { path: name(places)?, sha256: hash(content) })
+}
+
+fn name(places: &Places) -> Result<String, Failure> {
+    let name = places.project.to_str().map(str::to_owned);
+    name.ok_or_else(|| Failure::wrong_use("the path of this project is not UTF-8, so its file cannot be trusted"))
+}
+
+fn folder(places: &Places) -> Result<&Path, Failure> {
+    places
+        .state
+        .as_deref()
+        .ok_or_else(|| Failure::wrong_use("there is no place to remember what is trusted: set HOME or XDG_STATE_HOME"))
+}
+
+/// What is trusted so far. A line that is none is left out: it trusts nothing.
+fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
+    let text = read_own(&folder(places)?.join(FILE))?.unwrap_or_default();
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+fn write(folder: &Path, text: &str) -> Result<(), Failure> {
+    let broken = |error: std::io::Error| Failure::broken(format!("cannot write to {}: {error}", folder.display()));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;
+    file.write_all(text.as_bytes()).map_err(broken)?;
+    file.persist(folder.join(FILE)).map_err(|error| broken(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_sha256() {
+        assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+}

@@ -1,0 +1,82 @@
+//! The command line as a layer of settings.
+
+use super::keys;
+use crate::args::{Mode, Options};
+use crate::failure::Failure;
+use clap::ValueEnum;
+use toolfence::policy::PathRules;
+use toolfence::policy::settings::{CommandRule, Entry, Layer, Origin, Value};
+
+/// What was typed, as values of keys.
+pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
+    let rules = &options.rules;
+    let mode = rules.mode.or(options.yes.then_some(Mode::Never));
+    let mut entries = Vec::new();
+    for (key, option, text) in [
+        ("backend", "--backend", word(options.backend)),
+        ("base_url", "--base-url", options.base_url.clone()),
+        ("model", "--model", options.model.clone()),
+        ("persona", "--persona", options.persona.clone()),
+        ("replies", "--replies", options.replies.clone()),
+        ("lang", "--lang", word(options.lang)),
+        ("instructions", "--instructions", word(options.instructions)),
+        ("color", "--color", word(options.color)),
+        ("mode", if options.yes { "--yes" } else { "--mode" }, word(mode)),
+    ] {
+        entries.extend(text.map(|text| entry(key, option, Value::Text(text))));
+    }
+    for (key, option, lines) in [
+        ("commands.allow", "--allow", &rules.allow),
+        ("commands.deny", "--deny", &rules.deny),
+        ("commands.only", "--only", &rules.only),
+    ] {
+        for line in lines {
+            let rule =
+                CommandRule::line(line).map_err(|wrong| Failure::wrong_use(format!("{option} {line:?}: {wrong}")))?;
+            entries.push(entry(key, option, Value::Command(rule)));
+        }
+    }
+    for (key, option, globs) in
+        [("paths.allow", "--allow-path", &rules.allow_path), ("paths.deny", "--deny-path", &rules.deny_path)]
+    {
+        PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(format!("{option}: {wrong}")))?;
+        entries.extend(globs.iter().map(|glob| entry(key, option, Value::Glob(glob.clone()))));
+    }
+    Ok(entries.into_iter().flatten().collect())
+}
+
+fn word<T: ValueEnum>(value: Option<T>) -> Option<String> {
+    Some(value?.to_possible_value()?.get_name().to_owned())
+}
+
+fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
+    Some(Entry::new(keys::named(key)?, value, Origin::new(Layer::CommandLine, option)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{BackendKind, Color, Instructions, Lang};
+    use toolfence::policy::settings::Takes;
+
+    /// The words a file may hold and those that can be typed are the same.
+    #[test]
+    fn the_words_of_the_keys_can_be_typed() {
+        fn words<T: ValueEnum>() -> Vec<String> {
+            T::value_variants().iter().filter_map(|variant| word(Some(variant.clone()))).collect()
+        }
+        for (key, typed) in [
+            ("backend", words::<BackendKind>()),
+            ("lang", words::<Lang>()),
+            ("instructions", words::<Instructions>()),
+            ("color", words::<Color>()),
+            ("mode", words::<Mode>()),
+        ] {
+            let Some(Takes::Choice(known)) = keys::named(key).map(|key| key.takes) else { panic!("{key} takes words") };
+            let (mut known, mut typed) = (known.to_vec(), typed);
+            known.sort_unstable();
+            typed.sort_unstable();
+            assert_eq!(known, typed, "{key}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What was found and is not told yet: cheap to note, made into an event when it is asked for.
+//!
+//! Nothing here is a text of its own. Prose is a range of the reply, a block's content stands in the block, and what
+//! arguments said so far stands in one buffer that is emptied whenever everything is told.
+
+use super::event::{Ignored, ReadError, Span};
+use crate::ToolCall;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// One thing found.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// Prose: so much of the reply.
+    Text(Span),
+    /// `text` is what stands between the tags.
+    Reasoning {
+        text: Span,
+        span: Span,
+        closed: Option<bool>,
+    },
+    /// Ranges of the words.
+    Started {
+        id: Range<usize>,
+        name: Range<usize>,
+    },
+    /// `of`: the id and the argument, where another argument begins to grow.
+    Progress {
+        text: Range<usize>,
+        of: Option<(Range<usize>, Range<usize>)>,
+    },
+    /// A call of the last block, and so are the next three: its content stands there.
+    Call {
+        call: Box<ToolCall>,
+        index: usize,
+        span: Span,
+        replaces: Option<String>,
+    },
+    Malformed {
+        id: String,
+        error: Box<ReadError>,
+        span: Span,
+    },
+    Incomplete {
+        id: String,
+        span: Span,
+    },
+    ForgedResult(Span),
+    Ignored {
+        why: Ignored,
+        body: String,
+        span: Span,
+    },
+}
+
+/// The queue.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    items: VecDeque<Item>,
+    /// What the provisional items say.
+    words: String,
+    /// The call and the argument that are growing, as far as it is told.
+    id: String,
+    arg: String,
+}
+
+impl Found {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        self.items.push_back(item);
+    }
+
+    pub(super) fn extend(&mut self, item: Option<Item>) {
+        self.items.extend(item);
+    }
+
+    /// The next item. When there is none, all words are told.
+    pub(super) fn next(&mut self) -> Option<Item> {
+        let item = self.items.pop_front();
+        match &item {
+            Some(Item::Progress { of: Some((id, arg)), .. }) => {
+                self.id.clear();
+                self.id.push_str(&self.words[id.clone()]);
+                self.arg.clear();
+                self.arg.push_str(&self.words[arg.clone()]);
+            }
+            None => self.words.clear(),
+            _ => {}
+        }
+        item
+    }
+
+    pub(super) fn words(&self, range: Range<usize>) -> &str {
+        &self.words[range]
+    }
+
+    /// The id and the argument that are growing.
+    pub(super) fn growing(&self) -> (&str, &str) {
+        (&self.id, &self.arg)
+    }
+
+    pub(super) fn started(&mut self, id: &str, name: &str) {
+        let (id, name) = (self.say(id), self.say(name));
+        self.items.push_back(Item::Started { id, name });
+    }
+
+    /// The first text of an argument.
+    pub(super) fn argument(&mut self, id: &str, arg: &str, text: &str) {
+        let of = Some((self.say(id), self.say(arg)));
+        let text = self.say(text);
+        self.items.push_back(Item::Progress { text, of });
+    }
+
+    /// More text of the same argument.
+    pub(super) fn progress(&mut self, text: &str) {
+        let more = self.say(text);
+        match self.items.back_mut() {
+            Some(Item::Progress { text, .. }) => text.end = more.end,
+            _ => self.items.push_back(Item::Progress { text: more, of: None }),
+        }
+    }
+
+    fn say(&mut self, text: &str) -> Range<usize> {
+        let start = self.words.len();
+        self.words.push_str(text);
+        start..self.words.len()
+    }
+}

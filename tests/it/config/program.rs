@@ -1,0 +1,399 @@
+//! The files of settings as `coder` reads them, with a home and a project of its own for every test.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// A home and a project.
+struct Place {
+    folder: TempDir,
+}
+
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        Place { folder }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("project")
+    }
+
+    fn own_file(&self) -> PathBuf {
+        self.folder.path().join("config/toolfence/config.toml")
+    }
+
+    /// Writes the person's own file.
+    fn own(self, text: &str) -> Place {
+        std::fs::create_dir_all(self.own_file().parent().unwrap()).unwrap();
+        std::fs::write(self.own_file(), text).unwrap();
+        self
+    }
+
+    /// Writes the project's file.
+    fn project(self, text: &str) -> Place {
+        std::fs::write(self.root().join(".toolfence.toml"), text).unwrap();
+        self
+    }
+
+    fn run(&self, args: &[&str], input: &str) -> Ran {
+        self.run_in(&self.root(), args, input)
+    }
+
+    fn run_in(&self, root: &Path, args: &[&str], input: &str) -> Ran {
+        let mut command = Command::new("setsid");
+        command.arg("--wait").arg(CODER).args(args).current_dir(root);
+        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
+        command.env("XDG_STATE_HOME", self.folder.path().join("state")).env("HOME", self.folder.path());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A program that ends without reading its input is fine.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { status: status.code().unwrap(), out: text(stdout), err: text(stderr) }
+    }
+
+    /// What counts for a key: its value and where that comes from.
+    fn value(&self, key: &str, args: &[&str]) -> (Value, String) {
+        let ran = self.run(&[&["config", "show", "--json"], args].concat(), "");
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        let told: Value = serde_json::from_str(&ran.out).unwrap();
+        let found = told["values"].as_array().unwrap().iter().find(|value| value["key"] == key).unwrap().clone();
+        (found["value"].clone(), found["origin"]["layer"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn verdict(&self, command: &str, args: &[&str]) -> Value {
+        let ran = self.run(&[&["policy", "explain", "--json", command], args].concat(), "");
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        serde_json::from_str(&ran.out).unwrap()
+    }
+}
+
+#[test]
+fn every_layer_counts_over_the_one_below() {
+    let place = Place::new();
+    assert_eq!(place.value("mode", &[]), ("dangerous".into(), "default".into()));
+    let place = place.own("mode = \"walled\"\nmodel = \"mine\"\nlang = \"pt\"\n");
+    assert_eq!(place.value("mode", &[]), ("walled".into(), "user".into()));
+    assert_eq!(place.value("model", &[]), ("mine".into(), "user".into()));
+    let place = place.project("mode = \"always\"\n");
+    assert_eq!(place.value("mode", &[]), ("always".into(), "project".into()));
+    assert_eq!(place.value("mode", &["--mode", "dangerous"]), ("dangerous".into(), "command_line".into()));
+    assert_eq!(place.value("mode", &["--yes"]), ("never".into(), "command_line".into()));
+    assert_eq!(place.value("model", &["--model", "other"]), ("other".into(), "command_line".into()));
+    let prompt = place.run(&["prompt"], "").out;
+    assert_ne!(prompt, place.run(&["prompt", "--lang", "en"], "").out, "lang counts");
+}
+
+#[test]
+fn rules_of_all_layers_hold() {
+    let place = Place::new()
+        .own("[commands]\nallow = [\"touch a\"]\ndeny = [\"mkdir x\"]\n")
+        .project("[commands]\ndeny = [\"mkdir y\"]\n");
+    let verdict = |command: &str, args: &[&str]| place.verdict(command, args)["verdict"].clone();
+    assert_eq!((verdict("touch a", &[]), verdict("touch b", &[])), ("allow".into(), "ask".into()));
+    assert_eq!((verdict("mkdir x", &[]), verdict("mkdir y", &[])), ("deny".into(), "deny".into()));
+    assert_eq!(verdict("touch b", &["--allow", "touch"]), "allow");
+    assert_eq!(verdict("touch a", &["--deny", "touch"]), "deny");
+    assert_eq!(verdict("ls", &["--only", "touch"]), "deny");
+    assert_eq!(verdict("mkdir y", &["--allow", "mkdir", "--yes"]), "deny", "what is denied stays denied");
+    let read = |args: &[&str]| {
+        let call = ["policy", "explain", "--json", "--tool", "read_file", "--args", "{\"path\":\"x.pem\"}"];
+        let ran = place.run(&[&call, args].concat(), "");
+        serde_json::from_str::<Value>(&ran.out).unwrap()["verdict"].clone()
+    };
+    assert_eq!((read(&[]), read(&["--allow-path", "x.pem"])), ("deny".into(), "allow".into()));
+}
+
+#[test]
+fn a_project_cannot_loosen_nor_choose_who_answers() {
+    for (text, wanted) in [
+        ("[commands]\nallow = [\"make\"]\n", "line 2, column 1: commands.allow may not stand here"),
+        ("[paths]\nallow = [\"*.pem\"]\n", "line 2, column 1: paths.allow may not stand here"),
+        ("backend = \"provider\"\n", "coder config trust"),
+        ("base_url = \"http://x\"\n", "coder config trust"),
+        ("model = \"x\"\n", "coder config trust"),
+        ("lang = \"pt\"\n", "coder config trust"),
+        ("instructions = \"external\"\n", "coder config trust"),
+        ("persona = \"p.md\"\n", "persona may not stand here"),
+        ("replies = \"r\"\n", "replies may not stand here"),
+        ("color = \"always\"\n", "color may not stand here"),
+    ] {
+        let ran = Place::new().project(text).run(&["tools"], "");
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{text}");
+        assert!(ran.err.contains(wanted) && ran.err.contains("/project/.toolfence.toml: line "), "{text}: {}", ran.err);
+    }
+    let looser = Place::new().project("mode = \"never\"\n");
+    let ran = looser.run(&["tools"], "");
+    assert!(ran.status == 0 && ran.err.contains("is looser than dangerous, so it has no effect"), "{}", ran.err);
+    assert_eq!(looser.value("mode", &[]), ("dangerous".into(), "default".into()));
+}
+
+#[test]
+fn trust_is_for_exactly_this_content() {
+    let place = Place::new().project("model = \"theirs\"\n");
+    let alone = place.run(&["config", "trust"], "y\n");
+    assert_eq!(alone.status, 2, "nobody is there to say yes");
+    assert!(alone.out.contains("  | model = \"theirs\"\n"), "{}", alone.out);
+    let trusted = place.run(&["config", "trust", "--yes"], "");
+    assert_eq!(trusted.status, 0, "{}", trusted.err);
+    assert_eq!(place.value("model", &[]), ("theirs".into(), "project".into()));
+
+    let place = place.project("model = \"theirs\" \n");
+    assert!(place.run(&["tools"], "").err.contains("coder config trust"), "one blank more is another file");
+    let place = place.project("model = \"theirs\"\n");
+    assert_eq!(place.run(&["tools"], "").status, 0, "it is the one that was trusted again");
+    assert_eq!(place.run(&["config", "trust", "--forget"], "").status, 0);
+    assert_eq!(place.run(&["tools"], "").status, 2);
+
+    let place = place.project("[commands]\nallow = [\"make\"]\n");
+    place.run(&["config", "trust", "--yes"], "");
+    assert!(place.run(&["tools"], "").err.contains("only tighten"), "trust does not let it loosen");
+}
+
+#[test]
+fn trust_is_for_this_project_alone() {
+    let place = Place::new().project("model = \"theirs\"\n");
+    assert_eq!(place.run(&["config", "trust", "--yes"], "").status, 0);
+    let other = place.folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::copy(place.root().join(".toolfence.toml"), other.join(".toolfence.toml")).unwrap();
+    assert_eq!(place.run_in(&other, &["tools"], "").status, 2);
+    let link = place.folder.path().join("link");
+    std::os::unix::fs::symlink(place.root(), &link).unwrap();
+    assert_eq!(place.run_in(&link, &["tools"], "").status, 0, "the same project by another way");
+}
+
+#[test]
+fn a_project_file_is_a_plain_file() {
+    let place = Place::new();
+    let path = place.root().join(".toolfence.toml");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert!(place.run(&["tools"], "").err.contains("not a plain file"));
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+    let ran = place.run(&["tools"], "");
+    assert!(ran.status == 2 && ran.err.contains("it is a link") && !ran.err.contains("root:"), "{}", ran.err);
+    std::fs::remove_file(&path).unwrap();
+    for (bytes, wanted) in [(vec![b'#'; 300 << 10], "KiB"), (vec![0xff], "not UTF-8")] {
+        std::fs::write(&path, bytes).unwrap();
+        let ran = place.run(&["tools"], "");
+        assert!(ran.status == 2 && ran.err.contains(wanted), "{}", ran.err);
+    }
+}
+
+#[test]
+fn mistakes_have_a_place_and_a_suggestion() {
+    let place = Place::new().own("mode = \"always\"\n\n[commands]\nalow = []\n");
+    for args in [&["tools"][..], &["config", "show"], &["policy", "explain", "ls"], &["-p", "x"]] {
+        let ran = place.run(args, "");
+        assert_eq!(ran.status, 2, "{args:?}");
+        assert!(ran.err.contains("config/toolfence/config.toml: line 4, column 1: "), "{}", ran.err);
+        assert!(ran.err.contains("Did you mean commands.allow?"), "{}", ran.err);
+    }
+    assert_eq!(place.run(&["config", "path"], "").status, 0, "where the file is can be asked all the same");
+    let ran = Place::new().run(&["tools", "--allow", "echo 'a b'"], "");
+    assert!(ran.status == 2 && ran.err.contains("--allow"), "{}", ran.err);
+}
+
+#[test]
+fn init_writes_a_file_once() {
+    let place = Place::new();
+    let first = place.run(&["config", "init"], "");
+    assert_eq!(first.status, 0, "{}", first.err);
+    let text = std::fs::read_to_string(place.own_file()).unwrap();
+    assert!(["#backend = ", "#mode = ", "[commands]\n", "#deny = "].iter().all(|part| text.contains(part)), "{text}");
+    assert_eq!(place.run(&["tools"], "").status, 0);
+    std::fs::write(place.own_file(), "mode = \"always\"\n").unwrap();
+    let second = place.run(&["config", "init"], "");
+    assert!(second.status == 2 && second.err.contains("left as it is"), "{}", second.err);
+    assert_eq!(std::fs::read_to_string(place.own_file()).unwrap(), "mode = \"always\"\n");
+    let paths = place.run(&["config", "path"], "").out;
+    assert!(
+        paths.contains("config/toolfence/config.toml\n") && paths.contains(".toolfence.toml  (not there)"),
+        "{paths}"
+    );
+}
+
+#[test]
+fn show_tells_every_key_and_every_place() {
+    let place =
+        Place::new().own("[commands]\nonly = [\"git\", \"ls\"]\n").project("[commands]\nonly = [\"git log\"]\n");
+    let shown = place.run(&["config", "show", "--deny", "rm"], "").out;
+    for (key, place) in [("mode ", "default"), ("commands.only", "config.toml:2"), ("commands.deny", "--deny")] {
+        let line = shown.lines().find(|line| line.starts_with(key)).expect(&shown);
+        assert!(line.ends_with(place), "{line}");
+    }
+    assert!(shown.contains(".toolfence.toml:2\n") && shown.contains("begins with: git log\n"), "{shown}");
+}
+
+/// Tries to write a file by the tool for it.
+fn write(path: &str) -> String {
+    let call = json!({"name": "write_file", "args": {"path": path, "content": "mode = \"never\"\n"}});
+    format!("```tool\n{call}\n```\n")
+}
+
+#[test]
+fn tools_cannot_change_what_steers_the_program() {
+    let place = Place::new().project("mode = \"always\"\n").own("mode = \"dangerous\"\n");
+    for path in [".toolfence.toml", ".TOOLFENCE.toml", "sub/.toolfence.toml", ".toolfence/x", "sub/../.toolfence.toml"]
+    {
+        let ran = place.run(&["exec", "--yes", "--json"], &write(path));
+        assert!(ran.status == 1 && ran.out.contains("\"code\":\"denied\""), "{path}: {}", ran.out);
+    }
+    for command in
+        ["echo x > .toolfence.toml", "cp a .toolfence.toml", "sed -i s/a/b/ .toolfence.toml", "rm .toolfence.toml"]
+    {
+        assert_eq!(place.verdict(command, &["--yes"])["effective"], "deny", "{command}");
+    }
+    assert_eq!(std::fs::read_to_string(place.root().join(".toolfence.toml")).unwrap(), "mode = \"always\"\n");
+
+    // The home folder as the project.
+    let home = place.folder.path();
+    std::fs::create_dir_all(home.join("state/toolfence")).unwrap();
+    std::os::unix::fs::symlink("config", home.join("link")).unwrap();
+    for path in [
+        "config/toolfence/config.toml",
+        "link/toolfence/config.toml",
+        "state/toolfence/trusted.jsonl",
+        "config/toolfence/new",
+    ] {
+        let ran = place.run_in(home, &["exec", "--yes", "--json"], &write(path));
+        assert!(ran.status == 1 && ran.out.contains("\"code\":\"denied\""), "{path}: {}", ran.out);
+    }
+    assert_eq!(std::fs::read_to_string(place.own_file()).unwrap(), "mode = \"dangerous\"\n");
+    let ran = place.run_in(home, &["exec", "--yes", "--json"], &write("config/other/config.toml"));
+    assert_eq!(ran.status, 0, "{}", ran.out);
+}
+
+#[test]
+fn the_real_file_behind_a_link_is_not_for_tools_either() {
+    let place = Place::new().own("");
+    let home = place.folder.path();
+    std::fs::remove_file(place.own_file()).unwrap();
+    std::fs::create_dir(home.join("dotfiles")).unwrap();
+    std::fs::write(home.join("dotfiles/coder.toml"), "mode = \"always\"\n").unwrap();
+    std::os::unix::fs::symlink(home.join("dotfiles/coder.toml"), place.own_file()).unwrap();
+    assert_eq!(place.value("mode", &[]), ("always".into(), "user".into()));
+    let ran = place.run_in(home, &["exec", "--yes", "--json"], &write("dotfiles/coder.toml"));
+    assert!(ran.status == 1 && ran.out.contains("\"code\":\"denied\""), "{}", ran.out);
+}
+
+#[test]
+fn a_persona_tightens() {
+    let place = Place::new().own("persona = \"careful.md\"\nmode = \"never\"\n");
+    let persona = |policy: &str| {
+        let text = format!("+++\nname = \"careful\"\n[policy]\n{policy}+++\nYou are careful.\n");
+        std::fs::write(place.own_file().with_file_name("careful.md"), text).unwrap();
+    };
+    persona("mode = \"always\"\n[policy.commands]\ndeny = [\"git push\"]\n");
+    assert_eq!(place.value("mode", &[]), ("always".into(), "persona".into()));
+    assert_eq!(place.verdict("git push", &[])["rule"], "commands.deny");
+    assert_eq!(place.value("mode", &["--yes"]), ("never".into(), "command_line".into()));
+    persona("[policy.commands]\nallow = [\"git push\"]\n");
+    let ran = place.run(&["tools"], "");
+    assert!(
+        ran.status == 2 && ran.err.contains("the persona careful") && ran.err.contains("only tighten"),
+        "{}",
+        ran.err
+    );
+    persona("[policy.commands]\ndney = []\n");
+    assert!(place.run(&["tools"], "").err.contains("Did you mean commands.deny"));
+}
+
+#[test]
+fn replay_shows_what_other_settings_would_decide() {
+    let place = Place::new().own("[commands]\nallow = [\"touch a\"]\n");
+    let parsed =
+        place.run(&["parse"], "x\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch a\"}}\n```\n").out;
+    let records = format!(
+        "{parsed}{}\n{}\n{}\n{}\n",
+        json!({"id": 2, "tool": "write_file", "args": {"path": "x", "content": ""}}),
+        json!({"id": 3, "command": "rm -rf /"}),
+        json!({"id": 4, "tool": "nothing", "args": {}}),
+        json!({"event": "text", "text": "x"}),
+    );
+    let file = place.folder.path().join("calls.jsonl");
+    std::fs::write(&file, &records).unwrap();
+    let replay = |args: &[&str]| place.run(&[&["policy", "replay", file.to_str().unwrap()], args].concat(), "");
+
+    let same = replay(&[]);
+    assert_eq!((same.status, same.out.as_str()), (0, "4 calls; 0 would be decided differently\n"), "{}", same.err);
+    let never = replay(&["--mode", "never"]);
+    assert!(never.out.contains("write_file x\n  now   ask    a person is asked, by write: "), "{}", never.out);
+    assert!(
+        never.out.contains("  then  ask    it runs, by write: ")
+            && never.out.ends_with("4 calls; 1 would be decided differently\n"),
+        "{}",
+        never.out
+    );
+
+    let other = place.folder.path().join("other.toml");
+    std::fs::write(&other, "mode = \"dangerous\"\n").unwrap();
+    let lines: Vec<Value> = replay(&["--config", other.to_str().unwrap(), "--json"])
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((&lines[0]["now"]["verdict"], &lines[0]["then"]["verdict"]), (&"allow".into(), &"ask".into()));
+    assert_eq!((&lines[0]["differs"], &lines[2]["differs"]), (&true.into(), &false.into()));
+    assert_eq!(lines[3]["now"]["rule"], "unknown_tool");
+    assert_eq!(lines[4], json!({"v": 1, "event": "summary", "calls": 4, "differ": 1, "unreadable": 0}));
+
+    let broken = place.run(&["policy", "replay", "-"], "nonsense\n{\"id\":1}\n{\"id\":2,\"command\":\"ls\"}\n");
+    assert!(
+        broken.status == 1 && broken.out.starts_with("1 calls") && broken.err.contains("line 1 is no record"),
+        "{}",
+        broken.err
+    );
+    let batch = place.run(&["parse", "--batch"], "{\"id\":9,\"text\":\"```tool\\n{\\\"name\\\":\\\"bash\\\",\\\"args\\\":{\\\"command\\\":\\\"touch a\\\"}}\\n```\\n\"}\n");
+    let judged = place.run(&["policy", "replay", "-", "--json", "--deny", "touch"], &batch.out).out;
+    let first: Value = serde_json::from_str(judged.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["id"], &first["now"]["verdict"], &first["then"]["verdict"]),
+        (&9.into(), &"allow".into(), &"deny".into())
+    );
+}
+
+#[test]
+fn a_guessed_call_is_replayed_as_it_was_refused() {
+    let repairs = json!([{"kind": "after_broken_block", "lossless": false}]);
+    let record = json!({"event": "call", "id": "1", "name": "bash", "args": {"command": "ls"}, "repairs": repairs});
+    let told = Place::new().run(&["policy", "replay", "-", "--json"], &record.to_string()).out;
+    let first: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+    assert_eq!(first["now"]["rule"], "malformed_call");
+}
+
+#[test]
+fn explain_says_which_command_met_a_rule() {
+    let place = Place::new();
+    let told = place.verdict("ls; touch a > b; make", &[]);
+    assert_eq!(told["commands"], json!(["ls", "touch a > b", "make"]));
+    assert_eq!(told["marks"], json!([[4, 15], [17, 21]]));
+    let met: Vec<(&Value, &Value)> =
+        told["met"].as_array().unwrap().iter().map(|met| (&met["rule"], &met["command"])).collect();
+    assert!(met.contains(&(&"writes_file".into(), &1.into())), "{met:?}");
+    assert!(told["not_always"].as_str().unwrap().contains("build program"), "{told}");
+    assert_eq!(place.verdict("touch a > b", &[])["always"], json!(["touch a > b"]));
+    let shown = place.run(&["policy", "explain", "ls; touch a > b"], "").out;
+    assert!(
+        shown.contains(
+            "  $ ls; touch a > b\n        ^^^^^^^^^^^\n  runs    ls\n  runs    touch a > b\n  met     ask by "
+        ),
+        "{shown}"
+    );
+    assert!(shown.contains("  always  would store: touch a > b\n"), "{shown}");
+    let batch = place
+        .run(&["policy", "explain", "--batch"], "{\"id\":1,\"tool\":\"read_file\",\"args\":{\"path\":\".env\"}}\n");
+    assert!(batch.status == 0 && batch.out.contains("\"rule\":\"blocked_path\""), "{}", batch.out);
+}
