@@ -47,7 +47,7 @@ pub(super) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         .filter(live)
         .find_map(|component| Some((component, ground.paths.could_block(component)?)));
     let (component, rule) = component?;
-    if is_aimed(component) {
+    if (rule.starts_with(".env") || rule == ".ssh") && is_aimed(component) {
         return Some(deny_blocked(&pattern, rule));
     }
     let reason = format!("{} could match a name blocked by {rule}.", shown(&pattern, 80));
