@@ -242,6 +242,8 @@ impl Reading {
             next.last.push(Part::Text(value.to_owned()));
             return next;
         }
+        // A word of nothing is no word, and what follows takes its place.
+        next.last.guessed |= value.trim().is_empty();
         for (at, field) in value.split_whitespace().enumerate().take(MOST_WORDS) {
             if at > 0 {
                 next.fields.push(std::mem::take(&mut next.last));
