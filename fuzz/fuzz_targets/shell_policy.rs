@@ -107,10 +107,10 @@ fn beside(text: &str, blocked: &str) -> [String; 7] {
 fn around(text: &str) -> [String; 5] {
     let quoted = text.replace('\'', r"'\''");
     [
-        format!("timeout 5 bash -c '{quoted}'"),
-        format!("env LC_ALL=C bash -c '{quoted}'"),
-        format!("eval '{quoted}'"),
+        format!("timeout 5 bash -c -- '{quoted}'"),
+        format!("env LC_ALL=C bash -c -- '{quoted}'"),
+        format!("eval -- '{quoted}'"),
         format!("true && {{ {text}\n}}"),
-        format!("ls | ( {text}\n)"),
+        format!("ls; while true; do ( {text}\n); done"),
     ]
 }

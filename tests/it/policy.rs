@@ -3,6 +3,7 @@
 mod agreement;
 mod corpus;
 mod hostile;
+mod names;
 
 use toolfence::policy::{
     Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact, Settings,

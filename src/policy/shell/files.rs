@@ -47,7 +47,7 @@ pub(super) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         .filter(live)
         .find_map(|component| Some((component, ground.paths.could_block(component)?)));
     let (component, rule) = component?;
-    if is_aimed(component) {
+    if (rule.starts_with(".env") || rule == ".ssh") && is_aimed(component) {
         return Some(deny_blocked(&pattern, rule));
     }
     let reason = format!("{} could match a name blocked by {rule}.", shown(&pattern, 80));
@@ -79,11 +79,9 @@ fn is_aimed(component: &str) -> bool {
 
 /// Every part of a word that a program could take for a name.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
-    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| {
-        let first = rest.chars().next()?;
-        rest.get(first.len_utf8()..)
-    });
-    let clustered = word.strip_prefix('-').and_then(|rest| rest.find(['.', '/', '~']).map(|at| &rest[at..]));
+    let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let attached = short.and_then(|rest| rest.get(rest.chars().next()?.len_utf8()..));
+    let clustered = short.and_then(|rest| rest.find(['.', '/', '~']).map(|at| &rest[at..]));
     let split = word.split(['=', ':', '@', ',', '\'', '"', '(', ')', '<', '>', '|', ';', '`']);
     // A pattern that the program itself expands: `git log -- '.env*'`.
     let bare = word.trim_end_matches(['*', '?']);
@@ -107,7 +105,8 @@ fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &st
 /// The names that a word may hold, for which the world is asked: few, for each question costs.
 fn candidates(text: &str) -> impl Iterator<Item = &str> {
     let option = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-    let attached = option.and_then(|rest| rest.get(rest.chars().next()?.len_utf8()..));
+    let attached =
+        option.and_then(|rest| rest.get(rest.chars().next()?.len_utf8()..)).map(|rest| rest.trim_start_matches('@'));
     let behind = |mark: char| text.split_once(mark).map(|(_, value)| value);
     let quoted = text.strip_prefix('@');
     let data = behind('=').and_then(|value| value.strip_prefix(['@', '<']));

@@ -178,6 +178,9 @@ fn bytes(text: &str, mark: &Range<usize>) -> Option<Range<usize>> {
 
 /// Text as it can be shown: control and format characters escaped, and no more than `most` characters.
 pub(in crate::policy) fn shown(text: &str, most: usize) -> String {
+    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::new();
     for c in text.chars().take(most) {
         if super::scan::deceives(c) || c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }

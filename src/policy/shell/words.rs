@@ -7,6 +7,8 @@ mod lex;
 mod nested;
 mod variables;
 
+use std::borrow::Cow;
+
 pub(super) use lex::Substitution;
 pub(super) use variables::Variables;
 
@@ -106,7 +108,10 @@ impl Word {
     }
 
     /// The word as a pattern: glob characters as they are, `*` for what is unknown, `~` for the home folder.
-    pub(super) fn pattern(&self) -> String {
+    pub(super) fn pattern(&self) -> Cow<'_, str> {
+        if let [Part::Text(text)] = self.parts.as_slice() {
+            return Cow::Borrowed(text);
+        }
         let mut out = String::new();
         for part in &self.parts {
             match part {
@@ -116,7 +121,7 @@ impl Word {
                 Part::Output | Part::Outputs | Part::Found | Part::Unknown => out.push('*'),
             }
         }
-        out
+        Cow::Owned(out)
     }
 
     fn guess_part(&mut self, part: Part) {
@@ -237,6 +242,8 @@ impl Reading {
             next.last.push(Part::Text(value.to_owned()));
             return next;
         }
+        // A word of nothing is no word, and what follows takes its place.
+        next.last.guessed |= value.trim().is_empty();
         for (at, field) in value.split_whitespace().enumerate().take(MOST_WORDS) {
             if at > 0 {
                 next.fields.push(std::mem::take(&mut next.last));
@@ -264,7 +271,7 @@ mod tests {
     fn patterns(raw: &str) -> Vec<String> {
         let mut variables = Variables::default();
         variables.may_be("x", Some("a b"));
-        read(raw, &variables, &mut Vec::new()).iter().map(Word::pattern).collect()
+        read(raw, &variables, &mut Vec::new()).iter().map(|word| word.pattern().into_owned()).collect()
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Reader<'_> {
         if profile.runs {
             return self.runs(program);
         }
-        let reads_input = self.fed && read.places(profile).is_empty();
+        // What only goes into folders when it is told to does so whatever is piped into it.
+        let reads_input = self.fed && read.places(profile).is_empty() && profile.recursive.is_empty();
         if profile.reads == Reads::Folders && !reads_input && read.goes_down(profile) {
             self.walls(program)?;
         }

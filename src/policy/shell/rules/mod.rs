@@ -258,7 +258,7 @@ fn writes_system(program: &str, args: &[Word], folders: &[String]) -> Option<Fin
     }
     args.iter().enumerate().find_map(|(at, arg)| {
         let pattern = arg.pattern();
-        let path = pattern.split_once('=').map_or(pattern.as_str(), |(_, value)| value);
+        let path = pattern.split_once('=').map_or(pattern.as_ref(), |(_, value)| value);
         let file = || written.contains(&at).then(|| system_file(path)).flatten();
         let reads = COPIERS.contains(&program) && !written.contains(&at);
         if reads { None } else { device(path, folders).or_else(file) }

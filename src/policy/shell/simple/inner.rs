@@ -102,10 +102,12 @@ fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&s
 
 /// The words of a text; certain where nothing in it could be read in two ways.
 fn split(text: &str) -> Vec<Word> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./, \n".contains(&byte);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./ \n".contains(&byte);
     let blank = |c: char| c.is_whitespace() || c == '\0';
     let all: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).take(MOST_FED + 1).collect();
-    let certain = all.len() <= MOST_FED && text.bytes().all(plain);
+    // However they are shared out among several runs, operands stay operands; options might not.
+    let operands = all.iter().all(|word| !word.starts_with('-'));
+    let certain = operands && all.len() <= MOST_FED && text.bytes().all(plain);
     let words = all.iter().map(|word| Word::text(word.trim_matches(['\'', '"'])));
     words.map(|word| if certain { word } else { word.into_guess() }).collect()
 }

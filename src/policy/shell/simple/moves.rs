@@ -16,7 +16,7 @@ pub(super) fn follow(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
     let option = |word: &&Word| matches!(word.guess(), Some("--" | "-P" | "-L" | "-e" | "-@"));
     let target = match args.iter().find(|word| !option(word)) {
         None if program == "cd" => "~".to_owned(),
-        Some(word) if program != "popd" && followed(word) => word.pattern(),
+        Some(word) if program != "popd" && followed(word) => word.pattern().into_owned(),
         _ => return,
     };
     walker.folders = into(folders, &target);

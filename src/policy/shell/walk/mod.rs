@@ -298,7 +298,7 @@ impl<'a> Walker<'a> {
                 self.construct("an array or `+=`");
                 let words =
                     elements.iter().flat_map(|(_, word)| words::read(&word.value, &self.variables, &mut Vec::new()));
-                let text: Vec<String> = words.map(|word| word.pattern()).collect();
+                let text: Vec<String> = words.map(|word| word.pattern().into_owned()).collect();
                 self.variables.may_be(name, Some(&text.join(" ")));
                 name.clone()
             }

@@ -13,15 +13,30 @@ impl Walker<'_> {
 
     pub(super) fn redirect(&mut self, redirect: &ast::IoRedirect, input: &mut Input) {
         match redirect {
-            ast::IoRedirect::File(_, kind, target) => self.file_redirect(kind, target, input),
+            ast::IoRedirect::File(number, kind, target) => {
+                match (self.file_redirect(kind, target), number) {
+                    (Some(read), _) if is_input(*number) => *input = read,
+                    // What is opened to be written has nothing to read.
+                    (None, Some(0)) => *input = Input::Nothing,
+                    _ => {}
+                }
+            }
             ast::IoRedirect::OutputAndError(word, _) => self.target(&word.value, true),
-            ast::IoRedirect::HereString(_, word) => {
-                *input = match self.words(&word.value).as_slice() {
+            ast::IoRedirect::HereString(number, word) => {
+                let read = match self.words(&word.value).as_slice() {
                     [word] => word.guess().map_or(Input::Unknown, |text| Input::Text(text.into())),
                     _ => Input::Unknown,
                 };
+                if is_input(*number) {
+                    *input = read;
+                }
             }
-            ast::IoRedirect::HereDocument(_, document) => *input = self.document(document),
+            ast::IoRedirect::HereDocument(number, document) => {
+                let read = self.document(document);
+                if is_input(*number) {
+                    *input = read;
+                }
+            }
         }
     }
 
@@ -39,26 +54,24 @@ impl Walker<'_> {
         text.map_or(Input::Unknown, |text| Input::Text(text.into()))
     }
 
-    fn file_redirect(&mut self, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget, input: &mut Input) {
+    /// What is read there, if anything is. A descriptor that is closed or that of nothing is as good as nothing: programs
+    /// then look for their input elsewhere.
+    fn file_redirect(&mut self, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget) -> Option<Input> {
         use ast::IoFileRedirectKind::{DuplicateInput, DuplicateOutput, Read};
-        let writes = !matches!(kind, Read | DuplicateInput);
-        if matches!(kind, Read) {
-            *input = Input::Unknown;
-        }
-        match target {
-            ast::IoFileRedirectTarget::Fd(_) => {}
-            ast::IoFileRedirectTarget::Duplicate(word) if is_descriptor(&word.value) => {}
+        let reads = matches!(kind, Read | DuplicateInput);
+        let read = match target {
+            ast::IoFileRedirectTarget::Fd(_) => Input::Nothing,
+            ast::IoFileRedirectTarget::Duplicate(word) if is_descriptor(&word.value) => Input::Nothing,
             ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => {
-                self.target(&word.value, writes || matches!(kind, DuplicateOutput));
+                self.target(&word.value, !reads || matches!(kind, DuplicateOutput));
+                if word.value == "/dev/null" { Input::Nothing } else { Input::Unknown }
             }
             ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
                 self.construct("a process substitution");
-                let output = self.list(&subshell.list);
-                if matches!(kind, Read) {
-                    *input = output;
-                }
+                self.list(&subshell.list)
             }
-        }
+        };
+        reads.then_some(read)
     }
 
     fn target(&mut self, raw: &str, writes: bool) {
@@ -67,6 +80,11 @@ impl Walker<'_> {
             findings.into_iter().for_each(|finding| self.report.note(finding));
         }
     }
+}
+
+/// Whether a redirect with this number, or none, is one of the standard input.
+fn is_input(number: Option<ast::IoFd>) -> bool {
+    number.unwrap_or(0) == 0
 }
 
 fn is_descriptor(word: &str) -> bool {

@@ -95,7 +95,7 @@ fn is_enclosed(text: &str) -> bool {
 
 /// What `echo` prints, where its words are plain and it has no option.
 fn printed(text: &str) -> Option<String> {
-    let plain = |byte: u8| super::is_plain(byte) || byte == b' ';
+    let plain = |byte: u8| super::is_plain(byte) || byte == b' ' || !byte.is_ascii();
     let words = text.strip_prefix("echo ").or_else(|| text.strip_prefix("printf "))?;
     let one = !text.starts_with("printf") || !words.contains([' ', '%']);
     let known = one && !words.starts_with('-') && words.bytes().all(plain);

@@ -121,6 +121,10 @@ fn looks_up(argv: &[Word]) -> bool {
 fn joined(program: &str, values: &str, long: &str, argv: &[Word]) -> Inner {
     let mut at = 1;
     while let Some(option) = argv.get(at).and_then(Word::guess).filter(|text| text.starts_with('-')) {
+        if option == "--" {
+            at += 1;
+            break;
+        }
         let short = option.len() == 2 && option.ends_with(|c| values.contains(c));
         let takes_next = short || !long.is_empty() && option.strip_prefix("--") == Some(long);
         at += 1 + usize::from(takes_next);

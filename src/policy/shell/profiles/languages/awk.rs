@@ -60,10 +60,12 @@ impl<'a> Scan<'a> {
             '|' if !self.rest.starts_with("||") => return None,
             '|' => self.operator(2),
             '>' if self.printing => return None,
-            ';' | '\n' | '{' | '}' => {
+            ';' | '{' | '}' => {
                 self.printing = false;
                 self.operator(1);
             }
+            // Behind a comma the same statement goes on.
+            '\n' => self.operator(1),
             '(' | ',' | '!' | '~' | '&' => self.operator(1),
             ')' | '+' | '-' => self.turn(Before::Unsure, 1),
             ']' | '$' => self.turn(Before::Value, 1),
@@ -162,6 +164,7 @@ mod tests {
             "@include \"x\"",
             "{print \"a\n\" > \"b\"}",
             "BEGIN { printf \"a\" > \"b\" }",
+            "{print $1,\n$2 > \"x\"}",
         ] {
             assert!(!only_reads(program), "{program}");
         }

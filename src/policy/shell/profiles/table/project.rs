@@ -108,7 +108,11 @@ pub(super) const SUBCOMMANDS: &[Profile] = &[
 
 /// Programs without subcommands.
 pub(super) const PROGRAMS: &[Profile] = &[
-    runs("cargo rustc npm yarn pnpm").short("vV").long("version").needs("version V v").nothing(),
+    runs("cargo rustc npm yarn pnpm deno bun tsc eslint prettier ruff black mypy pytest terraform mvn gradle sbt dotnet swift mix")
+        .short("vV")
+        .long("version")
+        .needs("version V v")
+        .nothing(),
     runs("pytest py.test")
         .short("qvxsl")
         .value("kmnr")

