@@ -90,8 +90,8 @@ fn written(name: Vec<u8>, time: &str) -> Written {
 
 /// Where a time begins that was put behind a name with blanks only.
 fn before_time(text: &str) -> usize {
-    let starts = text.match_indices(' ').map(|(at, _)| at).filter(|at| date.parse(&text[at + 1..]).is_ok());
-    starts.last().unwrap_or(text.len())
+    let mut starts = text.match_indices(' ').map(|(at, _)| at);
+    starts.rfind(|at| date.parse(&text[at + 1..]).is_ok()).unwrap_or(text.len())
 }
 
 /// `2024-01-31 12:00`; what follows is not looked at.

@@ -27,6 +27,11 @@ pub(super) fn single(text: &str, line: usize) -> Result<Name, Problem> {
     clean(text, line).map(Name::plain)
 }
 
+/// A name that has no prefix for certain.
+pub(super) fn plain(written: &Written, line: usize) -> Result<Option<Name>, Problem> {
+    Ok(checked(written, line)?.map(Name::plain))
+}
+
 fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
     let Written::File(bytes) = written else { return Ok(None) };
     match std::str::from_utf8(bytes) {

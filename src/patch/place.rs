@@ -146,7 +146,7 @@ impl<'p, 'a> Placer<'p, 'a> {
 
     /// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.
     fn tells_sides_apart(&mut self, pass: Pass, hunk: &Hunk<'a>) -> bool {
-        if hunk.is_idle() || (pass == Pass::Exact && changes_end(hunk)) {
+        if hunk.is_idle() || (pass <= Pass::Ends && changes_end(hunk)) {
             return true;
         }
         self.numbers(pass, hunk.old()) != self.numbers(pass, hunk.new_lines())

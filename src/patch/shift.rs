@@ -96,19 +96,20 @@ fn rule<'a>(pairs: &[(&'a [u8], &'a [u8])]) -> Rule<'a> {
     {
         return Rule::Less(less);
     }
-    let width = |spaces: &[u8], tabs: &[u8]| {
-        let pure = spaces.iter().all(|byte| *byte == b' ') && tabs.iter().all(|byte| *byte == b'\t');
-        (pure && !tabs.is_empty() && spaces.len().is_multiple_of(tabs.len())).then(|| spaces.len() / tabs.len())
-    };
-    let filled = || pairs.iter().filter(|(patch, file)| !patch.is_empty() || !file.is_empty());
-    let one = |of: &dyn Fn(&(&[u8], &[u8])) -> Option<usize>| {
-        let first = filled().next().and_then(of).filter(|width| *width > 0)?;
-        filled().all(|pair| of(pair) == Some(first)).then_some(first)
-    };
-    if let Some(found) = one(&|(patch, file)| width(patch, file)) {
-        return Rule::Tabs(found);
-    }
-    one(&|(patch, file)| width(file, patch)).map_or(Rule::None, Rule::Spaces)
+    let swapped: Vec<_> = pairs.iter().map(|(patch, file)| (*file, *patch)).collect();
+    one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces)).unwrap_or_default()
+}
+
+/// How many spaces on the one side are a tab on the other, if it is the same in all lines.
+fn one_width(pairs: &[(&[u8], &[u8])]) -> Option<usize> {
+    let mut widths = pairs.iter().filter(|(one, other)| !one.is_empty() || !other.is_empty()).map(width);
+    let first = widths.next()??;
+    (first > 0 && widths.all(|width| width == Some(first))).then_some(first)
+}
+
+fn width((spaces, tabs): &(&[u8], &[u8])) -> Option<usize> {
+    let pure = spaces.iter().all(|byte| *byte == b' ') && tabs.iter().all(|byte| *byte == b'\t');
+    (pure && !tabs.is_empty() && spaces.len().is_multiple_of(tabs.len())).then(|| spaces.len() / tabs.len())
 }
 
 #[cfg(test)]

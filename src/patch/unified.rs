@@ -32,6 +32,8 @@ struct Head {
     old: Option<Written>,
     new: Option<Written>,
     moved: Option<Kind>,
+    from: Option<Written>,
+    to: Option<Written>,
     mode: Option<u32>,
     created: bool,
     deleted: bool,
@@ -151,36 +153,53 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Where something else than the body of this hunk begins for certain.
+    ///
+    /// A removed and an added line can look like the head of another file. The counts tell them apart, if they are right.
     fn segment_end(&self, counts: Option<body::Counts>) -> usize {
         let mut seen = (0, 0);
+        let (mut first_head, mut met) = (None, false);
         let mut at = self.at;
-        while at < self.lines.len() {
-            let line = self.lines[at];
-            if self.ends_body(line) || (self.is_pair(at) && self.is_head(at, seen, counts)) {
-                return at;
+        while at < self.lines.len() && !self.ends_body(at) {
+            met = met || counts == Some(seen);
+            if self.looks_like_head(at) {
+                if met {
+                    return at;
+                }
+                first_head = first_head.or(Some(at));
             }
-            let (old, new) = body::counts_of(line).unwrap_or_default();
+            let (old, new) = body::counts_of(self.lines[at]).unwrap_or_default();
             seen = (seen.0 + old, seen.1 + new);
             at += 1;
         }
-        at
+        if met || counts == Some(seen) { at } else { first_head.unwrap_or(at) }
     }
 
-    fn ends_body(&self, line: &str) -> bool {
+    fn ends_body(&self, at: usize) -> bool {
+        let line = self.lines[at];
         line.starts_with("diff --")
             || line.starts_with("Index: ")
             || (line.starts_with("@@") && (line.starts_with("@@@") || grammar::hunk_head(line).is_some()))
             || grammar::mark(line).is_some()
             || is_binary(line)
             || self.wrappers.close(line)
+            || (self.is_pair(at) && self.has_prefixes(at))
     }
 
-    /// Whether `---` and `+++` are the head of another file, and not a removed and an added line.
-    fn is_head(&self, at: usize, seen: body::Counts, counts: Option<body::Counts>) -> bool {
-        if counts == Some(seen) {
-            return true;
+    /// Whether a pair names the same file as `a/` and as `b/`: nobody changes such lines into one another.
+    fn has_prefixes(&self, at: usize) -> bool {
+        let names = [at, at + 1].map(|at| grammar::file_name(&self.lines[at][4..]));
+        match &names {
+            [Written::File(old), Written::File(new)] => {
+                old.strip_prefix(b"a/").is_some_and(|rest| new.strip_prefix(b"b/") == Some(rest))
+            }
+            [Written::Nothing, Written::File(new)] => new.starts_with(b"b/"),
+            [Written::File(old), Written::Nothing] => old.starts_with(b"a/"),
+            _ => false,
         }
-        if counts == Some((seen.0 + 1, seen.1 + 1)) {
+    }
+
+    fn looks_like_head(&self, at: usize) -> bool {
+        if !self.is_pair(at) {
             return false;
         }
         let after = self.lines.get(at + 2).copied().unwrap_or_default();
@@ -214,11 +233,11 @@ impl Head {
         } else if let Some(text) = rest("new mode ") {
             self.mode = Some(file_mode(text, at)?);
         } else if let Some(text) = rest("rename from ").or_else(|| rest("copy from ")) {
-            self.old = Some(unprefixed(text));
+            self.from = Some(unprefixed(text));
         } else if let Some(text) = rest("rename to ") {
-            (self.new, self.moved) = (Some(unprefixed(text)), Some(Kind::Rename));
+            (self.to, self.moved) = (Some(unprefixed(text)), Some(Kind::Rename));
         } else if let Some(text) = rest("copy to ") {
-            (self.new, self.moved) = (Some(unprefixed(text)), Some(Kind::Copy));
+            (self.to, self.moved) = (Some(unprefixed(text)), Some(Kind::Copy));
         } else {
             let known = ["old mode ", "similarity index ", "dissimilarity index ", "index "];
             return Ok(known.iter().any(|word| line.starts_with(word)));
@@ -246,12 +265,14 @@ impl Head {
 
     /// `---` and `+++` where they are, for git's own line cannot always be read.
     fn names(&self) -> Result<(Option<Name>, Option<Name>), Problem> {
-        if self.moved.is_some()
-            && let (Some(Written::File(old)), Some(Written::File(new))) = (&self.old, &self.new)
-            && self.git.as_ref().is_none_or(|git| git.0.ends_with(old) && git.1.ends_with(new))
-        {
-            let name = |bytes: &[u8]| names::single(&String::from_utf8_lossy(bytes), self.line).map(Some);
-            return Ok((name(old)?, name(new)?));
+        if let (Some(from), Some(to)) = (&self.from, &self.to) {
+            return Ok((names::plain(from, self.line)?, names::plain(to, self.line)?));
+        }
+        if self.moved.is_some() {
+            return Err(Problem::new(
+                self.line,
+                "one of the two names of a file that is renamed or copied is missing.",
+            ));
         }
         match (&self.old, &self.new, &self.git) {
             (Some(old), Some(new), _) => names::both(old, new, self.line),

@@ -14,6 +14,8 @@ mod json;
 mod live;
 mod oracle;
 mod parse;
+#[cfg(feature = "patch")]
+mod patch;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;
