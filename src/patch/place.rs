@@ -48,8 +48,8 @@ struct Placer<'p, 'a> {
     text: &'p Text<'a>,
     hunks: &'p [Hunk<'a>],
     indexes: [Option<Index<'a>>; 5],
-    /// Whether there is any carriage return to be ignored.
-    returns: bool,
+    /// The passes that can see anything the one before does not.
+    passes: Vec<Pass>,
     /// How far hunks were from the line they stated.
     offsets: BTreeMap<u64, i64>,
     work: Work,
@@ -57,10 +57,24 @@ struct Placer<'p, 'a> {
 
 impl<'p, 'a> Placer<'p, 'a> {
     fn new(text: &'p Text<'a>, hunks: &'p [Hunk<'a>]) -> Self {
-        let in_patch = || hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| line.text.ends_with('\r'));
-        let returns = memchr::memchr(b'\r', text.range(0, text.len())).is_some() || in_patch();
-        let (offsets, work) = (BTreeMap::new(), Work::new(MOST_WORK));
-        Placer { text, hunks, indexes: Default::default(), returns, offsets, work }
+        let all = text.range(0, text.len());
+        let in_patch = |is: fn(&str) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| is(line.text));
+        let returns = memchr::memchr(b'\r', all).is_some() || in_patch(|line| line.ends_with('\r'));
+        let ascii = all.is_ascii() && !in_patch(|line| !line.is_ascii());
+        let useful = |pass: &Pass| match pass {
+            Pass::Ends => returns,
+            Pass::Typographic => !ascii,
+            _ => true,
+        };
+        let passes = Pass::ALL.into_iter().filter(useful).collect();
+        Placer {
+            text,
+            hunks,
+            indexes: Default::default(),
+            passes,
+            offsets: BTreeMap::new(),
+            work: Work::new(MOST_WORK),
+        }
     }
 
     fn place(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
@@ -68,10 +82,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             return self.insertion(hunk);
         }
         let near = self.expected(hunk);
-        for pass in Pass::ALL {
-            if (pass == Pass::Ends && !self.returns) || !self.tells_sides_apart(pass, hunk) {
-                continue;
-            }
+        for pass in self.passes.clone().into_iter().filter(|pass| tells_sides_apart(*pass, hunk)) {
             match self.find(pass, hunk, near)? {
                 Found::At(at) => return self.found(hunk, Place { at, pass }),
                 Found::Several(all) => return Err(Why::ambiguous(&all)),
@@ -83,6 +94,10 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn find(&mut self, pass: Pass, hunk: &Hunk<'a>, near: Option<usize>) -> Result<Found, Why> {
+        // Most patches are right, and then nothing has to be looked for.
+        if let Some(at) = near.filter(|at| !is_anchored(hunk) && self.stand_at(pass, hunk.old(), *at)) {
+            return Ok(Found::At(at));
+        }
         let old = self.numbers(pass, hunk.old());
         let index = index(&mut self.indexes, pass, self.text, self.hunks);
         if is_anchored(hunk) {
@@ -144,16 +159,8 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.
-    fn tells_sides_apart(&mut self, pass: Pass, hunk: &Hunk<'a>) -> bool {
-        if hunk.is_idle() || (pass <= Pass::Ends && changes_end(hunk)) {
-            return true;
-        }
-        self.numbers(pass, hunk.old()) != self.numbers(pass, hunk.new_lines())
-    }
-
     /// Whether lines that a hunk only adds at its edge are there. Lines that say nothing, such as `}`, may come twice.
-    fn is_there_already(&mut self, hunk: &Hunk<'a>, at: usize) -> bool {
+    fn is_there_already(&self, hunk: &Hunk<'a>, at: usize) -> bool {
         let added = |line: &&Line<'_>| line.sign == Sign::Add;
         let first = hunk.lines.iter().take_while(added).count();
         let last = hunk.lines.iter().rev().take_while(added).count();
@@ -165,12 +172,17 @@ impl<'p, 'a> Placer<'p, 'a> {
         {
             return false;
         }
-        self.new_at(hunk, at.checked_sub(first))
+        at.checked_sub(first).is_some_and(|at| self.stand_at(Pass::Ends, hunk.new_lines(), at))
     }
 
-    fn new_at(&mut self, hunk: &Hunk<'a>, at: Option<usize>) -> bool {
-        let new = self.numbers(Pass::Ends, hunk.new_lines());
-        at.is_some_and(|at| find::is_at(index(&mut self.indexes, Pass::Ends, self.text, self.hunks), &new, at))
+    fn stand_at<'h>(&self, pass: Pass, lines: impl Iterator<Item = &'h Line<'a>>, at: usize) -> bool
+    where
+        'a: 'h,
+    {
+        let same = |(offset, line): (usize, &Line<'_>)| {
+            at + offset < self.text.len() && pass.key(self.text.line(at + offset)) == pass.key(text::wanted(line.text))
+        };
+        lines.enumerate().all(same)
     }
 
     fn numbers<'h>(&mut self, pass: Pass, lines: impl Iterator<Item = &'h Line<'a>>) -> Vec<u32>
@@ -198,11 +210,12 @@ impl<'p, 'a> Placer<'p, 'a> {
 
     /// Where the new lines stand as they are.
     fn applied_at(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Option<usize> {
-        let new = self.numbers(Pass::Ends, hunk.new_lines());
+        let pass = *self.passes.iter().rfind(|pass| **pass <= Pass::Ends)?;
+        let new = self.numbers(pass, hunk.new_lines());
         if new.is_empty() || changes_end(hunk) {
             return None;
         }
-        let index = index(&mut self.indexes, Pass::Ends, self.text, self.hunks);
+        let index = index(&mut self.indexes, pass, self.text, self.hunks);
         match find::nearest(index, &new, near, &mut self.work) {
             Found::Nowhere => None,
             Found::At(at) => Some(at),
@@ -232,4 +245,13 @@ fn changes_end(hunk: &Hunk<'_>) -> bool {
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
     let (old, new) = (hunk.old().next_back(), hunk.new_lines().next_back());
     old.is_some() && new.is_some() && unended(old) != unended(new)
+}
+
+/// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.
+fn tells_sides_apart(pass: Pass, hunk: &Hunk<'_>) -> bool {
+    if hunk.is_idle() || (pass <= Pass::Ends && changes_end(hunk)) {
+        return true;
+    }
+    let key = |line: &Line<'_>| pass.key(text::wanted(line.text)).into_owned();
+    !hunk.old().map(key).eq(hunk.new_lines().map(key))
 }
