@@ -53,7 +53,8 @@ fn in_crlf(clean: &str, old: &str, new: &str) {
 
 fn perturbed(clean: &str, kind: u8, place: usize) -> String {
     let mut lines: Vec<String> = clean.lines().map(str::to_owned).collect();
-    for line in &mut lines {
+    for (at, line) in lines.iter_mut().enumerate() {
+        let body = at > 1 && line.starts_with([' ', '+', '-']);
         let head = line.starts_with("@@ -");
         match kind % 8 {
             0 if head => *line = "@@ @@".into(),
@@ -62,7 +63,7 @@ fn perturbed(clean: &str, kind: u8, place: usize) -> String {
             3 if line == " " => line.clear(),
             4 => line.push('\r'),
             5 if line.starts_with(' ') => line.push_str("\t "),
-            6 if line.starts_with(' ') && line.len() > 1 => *line = format!(" {}", line.trim()),
+            6 if body && line.len() > 1 => line.insert_str(1, "  "),
             _ => {}
         }
     }

@@ -37,7 +37,9 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     for edit in &edits {
         builder.keep(at, edit.at);
         at = edit.at + edit.removed;
-        builder.add(edit, &hunks[edit.hunk], places[edit.hunk]);
+        let (hunk, place) = (&hunks[edit.hunk], places[edit.hunk]);
+        let doubt = || vec![Miss::new(edit.hunk + 1, hunk, Why::Indentation { line: place.at + 1 })];
+        builder.add(edit, hunk, place).ok_or_else(doubt)?;
     }
     builder.keep(at, text.len());
     Ok(builder.finish(is_ended(text, hunks, places)))
@@ -128,7 +130,10 @@ fn shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> 
     if place.pass < Pass::Surrounding {
         return Shift::default();
     }
-    Shift::of(hunk.old().enumerate().map(|(offset, line)| (line.text.as_bytes(), text.line(place.at + offset))))
+    let pair = |(offset, line): (usize, &'s Line<'_>)| {
+        (line.text.as_bytes(), text.line(place.at + offset), line.sign == Sign::Remove)
+    };
+    Shift::of(hunk.old().enumerate().map(pair))
 }
 
 struct Builder<'t, 'a> {
@@ -148,9 +153,10 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn add(&mut self, edit: &Edit<'_, '_>, hunk: &Hunk<'_>, place: Place) {
+    /// `None` where it is in doubt how the lines are to be indented.
+    fn add(&mut self, edit: &Edit<'_, '_>, hunk: &Hunk<'_>, place: Place) -> Option<()> {
         if edit.added.is_empty() {
-            return;
+            return Some(());
         }
         let near = if edit.before > 0 { edit.at.saturating_sub(1) } else { edit.at };
         self.end_line(near);
@@ -158,12 +164,13 @@ impl Builder<'_, '_> {
         for line in edit.added {
             let text = if verbatim { line.text } else { line.text.strip_suffix('\r').unwrap_or(line.text) };
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
-            let (indent, rest) = self.shifts[edit.hunk].apply(text, edit.filled);
+            let (indent, rest) = self.shifts[edit.hunk].apply(text, edit.filled)?;
             self.out.extend_from_slice(&indent);
             self.out.extend_from_slice(rest);
             self.out.extend_from_slice(if verbatim { b"\n" } else { self.text.end_near(near) });
         }
         self.last_added = true;
+        Some(())
     }
 
     /// The file's own byte order mark stays, so that of the patch is not wanted a second time.

@@ -66,6 +66,11 @@ pub enum Why {
         /// Where the heading stands.
         heading: usize,
     },
+    /// Its old lines are indented otherwise than the file's, and not all in the same way.
+    Indentation {
+        /// Where it stands.
+        line: usize,
+    },
     /// It only adds, and its number is behind the end.
     BehindEnd {
         /// Lines of the file.
@@ -132,6 +137,11 @@ impl fmt::Display for Miss {
             Why::AboveHeading { line, heading } => write!(
                 out,
                 "has its only place at line {line}, above its heading at line {heading}. Correct the heading or the lines."
+            ),
+            Why::Indentation { line } => write!(
+                out,
+                "stands at line {line}, but its lines are indented otherwise than the file's, and each in its own way. Read \
+                 that part of the file again and copy its lines exactly."
             ),
             Why::BehindEnd { lines } => {
                 write!(out, "adds lines behind the end: the file has {lines} lines. Correct the number behind @@ -.")

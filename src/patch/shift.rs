@@ -1,12 +1,14 @@
 //! How the indentation of a hunk's lines differs from that of the file's, and what added lines make of it.
+//!
+//! Where the lines disagree about that, nothing is made of it: wrongly indented lines may mean something else.
 
-/// Lines above and below an added one whose indentation is looked at.
-const MOST_LOOKED_AT: usize = 64;
+use std::collections::BTreeMap;
 
-/// Indentation as the patch has it, and as the file has it, line by line.
+/// What the file has for each indentation of the patch; nothing, where it has several.
 #[derive(Debug, Default)]
 pub(super) struct Shift<'a> {
     pairs: Vec<(&'a [u8], &'a [u8])>,
+    images: BTreeMap<&'a [u8], Option<&'a [u8]>>,
     rule: Rule<'a>,
 }
 
@@ -15,6 +17,8 @@ pub(super) struct Shift<'a> {
 enum Rule<'a> {
     #[default]
     None,
+    /// As it is: most lines are.
+    Same,
     /// The file has this before.
     More(&'a [u8]),
     /// The patch has this before.
@@ -23,7 +27,12 @@ enum Rule<'a> {
     Tabs(usize),
     /// One tab of the patch is so many spaces of the file.
     Spaces(usize),
+    /// So many spaces of the patch are so many of the file.
+    Times(usize, usize),
 }
+
+/// A line of the patch, the line of the file it was taken for, and whether it is removed.
+pub(super) type Pair<'a> = (&'a [u8], &'a [u8], bool);
 
 /// The blanks at the beginning of a line.
 fn indent(line: &[u8]) -> &[u8] {
@@ -31,56 +40,70 @@ fn indent(line: &[u8]) -> &[u8] {
 }
 
 impl<'a> Shift<'a> {
-    /// Of lines that were taken for the same: the patch's and the file's.
-    pub(super) fn of(lines: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Shift<'a> {
-        let filled = lines.filter(|(patch, _)| !patch.trim_ascii().is_empty());
-        let pairs: Vec<_> = filled.map(|(patch, file)| (indent(patch), indent(file))).collect();
-        if pairs.iter().all(|(patch, file)| patch == file) {
+    /// Of lines that were taken for the same.
+    pub(super) fn of(lines: impl Iterator<Item = Pair<'a>>) -> Shift<'a> {
+        let filled = lines.filter(|(patch, ..)| !patch.trim_ascii().is_empty());
+        let lines: Vec<_> = filled.map(|(patch, file, removed)| (indent(patch), indent(file), removed)).collect();
+        let same = lines.iter().filter(|(patch, file, _)| patch == file).count();
+        if same == lines.len() {
             return Shift::default();
         }
-        let rule = rule(&pairs);
-        Shift { pairs, rule }
+        let mostly_same = 2 * same >= lines.len();
+        let mut images: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
+        for (patch, file, removed) in &lines {
+            // One line that is off says something only of what replaces it.
+            let image = Some(*file).filter(|_| patch == file || *removed || !mostly_same);
+            images.entry(patch).and_modify(|known| *known = known.filter(|_| *known == image)).or_insert(image);
+        }
+        let pairs: Vec<_> = lines.iter().map(|(patch, file, _)| (*patch, *file)).collect();
+        let rule = if mostly_same { Rule::Same } else { rule(&pairs) };
+        Shift { pairs, images, rule }
     }
 
-    /// The indentation an added line gets, and the rest of it. `before` is how many of the lines stood before it.
-    pub(super) fn apply<'l>(&self, line: &'l [u8], before: usize) -> (Vec<u8>, &'l [u8]) {
+    /// The indentation an added line gets, and the rest of it; `None` where that is in doubt. `before` is how many of the
+    /// lines stood before it.
+    pub(super) fn apply<'l>(&self, line: &'l [u8], before: usize) -> Option<(Vec<u8>, &'l [u8])> {
         let (own, rest) = line.split_at(indent(line).len());
         if self.pairs.is_empty() || rest.trim_ascii().is_empty() {
-            return (own.to_vec(), rest);
+            return Some((own.to_vec(), rest));
         }
-        let indented = self.same_indent(own, before).map(<[u8]>::to_vec).or_else(|| self.by_rule(own));
-        (indented.unwrap_or_else(|| self.beside(own, before)), rest)
-    }
-
-    /// What the file made of the same indentation in the nearest line.
-    fn same_indent(&self, own: &[u8], before: usize) -> Option<&'a [u8]> {
-        let (above, below) = self.pairs.split_at(before.min(self.pairs.len()));
-        let mut nearest = above.iter().rev().take(MOST_LOOKED_AT).chain(below.iter().take(MOST_LOOKED_AT));
-        nearest.find(|(patch, _)| *patch == own).map(|(_, file)| *file)
+        let image = match self.images.get(own) {
+            Some(image) => image.map(<[u8]>::to_vec)?,
+            None => self.by_rule(own).or_else(|| self.beside(own, before))?,
+        };
+        Some((image, rest))
     }
 
     fn by_rule(&self, own: &[u8]) -> Option<Vec<u8>> {
+        let all = |blank: u8| own.iter().all(|byte| *byte == blank);
         match self.rule {
             Rule::None => None,
+            Rule::Same => Some(own.to_vec()),
             Rule::More(more) => Some([more, own].concat()),
             Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
-            Rule::Tabs(width) => own.iter().all(|byte| *byte == b' ').then(|| {
+            Rule::Tabs(width) => all(b' ').then(|| {
                 let (tabs, spaces) = (own.len() / width, own.len() % width);
                 [vec![b'\t'; tabs], vec![b' '; spaces]].concat()
             }),
-            Rule::Spaces(width) => own.iter().all(|byte| *byte == b'\t').then(|| vec![b' '; own.len() * width]),
+            Rule::Spaces(width) => all(b'\t').then(|| vec![b' '; own.len() * width]),
+            Rule::Times(patch, file) => {
+                let steps = all(b' ') && (own.len() * file).is_multiple_of(patch);
+                steps.then(|| vec![b' '; own.len() * file / patch])
+            }
         }
     }
 
-    /// As much deeper or less deep than the nearest line as the patch says.
-    fn beside(&self, own: &[u8], before: usize) -> Vec<u8> {
-        let near = self.pairs[..before.min(self.pairs.len())].last().or(self.pairs.first());
-        let Some((patch, file)) = near else { return own.to_vec() };
-        if let Some(deeper) = own.strip_prefix(*patch) {
-            return [*file, deeper].concat();
+    /// As much deeper or less deep than the nearest line as the patch says, unless lines contradict each other.
+    fn beside(&self, own: &[u8], before: usize) -> Option<Vec<u8>> {
+        if self.images.values().any(Option::is_none) {
+            return None;
         }
-        let less = patch.strip_prefix(own).and_then(|less| file.strip_suffix(less));
-        less.map_or_else(|| own.to_vec(), <[u8]>::to_vec)
+        let (patch, file) = self.pairs[..before.min(self.pairs.len())].last().or(self.pairs.first())?;
+        if let Some(deeper) = own.strip_prefix(*patch) {
+            return Some([*file, deeper].concat());
+        }
+        let less = patch.strip_prefix(own)?;
+        file.strip_suffix(less).map(<[u8]>::to_vec)
     }
 }
 
@@ -97,7 +120,16 @@ fn rule<'a>(pairs: &[(&'a [u8], &'a [u8])]) -> Rule<'a> {
         return Rule::Less(less);
     }
     let swapped: Vec<_> = pairs.iter().map(|(patch, file)| (*file, *patch)).collect();
-    one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces)).unwrap_or_default()
+    let tabs = one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces));
+    tabs.or_else(|| times(pairs)).unwrap_or_default()
+}
+
+/// Steps of another width.
+fn times<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
+    let spaces = |indent: &[u8]| indent.iter().all(|byte| *byte == b' ');
+    let (patch, file) = pairs.iter().map(|(patch, file)| (patch.len(), file.len())).find(|lengths| lengths.0 > 0)?;
+    let alike = |(one, other): &(&[u8], &[u8])| spaces(one) && spaces(other) && one.len() * file == other.len() * patch;
+    (file > 0 && pairs.iter().all(alike)).then_some(Rule::Times(patch, file))
 }
 
 /// How many spaces on the one side are a tab on the other, if it is the same in all lines.
@@ -116,22 +148,40 @@ fn width((spaces, tabs): &(&[u8], &[u8])) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn shifted(pairs: &[(&str, &str)], line: &str, before: usize) -> String {
-        let pairs = pairs.iter().map(|(patch, file)| (patch.as_bytes(), file.as_bytes()));
-        let (indent, rest) = Shift::of(pairs).apply(line.as_bytes(), before);
-        String::from_utf8([&indent, rest].concat()).unwrap()
+    fn shifted(pairs: &[(&str, &str)], line: &str, before: usize) -> Option<String> {
+        let pairs = pairs.iter().map(|(patch, file)| (patch.as_bytes(), file.as_bytes(), false));
+        let (indent, rest) = Shift::of(pairs).apply(line.as_bytes(), before)?;
+        Some(String::from_utf8([&indent, rest].concat()).unwrap())
     }
 
     #[test]
     fn added_lines_follow_the_lines_around_them() {
-        assert_eq!(shifted(&[("a", "    a")], "  b", 1), "      b");
-        assert_eq!(shifted(&[("    a", "a")], "      b", 1), "  b");
-        assert_eq!(shifted(&[("    a", "\ta")], "        b", 1), "\t\tb");
-        assert_eq!(shifted(&[("    a", "\ta")], "      b", 1), "\t  b");
-        assert_eq!(shifted(&[("\ta", "  a"), ("b", "b")], "\t\tc", 1), "    c");
-        assert_eq!(shifted(&[("    a", "    a")], " b", 1), " b");
-        assert_eq!(shifted(&[("  a", "  a"), ("  b", "    b")], "  c", 1), "  c");
-        assert_eq!(shifted(&[("  a", "  a"), ("  b", "    b")], "  c", 2), "    c");
-        assert_eq!(shifted(&[("a", "    a")], "", 1), "");
+        for (pairs, line, before, want) in [
+            (&[("a", "    a")][..], "  b", 1, "      b"),
+            (&[("    a", "a")], "      b", 1, "  b"),
+            (&[("    a", "\ta")], "        b", 1, "\t\tb"),
+            (&[("    a", "\ta")], "      b", 1, "\t  b"),
+            (&[("\ta", "  a"), ("\t\tb", "    b"), ("c", "c")], "\t\t\td", 1, "      d"),
+            (&[("  a", "    a"), ("    b", "        b")], "      c", 1, "            c"),
+            (&[("    a", "    a")], " b", 1, " b"),
+            (&[("a", "    a")], "", 1, ""),
+        ] {
+            assert_eq!(shifted(pairs, line, before).as_deref(), Some(want), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_contradict_each_other_leave_a_doubt() {
+        let lines = [("a", "a"), ("b", "    b"), ("    c", "    c")];
+        assert_eq!(shifted(&lines, "d", 2), None);
+        assert_eq!(shifted(&lines, "    d", 2).as_deref(), Some("    d"));
+        assert_eq!(shifted(&lines, "        d", 2).as_deref(), Some("        d"));
+        assert_eq!(shifted(&[("a", "    a"), ("b", "  b")], "c", 1), None);
+    }
+
+    #[test]
+    fn a_line_that_replaces_one_goes_where_that_was() {
+        let shift = Shift::of([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
+        assert_eq!(shift.apply(b"   c", 1), Some((b"    ".to_vec(), &b"c"[..])));
     }
 }

@@ -192,8 +192,6 @@ impl<'a> Reader<'_, 'a> {
             [Written::File(old), Written::File(new)] => {
                 old.strip_prefix(b"a/").is_some_and(|rest| new.strip_prefix(b"b/") == Some(rest))
             }
-            [Written::Nothing, Written::File(new)] => new.starts_with(b"b/"),
-            [Written::File(old), Written::Nothing] => old.starts_with(b"a/"),
             _ => false,
         }
     }
