@@ -24,6 +24,9 @@ fuzz_target!(|data: &[u8]| {
     if context < 3 {
         return;
     }
+    if kind % 8 == 6 && !is_filled(&clean) {
+        return;
+    }
     let patch = perturbed(&clean, *kind, usize::from(*place));
     match applied(&patch, old.as_bytes()) {
         Ok(got) if got == new.as_bytes() => {}
@@ -63,12 +66,18 @@ fn perturbed(clean: &str, kind: u8, place: usize) -> String {
             3 if line == " " => line.clear(),
             4 => line.push('\r'),
             5 if line.starts_with(' ') => line.push_str("\t "),
-            6 if body && line.len() > 1 => line.insert_str(1, "  "),
+            6 if body && !line.as_bytes()[1..].trim_ascii().is_empty() => line.insert_str(1, "  "),
             _ => {}
         }
     }
     let body = lines.join("\n") + "\n";
     if kind % 8 == 7 { format!("So:\n```diff\n{body}```\nDone:\n- it\n") } else { body }
+}
+
+/// Whether every hunk has an old line that is not blank: others have no indentation to go by.
+fn is_filled(clean: &str) -> bool {
+    let Ok(patch) = patch::parse(clean) else { return false };
+    patch.files[0].hunks.iter().all(|hunk| hunk.old().any(|line| !line.text.trim().is_empty()))
 }
 
 /// Whether the hunks fit in several places when no number says which.

@@ -84,7 +84,10 @@ impl<'p, 'a> Placer<'p, 'a> {
         let near = self.expected(hunk);
         for pass in self.passes.clone().into_iter().filter(|pass| tells_sides_apart(*pass, hunk)) {
             match self.find(pass, hunk, near)? {
-                Found::At(at) => return self.found(hunk, Place { at, pass }),
+                Found::At(at) => {
+                    self.doubt_end(pass, hunk, at)?;
+                    return self.found(hunk, Place { at, pass });
+                }
                 Found::Several(all) => return Err(Why::ambiguous(&all)),
                 Found::Nowhere if self.work.is_spent() => return Err(Why::TooMuchWork),
                 Found::Nowhere => {}
@@ -112,6 +115,18 @@ impl<'p, 'a> Placer<'p, 'a> {
             if all.is_empty() { Vec::new() } else { headings::sections(self.text, &hunk.headings, &mut self.work) };
         let above = |heading: usize| Why::AboveHeading { line: all[0] + 1, heading: heading + 1 };
         headings::narrow(&all, &sections).map_err(above)
+    }
+
+    /// Context above and none below is what stands at the end of a file. If the hunk fits there as well, its number says
+    /// one thing and its form another.
+    fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize) -> Result<(), Why> {
+        let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
+        let end = self.text.len().saturating_sub(hunk.old().count());
+        let open = is_context(hunk.lines.first()) && !is_context(hunk.lines.last());
+        if open && at < end && hunk.stated.is_some() && self.stand_at(pass, hunk.old(), end) {
+            return Err(Why::ambiguous(&[at, end]));
+        }
+        Ok(())
     }
 
     fn found(&mut self, hunk: &Hunk<'a>, place: Place) -> Result<Place, Why> {

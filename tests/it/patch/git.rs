@@ -16,14 +16,22 @@ fn where_git_accepts_we_do_the_same() {
     };
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(11);
-    let (mut same, mut refused, mut more) = (0, Vec::new(), 0);
+    let (mut same, mut refused, mut more, mut drifted) = (0, Vec::new(), 0, 0);
     let runs = std::env::var("TOOLFENCE_GIT_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1500);
     for _ in 0..runs {
         let old = text(&mut random, 40);
         let new = edited(&mut random, &old);
-        let other = if random.below(2) == 0 { old.clone() } else { edited(&mut random, &old) };
-        let patch = diff(&old, &new, 3);
-        if old == new || other.is_empty() || old.is_empty() {
+        let (before, after) = (format!("{}\n", text(&mut random, 12)), text(&mut random, 12));
+        let (other, meant) = match random.below(4) {
+            0 => (old.clone(), Some(new.clone())),
+            1 => (format!("{before}{old}"), Some(format!("{before}{new}"))),
+            // Git glues lines together where the last one had no line feed and is the last no more.
+            2 if old.ends_with('\n') => (format!("{old}{after}"), Some(format!("{new}{after}"))),
+            _ => (edited(&mut random, &old), None),
+        };
+        let patch = diff(&old, &new, *random.pick(&[3, 3, 2, 1]));
+        let glued = meant.is_none() && patch.contains("\n\\ No newline");
+        if glued || old == new || other.is_empty() || old.is_empty() {
             continue;
         }
         let theirs = by_git(Path::new(&git), folder.path(), &patch, &other);
@@ -32,6 +40,12 @@ fn where_git_accepts_we_do_the_same() {
         match (theirs, ours) {
             (Some(theirs), Ok(ours)) => {
                 let got = String::from_utf8(ours.text).unwrap();
+                // Git does not move a hunk as far as it moved the one before.
+                let moved = ours.hunks.len() > 1 && ours.hunks.iter().any(|hunk| hunk.distance != Some(0));
+                if got != theirs && moved && meant.as_ref().is_none_or(|meant| *meant == got) {
+                    drifted += 1;
+                    continue;
+                }
                 assert_eq!(got, theirs, "\n{patch}\n{other:?}\n{:?}", ours.hunks);
                 same += 1;
             }
@@ -42,6 +56,7 @@ fn where_git_accepts_we_do_the_same() {
             _ => {}
         }
     }
+    println!("{drifted} otherwise, for git does not follow the hunk before");
     println!("{same} the same; {more} only we apply; {} only git applies:\n{}", refused.len(), refused.join("\n"));
     assert!(same > runs / 4 && refused.len() * 20 < same);
 }
