@@ -92,15 +92,12 @@ fn to_the_last(lines: &[&str]) -> usize {
     lines.iter().rposition(|line| is_body(line)).map_or(0, |at| at + 1)
 }
 
-/// Where the signature of a mail begins: `-- ` and the version of git.
+/// Where the signature of a mail begins: `-- ` and the version of git. Two dashes alone could be a line that is removed.
 fn signature(lines: &[&str]) -> Option<usize> {
-    let dashes = |at: &usize| matches!(lines[*at], "-- " | "--" | "-- \r" | "--\r");
-    let version = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit());
+    let dashes =
+        |pair: &[&str]| matches!(pair[0].trim_end(), "--") && pair[1].starts_with(|c: char| c.is_ascii_digit());
     let alone = |at: usize| lines.get(at).is_none_or(|line| is_blank(line));
-    (0..lines.len()).filter(dashes).find(|at| match lines.get(at + 1) {
-        Some(line) if version(line) => alone(at + 2),
-        _ => lines[at + 1..].iter().all(|line| is_blank(line)),
-    })
+    lines.windows(2).enumerate().find(|(at, pair)| dashes(pair) && alone(at + 2)).map(|(at, _)| at)
 }
 
 /// The lines as those of a hunk. With `strip`, carriage returns before the ends of lines belong to the way the patch took.
@@ -157,6 +154,8 @@ mod tests {
         }
         assert_eq!(body(" a\n+b\nlost blank\n c", Some((2, 4))), Ok(4));
         assert_eq!(body(" a\n+b\n-- \n2.39.0\n\n", None), Ok(2));
+        assert_eq!(body("-\n--\n", Some((7, 9))), Ok(2));
+        assert_eq!(body("-\n--\n", Some((1, 0))), Ok(2));
     }
 
     #[test]
