@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --no-default-features --features patch --bench patch`. The programs are measured with their start and with
 //! reading and writing the file, which is some milliseconds; where one is missing there is a dash, and `refused` where it
-//! does not apply the patch. Ours reads the patch, too.
+//! does not apply the patch. Ours reads the patch, too. `-- hostile` prints the time of texts that are made to hurt, at one
+//! size and at twice that size.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -20,6 +21,9 @@ struct Shape {
 }
 
 fn main() {
+    if std::env::args().any(|word| word == "hostile") {
+        return hostile();
+    }
     println!("| {LINES} lines | ours | diffy | GNU patch | git apply |\n|---|---|---|---|---|");
     let only = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     for shape in shapes().iter().filter(|shape| only.as_ref().is_none_or(|only| shape.name.contains(only))) {
@@ -29,6 +33,50 @@ fn main() {
             program(shape, "git", &["apply", "p"]),
         ];
         println!("| {} | {} | {} |", shape.name, ours(shape), peers.join(" | "));
+    }
+}
+
+/// Pieces that are repeated: as a patch that is read and applied to a file of short lines.
+const HOSTILE: [(&str, &str, &str); 22] = [
+    ("", "\n", ""),
+    ("", "@@\n", ""),
+    ("", "@@ -1 +1 @@\n", ""),
+    ("", "--- a\n", ""),
+    ("", "--- a\n+++ b\n", ""),
+    ("", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", ""),
+    ("--- a/x\n+++ b/x\n@@ @@\n-a\n+b\n", "-- \n", ""),
+    ("--- a/x\n+++ b/x\n@@ @@\n-a\n+b\n", "--\n1\n", ""),
+    ("--- a/x\n+++ b/x\n@@ @@\n", "-- c\n+++ d\n", ""),
+    ("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n", "\nx\n", ""),
+    ("", "```\n", ""),
+    ("", "<<A\nx\nA\n", ""),
+    ("", "diff --git a/x b/x\n", ""),
+    ("", "*** Begin Patch\n--- a\n+++ b\n@@ @@\n-a\n+b\n*** End Patch\n", ""),
+    ("*** Begin Patch\n*** Update File: x\n", "@@ a\n a\n+b\n", "*** End Patch\n"),
+    ("*** Begin Patch\n*** Update File: x\n", "@@\n a\n+b\n", "*** End Patch\n"),
+    ("*** Begin Patch\n*** Add File: x\n", "+\n", "*** End Patch\n"),
+    ("--- \"", "\\303", "\"\n+++ b\n@@ @@\n-a\n+b\n"),
+    ("--- ", "2024-01-31 12:00 ", "\n+++ b\n@@ @@\n-a\n+b\n"),
+    ("--- a/x\n+++ b/x\n@@ @@\n", " a\n", "-b\n"),
+    ("--- a/x\n+++ b/x\n@@ @@\n", " a\n+  b\n", ""),
+    ("--- a/x\n+++ b/x\n", "@@ -9,1 +9,2 @@\n a\n+b\n", ""),
+];
+
+fn hostile() {
+    println!("| repeated | 2 MB | 4 MB |\n|---|---|---|");
+    for (before, piece, after) in HOSTILE {
+        let times = [2 << 20, 4 << 20].map(|size| {
+            let patch = format!("{before}{}{after}", piece.repeat(size / piece.len()));
+            let text = " a\n".repeat(size / 3);
+            let started = Instant::now();
+            if let Ok(patch) = patch::parse(&patch) {
+                for file in patch.files.iter().take(20) {
+                    let _ = patch::apply(&file.hunks, text.as_bytes());
+                }
+            }
+            started.elapsed().as_secs_f64()
+        });
+        println!("| {piece:?} | {:.3} s | {:.3} s |", times[0], times[1]);
     }
 }
 

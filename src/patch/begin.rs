@@ -5,6 +5,9 @@ use super::grammar::{self, HunkHead, Mark};
 use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 use super::{names, unified};
 
+/// Nothing is nested deeper that a heading would tell apart.
+const MOST_HEADINGS: usize = 16;
+
 /// Whether a line at the beginning of a line says that the text is of this form.
 pub(super) fn begins(lines: &[&str]) -> bool {
     lines.iter().any(|line| {
@@ -153,6 +156,10 @@ impl<'a> Reader<'_, 'a> {
             hunk.stated = head.old_start;
             counts = head.counts;
             hunk.headings.extend(Some(head.heading).filter(|heading| !heading.is_empty()));
+            if hunk.headings.len() > MOST_HEADINGS {
+                let message = format!("more than {MOST_HEADINGS} headings above one hunk. Keep the nearest.");
+                return Err(Problem::new(self.at, message));
+            }
         }
         let first = self.at;
         self.at = (first..self.end)

@@ -4,6 +4,9 @@ use super::find::{Found, Work, choose};
 use super::text::Text;
 use memchr::memmem;
 
+/// What a line that holds a heading costs.
+const STEPS_A_HIT: usize = 32;
+
 /// The lines under which the innermost heading is meant, in order: each heading is looked for below the one before it.
 pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut Work) -> Vec<usize> {
     let mut above: Option<Vec<usize>> = None;
@@ -29,13 +32,17 @@ fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
 fn lines_of(text: &Text<'_>, heading: &str, work: &mut Work) -> Vec<usize> {
     let heading = heading.trim().as_bytes();
     let all = text.range(0, text.len());
-    work.spend(all.len() / 16);
+    work.spend(all.len() / 8);
     if heading.is_empty() || work.is_spent() {
         return Vec::new();
     }
     let mut kinds: [Vec<usize>; 3] = Default::default();
     let mut last = None;
     for at in memmem::find_iter(all, heading) {
+        work.spend(STEPS_A_HIT);
+        if work.is_spent() {
+            return Vec::new();
+        }
         let line = text.line_at(at);
         if last.replace(line) == Some(line) {
             continue;

@@ -113,6 +113,9 @@ impl<'p, 'a> Placer<'p, 'a> {
         let all = find::everywhere(index, &old, &mut self.work);
         let sections =
             if all.is_empty() { Vec::new() } else { headings::sections(self.text, &hunk.headings, &mut self.work) };
+        if self.work.is_spent() {
+            return Err(Why::TooMuchWork);
+        }
         let above = |heading: usize| Why::AboveHeading { line: all[0] + 1, heading: heading + 1 };
         headings::narrow(&all, &sections).map_err(above)
     }
@@ -166,7 +169,9 @@ impl<'p, 'a> Placer<'p, 'a> {
         if let Some(line) = stated.filter(|line| *line <= end) {
             return at(line);
         }
-        match headings::sections(self.text, &hunk.headings, &mut self.work).as_slice() {
+        let sections = headings::sections(self.text, &hunk.headings, &mut self.work);
+        match sections.as_slice() {
+            _ if self.work.is_spent() => Err(Why::TooMuchWork),
             [heading] => at(heading + 1),
             [] if stated.is_some() => Err(Why::BehindEnd { lines: end }),
             [] => Err(Why::NoPlace),

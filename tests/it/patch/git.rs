@@ -50,7 +50,7 @@ fn where_git_accepts_we_do_the_same() {
                 same += 1;
             }
             (Some(theirs), Err(misses)) if theirs != other => {
-                refused.push(format!("{}\n{patch}\n{other:?}", misses[0]))
+                refused.push(format!("{}\n{patch}\n{other:?}", misses[0]));
             }
             (None, Ok(_)) => more += 1,
             _ => {}
