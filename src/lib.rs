@@ -7,6 +7,7 @@
 //! | floor | feature | what is there |
 //! |---|---|---|
 //! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`] and the words everybody uses |
+//! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
 //! | the hands | `tools` | `workspace`, `process`, `tools` |
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session |
@@ -26,6 +27,9 @@ pub mod outcome;
 pub mod parse;
 pub mod prompt;
 pub mod tool;
+
+#[cfg(feature = "patch")]
+pub mod patch;
 
 #[cfg(feature = "policy")]
 pub mod persona;

@@ -2,12 +2,14 @@
 //!
 //! No tool knows another, the policy or the session. What the model's strings may open is the workspace's business.
 
+mod apply_patch;
 mod bash;
 mod list_files;
 mod read_file;
 mod search;
 mod write_file;
 
+pub use apply_patch::Patch;
 pub use bash::Bash;
 pub use list_files::List;
 pub use read_file::Read;
@@ -29,6 +31,7 @@ pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
         .with(List::new(Arc::clone(&workspace)))
         .with(Search::new(Arc::clone(&workspace)))
         .with(Write::new(Arc::clone(&workspace)))
+        .with(Patch::new(Arc::clone(&workspace)))
         .with(Bash::new(workspace))
 }
 

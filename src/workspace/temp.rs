@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
@@ -66,9 +66,7 @@ pub(super) struct Temp<'f> {
 impl<'f> Temp<'f> {
     /// Writes `content` beside where it will be. Mode and owner are those of the file it will replace.
     pub(super) fn write(folder: &'f OwnedFd, content: &[u8], replaces: Option<&Stat>) -> io::Result<Temp<'f>> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let name = format!(".toolfence-{:016x}.tmp", u64::from_ne_bytes(random));
+        let name = secret_name()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Nobody may open it before it has the owner and mode of the file it replaces.
         let mode = Mode::from_raw_mode(if replaces.is_some() { 0o600 } else { NEW });
@@ -80,6 +78,26 @@ impl<'f> Temp<'f> {
         }
         temp.file.sync_all()?;
         Ok(temp)
+    }
+
+    /// A second name of a file that is about to be replaced, so that it can come back; where the file system has no such
+    /// names, a copy.
+    pub(super) fn link(folder: &'f OwnedFd, old: &OsStr) -> io::Result<Temp<'f>> {
+        let file = File::from(rustix::fs::openat(folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
+        let name = secret_name()?;
+        if rustix::fs::linkat(folder, old, folder, &name, AtFlags::empty()).is_ok() {
+            return Ok(Temp { folder, name, file, renamed: false });
+        }
+        let mut content = Vec::new();
+        (&file).read_to_end(&mut content)?;
+        Temp::write(folder, &content, Some(&rustix::fs::fstat(&file)?))
+    }
+
+    /// Lets everybody run it who may read it, or nobody.
+    pub(super) fn set_executable(&self, executable: bool) -> io::Result<()> {
+        let mode = rustix::fs::fstat(&self.file)?.st_mode;
+        let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
     fn take_after(&self, old: &Stat) -> io::Result<()> {
@@ -126,6 +144,12 @@ impl<'f> Temp<'f> {
             let _ = rustix::fs::fsync(folder);
         }
     }
+}
+
+fn secret_name() -> io::Result<String> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(format!(".toolfence-{:016x}.tmp", u64::from_ne_bytes(random)))
 }
 
 impl Drop for Temp<'_> {

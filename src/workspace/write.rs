@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The longest content in bytes.
-const MOST: usize = 10 << 20;
+pub(super) const MOST: usize = 10 << 20;
 
 const BOM: &str = "\u{FEFF}";
 
@@ -68,7 +68,7 @@ impl Workspace {
     }
 
     /// Where a file of this name stands or would stand, if it may be written, and its real name.
-    fn spot_to_write(&self, path: &str) -> Result<(Spot, String), ToolFailure> {
+    pub(super) fn spot_to_write(&self, path: &str) -> Result<(Spot, String), ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_unwritable(path, &relative)?;
         let mut spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
@@ -89,13 +89,13 @@ impl Workspace {
     }
 
     /// The name of a folder on its descriptor; `by_hand` is how it was reached.
-    fn real_folder(&self, path: &str, folder: &OwnedFd, by_hand: &Path) -> Result<PathBuf, ToolFailure> {
+    pub(super) fn real_folder(&self, path: &str, folder: &OwnedFd, by_hand: &Path) -> Result<PathBuf, ToolFailure> {
         let stat = rustix::fs::fstat(folder).map_err(|errno| trouble::of_system(errno, path))?;
         let by_hand = Some(by_hand.to_owned());
         self.name_of(folder.as_fd(), &stat, by_hand).map_err(|trouble| self.explain(trouble, path, Path::new(path)))
     }
 
-    fn refuse_unwritable(&self, path: &str, name: &Path) -> Result<(), ToolFailure> {
+    pub(super) fn refuse_unwritable(&self, path: &str, name: &Path) -> Result<(), ToolFailure> {
         self.refuse_blocked(path, name)?;
         for spelling in names::spellings(&names::text_of(name)) {
             if let Some(rule) = self.rules.protects(&spelling) {
@@ -139,7 +139,12 @@ impl Workspace {
     }
 
     /// What the file holds now (`None` when it is longer than what may be written), and its state.
-    fn old_content(&self, path: &str, folder: &OwnedFd, last: &OsStr) -> Result<(Option<Vec<u8>>, Stat), ToolFailure> {
+    pub(super) fn old_content(
+        &self,
+        path: &str,
+        folder: &OwnedFd,
+        last: &OsStr,
+    ) -> Result<(Option<Vec<u8>>, Stat), ToolFailure> {
         let system = |errno: Errno| trouble::of_system(errno, path);
         let fd = rustix::fs::openat(folder, last, LOOK | OFlags::NOFOLLOW, Mode::empty()).map_err(system)?;
         let stat = rustix::fs::fstat(&fd).map_err(system)?;
@@ -218,7 +223,7 @@ impl Endings {
     }
 }
 
-fn is_same(a: &Stat, b: &Stat) -> bool {
+pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino, a.st_size, a.st_mtime, a.st_mtime_nsec)
         == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
 }
@@ -228,7 +233,7 @@ fn links_of(stat: &Stat) -> u64 {
     stat.st_nlink as u64
 }
 
-fn too_large(path: &str, bytes: usize) -> ToolFailure {
+pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
     let message = format!(
         "The content for {} has {} bytes; {} are the most. Write it in parts, or with a command.",
         shown(path),
@@ -243,7 +248,7 @@ fn read_only(path: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::PermissionDenied, message)
 }
 
-fn conflict(path: &str) -> ToolFailure {
+pub(super) fn conflict(path: &str) -> ToolFailure {
     let message = format!("{} was changed by somebody else at the same moment. Read it again first.", shown(path));
     ToolFailure::new(ErrorCode::Conflict, message)
 }

@@ -16,6 +16,8 @@ mod json;
 mod live;
 mod oracle;
 mod parse;
+#[cfg(feature = "patch")]
+mod patch;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;

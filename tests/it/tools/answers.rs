@@ -9,7 +9,7 @@ use toolfence::toolbox::NoProgress;
 use toolfence::{ErrorCode, ToolCall, ToolResult, tools};
 
 /// Runs one call as `--yes` would.
-fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
+pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
     let workspace = Arc::new(place.workspace());
     let toolbox = tools::standard(Arc::clone(&workspace));
     let policy = Policy::new(Settings::default()).expect("the defaults are right").mode(Mode::Never);
@@ -32,7 +32,7 @@ fn output(place: &Place, tool: &str, args: Value) -> String {
     result.output
 }
 
-fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, String) {
+pub(super) fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, String) {
     let error = run(place, tool, args).error.expect("it fails");
     (error.code, error.message)
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod hostile;
+mod patch;
 mod paths;
 mod process;
 mod races;

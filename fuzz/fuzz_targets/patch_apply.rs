@@ -1,0 +1,89 @@
+//! A patch made of two texts applies back; what models do to it leaves the same or is refused.
+//!
+//! The first three bytes choose the context, what is done to the patch, and where; then the two texts with 0xff between.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use similar::TextDiff;
+use toolfence::patch;
+
+fuzz_target!(|data: &[u8]| {
+    let [context, kind, place, texts @ ..] = data else { return };
+    let mut texts = texts.splitn(2, |byte| *byte == 0xff).map(std::str::from_utf8);
+    let (Some(Ok(old)), Some(Ok(new))) = (texts.next(), texts.next()) else { return };
+    // Other marks of the order of bytes than the file's own are not kept, and carriage returns are not content.
+    if old == new || old.is_empty() || [old, new].iter().any(|text| text.contains(['\r', '\u{FEFF}'])) {
+        return;
+    }
+    let context = usize::from(context % 4);
+    let clean = TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/x", "b/x").to_string();
+    let got = applied(&clean, old.as_bytes()).unwrap_or_else(|told| panic!("{told}\n{clean}"));
+    assert_eq!(got, new.as_bytes(), "{clean}");
+
+    in_crlf(&clean, old, new);
+    if context < 3 {
+        return;
+    }
+    if kind % 8 == 6 && !is_filled(&clean) {
+        return;
+    }
+    let patch = perturbed(&clean, *kind, usize::from(*place));
+    match applied(&patch, old.as_bytes()) {
+        Ok(got) if got == new.as_bytes() => {}
+        Ok(got) => assert!(is_ambiguous(&clean, old), "{patch}\n{:?}", String::from_utf8_lossy(&got)),
+        Err(_) => {}
+    }
+});
+
+fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
+    let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
+    let [file] = patch.files.as_slice() else { return Err("not one file".into()) };
+    let done = patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
+    assert_eq!(done.hunks.len(), file.hunks.len());
+    Ok(done.text)
+}
+
+/// A file of CRLF lines gets the same change, and stays one of CRLF lines.
+fn in_crlf(clean: &str, old: &str, new: &str) {
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    if !old.contains('\n') {
+        return;
+    }
+    if let Ok(got) = applied(clean, crlf(old).as_bytes()) {
+        assert_eq!(String::from_utf8_lossy(&got), crlf(new), "{clean}");
+    }
+}
+
+fn perturbed(clean: &str, kind: u8, place: usize) -> String {
+    let mut lines: Vec<String> = clean.lines().map(str::to_owned).collect();
+    for (at, line) in lines.iter_mut().enumerate() {
+        let body = at > 1 && line.starts_with([' ', '+', '-']);
+        let head = line.starts_with("@@ -");
+        match kind % 8 {
+            0 if head => *line = "@@ @@".into(),
+            1 if head => *line = format!("@@ -{place},7 +{place},9 @@"),
+            2 if head => *line = "@@ -1,1 +1,1 @@".into(),
+            3 if line == " " => line.clear(),
+            4 => line.push('\r'),
+            5 if line.starts_with(' ') => line.push_str("\t "),
+            6 if body && !line.as_bytes()[1..].trim_ascii().is_empty() => line.insert_str(1, "  "),
+            _ => {}
+        }
+    }
+    let body = lines.join("\n") + "\n";
+    if kind % 8 == 7 { format!("So:\n```diff\n{body}```\nDone:\n- it\n") } else { body }
+}
+
+/// Whether every hunk has an old line that is not blank: others have no indentation to go by.
+fn is_filled(clean: &str) -> bool {
+    let Ok(patch) = patch::parse(clean) else { return false };
+    patch.files[0].hunks.iter().all(|hunk| hunk.old().any(|line| !line.text.trim().is_empty()))
+}
+
+/// Whether the hunks fit in several places when no number says which.
+fn is_ambiguous(clean: &str, old: &str) -> bool {
+    let Ok(patch) = patch::parse(clean) else { return true };
+    let mut hunks = patch.files[0].hunks.clone();
+    hunks.iter_mut().for_each(|hunk| hunk.stated = None);
+    patch::apply(&hunks, old.as_bytes()).is_err()
+}

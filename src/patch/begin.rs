@@ -1,0 +1,198 @@
+//! The `*** Begin Patch` form: marks, headings, and bodies without numbers.
+
+use super::body;
+use super::grammar::{self, HunkHead, Mark};
+use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
+use super::{names, unified};
+
+/// Nothing is nested deeper that a heading would tell apart.
+const MOST_HEADINGS: usize = 16;
+
+/// Whether a line at the beginning of a line says that the text is of this form.
+pub(super) fn begins(lines: &[&str]) -> bool {
+    lines.iter().any(|line| {
+        line.starts_with("*** ")
+            && matches!(grammar::mark(line), Some(Mark::Begin | Mark::Update(_) | Mark::Add(_) | Mark::Delete(_)))
+    })
+}
+
+/// Reads every patch of the text.
+pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
+    let mut patch = Patch::default();
+    let mut at = 0;
+    while let Some(begin) = (at..lines.len()).find(|at| grammar::mark(lines[*at]).is_some()) {
+        let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
+        let end = end.ok_or_else(|| truncated(lines.len()))?;
+        if grammar::mark(lines[begin]) != Some(Mark::Begin) {
+            return Err(Problem::new(begin + 1, "\"*** Begin Patch\" is missing before this line."));
+        }
+        read_one(lines, begin + 1, end, &mut patch)?;
+        at = end + 1;
+    }
+    Ok(patch)
+}
+
+fn truncated(line: usize) -> Problem {
+    Problem::new(line, "there is no \"*** End Patch\", so the patch was cut off. Send all of it again.")
+}
+
+fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'a>) -> Result<(), Problem> {
+    let mut reader = Reader { lines, at: begin, end };
+    reader.skip_blank();
+    let inside = &lines[begin..end];
+    if inside.iter().all(|line| grammar::mark(line).is_none()) && inside.iter().any(|line| line.starts_with("--- ")) {
+        // A unified diff in this form's wrapper.
+        patch.files.extend(unified::read(&lines[..end], begin)?.files);
+        return Ok(());
+    }
+    while reader.at < end {
+        patch.files.push(reader.file()?);
+        reader.skip_blank();
+    }
+    Ok(())
+}
+
+struct Reader<'l, 'a> {
+    lines: &'l [&'a str],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Reader<'_, 'a> {
+    fn file(&mut self) -> Result<FilePatch<'a>, Problem> {
+        let line = self.at + 1;
+        let mark = grammar::mark(self.lines[self.at]);
+        self.at += 1;
+        match mark {
+            Some(Mark::Add(name)) => self.add(names::single(name, line)?, line),
+            Some(Mark::Delete(name)) => {
+                let name = names::single(name, line)?;
+                self.refuse_lines("a deleted file has no lines in this form.")?;
+                Ok(FilePatch { unseen: true, ..file(Kind::Delete, name, line) })
+            }
+            Some(Mark::Update(name)) => self.update(names::single(name, line)?, line),
+            _ => Err(Problem::new(
+                line,
+                "here \"*** Add File: path\", \"*** Update File: path\" or \"*** Delete File: path\" is wanted.",
+            )),
+        }
+    }
+
+    fn refuse_lines(&mut self, message: &str) -> Result<(), Problem> {
+        self.skip_blank();
+        let free = self.at < self.end && grammar::mark(self.lines[self.at]).is_none();
+        if free { Err(Problem::new(self.at + 1, message)) } else { Ok(()) }
+    }
+
+    fn skip_blank(&mut self) {
+        while self.at < self.end && self.lines[self.at].trim().is_empty() {
+            self.at += 1;
+        }
+    }
+
+    fn next_mark(&self) -> usize {
+        (self.at..self.end).find(|at| grammar::mark(self.lines[*at]).is_some()).unwrap_or(self.end)
+    }
+
+    fn add(&mut self, name: Name, line: usize) -> Result<FilePatch<'a>, Problem> {
+        let end = self.next_mark();
+        let lines = &self.lines[self.at..end];
+        let last = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
+        let mut hunk = Hunk { line, ..Hunk::default() };
+        let strip = self.lines[line - 1].ends_with('\r');
+        for (offset, text) in lines[..last].iter().enumerate() {
+            let text = if strip { text.strip_suffix('\r').unwrap_or(text) } else { text };
+            let added = text.strip_prefix('+').or_else(|| Some(text).filter(|text| text.trim().is_empty()).map(|_| ""));
+            if text.starts_with("\\ ") {
+                hunk.lines.last_mut().into_iter().for_each(|last| last.unended = true);
+                continue;
+            }
+            let Some(text) = added else {
+                let message = format!("{name} is a new file, so every line of it begins with +.");
+                return Err(Problem::new(self.at + offset + 1, message));
+            };
+            hunk.lines.push(Line { sign: Sign::Add, text, unended: false });
+        }
+        self.at = end;
+        hunk.exact_ends = hunk.lines.iter().any(|line| line.text.ends_with('\r'));
+        let hunks = if hunk.lines.is_empty() { Vec::new() } else { vec![hunk] };
+        Ok(FilePatch { hunks, ..file(Kind::Create, name, line) })
+    }
+
+    fn update(&mut self, name: Name, line: usize) -> Result<FilePatch<'a>, Problem> {
+        let mut file = file(Kind::Modify, name, line);
+        self.skip_blank();
+        if let Some(Mark::MoveTo(new)) =
+            self.lines.get(self.at).filter(|_| self.at < self.end).and_then(|line| grammar::mark(line))
+        {
+            self.at += 1;
+            file.new = names::single(new, self.at)?;
+            file.kind = if file.new == file.old { Kind::Modify } else { Kind::Rename };
+        }
+        self.pass_unified_head();
+        let strip = self.lines[line - 1].ends_with('\r');
+        while let Some(hunk) = self.hunk(strip)? {
+            file.hunks.push(hunk);
+        }
+        if file.hunks.is_empty() && file.kind == Kind::Modify {
+            return Err(unified::no_hunks(&file));
+        }
+        Ok(file)
+    }
+
+    /// Some write both forms of head.
+    fn pass_unified_head(&mut self) {
+        let starts = |at: usize, with: &str| at < self.end && self.lines[at].starts_with(with);
+        if starts(self.at, "--- ") && starts(self.at + 1, "+++ ") {
+            self.at += 2;
+        }
+    }
+
+    fn hunk(&mut self, strip: bool) -> Result<Option<Hunk<'a>>, Problem> {
+        self.skip_blank();
+        let mut hunk = Hunk { line: self.at + 1, ..Hunk::default() };
+        let mut counts = None;
+        while let Some(head) = self.head() {
+            hunk.stated = head.old_start;
+            counts = head.counts;
+            hunk.headings.extend(Some(head.heading).filter(|heading| !heading.is_empty()));
+            if hunk.headings.len() > MOST_HEADINGS {
+                let message = format!("more than {MOST_HEADINGS} headings above one hunk. Keep the nearest.");
+                return Err(Problem::new(self.at, message));
+            }
+        }
+        let first = self.at;
+        self.at = (first..self.end)
+            .find(|at| self.lines[*at].starts_with("@@") || grammar::mark(self.lines[*at]).is_some())
+            .unwrap_or(self.end);
+        let segment = &self.lines[first..self.at];
+        body::fill(&mut hunk, &segment[..body::length(segment, counts, first + 1)?], strip);
+        body::settle(&mut hunk, counts);
+        hunk.at_end = self.takes_end_of_file();
+        if !hunk.lines.is_empty() {
+            return Ok(Some(hunk));
+        }
+        let blank = segment.iter().all(|line| line.trim().is_empty());
+        if blank && hunk.headings.is_empty() && counts.is_none() && !hunk.at_end && hunk.line > self.at {
+            return Ok(None);
+        }
+        Err(Problem::new(hunk.line, "a hunk without lines. Lines begin with a blank, + or -."))
+    }
+
+    fn head(&mut self) -> Option<HunkHead<'a>> {
+        let line = self.lines.get(self.at).copied().filter(|_| self.at < self.end)?;
+        let head = grammar::hunk_head(line)?;
+        self.at += 1;
+        Some(head)
+    }
+
+    fn takes_end_of_file(&mut self) -> bool {
+        let here = self.at < self.end && grammar::mark(self.lines[self.at]) == Some(Mark::EndOfFile);
+        self.at += usize::from(here);
+        here
+    }
+}
+
+fn file<'a>(kind: Kind, name: Name, line: usize) -> FilePatch<'a> {
+    FilePatch { kind, old: name.clone(), new: name, mode: None, hunks: Vec::new(), unseen: false, line }
+}

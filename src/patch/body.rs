@@ -1,0 +1,165 @@
+//! Which of the lines behind a hunk's head are its body. The counts of the head are a hint; the lines decide.
+//!
+//! A line of the body begins with a blank, `+`, `-` or a backslash. A blank line has lost its first blank, as has any
+//! other line between those: such a line is context, and as context it must be found in the file, so no harm is done.
+
+use super::model::{Hunk, Line, Problem, Sign};
+
+/// Lines of the old and of the new side.
+pub(super) type Counts = (u64, u64);
+
+/// How one line counts on both sides; `None` for a note about the line before.
+pub(super) fn counts_of(line: &str) -> Option<Counts> {
+    match line.as_bytes() {
+        [b'-', ..] => Some((1, 0)),
+        [b'+', ..] => Some((0, 1)),
+        [b'\\', b' ', ..] => None,
+        _ => Some((1, 1)),
+    }
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim_end().is_empty() && !line.starts_with(' ')
+}
+
+fn is_body(line: &str) -> bool {
+    line.starts_with([' ', '+', '-']) || line.starts_with("\\ ")
+}
+
+fn changes(line: &str) -> bool {
+    line.starts_with(['+', '-'])
+}
+
+/// How many of the lines are the body. `first` is the number of the first one in the patch.
+///
+/// # Errors
+/// Lines that add or remove something and that no hunk can claim: half a hunk must not be applied.
+pub(super) fn length(lines: &[&str], counts: Option<Counts>, first: usize) -> Result<usize, Problem> {
+    match counts.and_then(|counts| where_met(lines, counts)) {
+        Some(met) if ends_there(&lines[met..]) => {
+            let stray = stray(&lines[met..]).map(|at| first + met + at);
+            stray.map_or(Ok(met), |line| Err(outside(line)))
+        }
+        _ => Ok(to_the_last(&lines[..signature(lines).unwrap_or(lines.len())])),
+    }
+}
+
+fn outside(line: usize) -> Problem {
+    let message = "a line that adds or removes something stands behind the end of its hunk. Correct the numbers behind \
+                   @@, or put a blank before every line of context.";
+    Problem::new(line, message)
+}
+
+/// Where both counts are met, notes about the last line included.
+fn where_met(lines: &[&str], (old, new): Counts) -> Option<usize> {
+    let mut left = (old, new);
+    for (at, line) in lines.iter().enumerate() {
+        let counts = counts_of(line);
+        if left == (0, 0) && counts.is_some() {
+            return Some(at);
+        }
+        let (old, new) = counts.unwrap_or_default();
+        left = (left.0.checked_sub(old)?, left.1.checked_sub(new)?);
+    }
+    (left == (0, 0)).then_some(lines.len())
+}
+
+/// Whether what follows the counted lines is no more of them.
+fn ends_there(after: &[&str]) -> bool {
+    let Some(first) = after.first() else { return true };
+    if signature(after) == Some(0) {
+        return true;
+    }
+    if is_body(first) {
+        return false;
+    }
+    let prose = after.iter().any(|line| !is_blank(line) && !is_body(line));
+    prose || !after.iter().any(|line| changes(line))
+}
+
+/// The first line that adds or removes something, and is no item of a list.
+fn stray(after: &[&str]) -> Option<usize> {
+    let until = signature(after).unwrap_or(after.len());
+    after[..until].iter().position(|line| match line.as_bytes() {
+        [b'+', second, ..] => !matches!(second, b'+' | b' '),
+        [b'-', second, ..] => !matches!(second, b'-' | b' '),
+        _ => false,
+    })
+}
+
+/// Up to the last line that has its first character.
+fn to_the_last(lines: &[&str]) -> usize {
+    lines.iter().rposition(|line| is_body(line)).map_or(0, |at| at + 1)
+}
+
+/// Where the signature of a mail begins: `-- ` and the version of git. Two dashes alone could be a line that is removed.
+fn signature(lines: &[&str]) -> Option<usize> {
+    let dashes =
+        |pair: &[&str]| matches!(pair[0].trim_end(), "--") && pair[1].starts_with(|c: char| c.is_ascii_digit());
+    let alone = |at: usize| lines.get(at).is_none_or(|line| is_blank(line));
+    lines.windows(2).enumerate().find(|(at, pair)| dashes(pair) && alone(at + 2)).map(|(at, _)| at)
+}
+
+/// The lines as those of a hunk. With `strip`, carriage returns before the ends of lines belong to the way the patch took.
+pub(super) fn fill<'a>(hunk: &mut Hunk<'a>, lines: &[&'a str], strip: bool) {
+    for line in lines {
+        if line.starts_with("\\ ") {
+            if let Some(last) = hunk.lines.last_mut() {
+                last.unended = true;
+            }
+            continue;
+        }
+        let line = if strip { line.strip_suffix('\r').unwrap_or(line) } else { line };
+        let (sign, text) = match line.as_bytes() {
+            [b'-', ..] => (Sign::Remove, &line[1..]),
+            [b'+', ..] => (Sign::Add, &line[1..]),
+            [b' ', ..] => (Sign::Context, &line[1..]),
+            _ => (Sign::Context, line),
+        };
+        hunk.lines.push(Line { sign, text, unended: false });
+    }
+    hunk.exact_ends = !strip && hunk.lines.iter().any(|line| line.text.ends_with('\r'));
+}
+
+/// Without old lines the number is that of the line before, if the head knows that there are none; else it is where the
+/// new lines go.
+pub(super) fn settle(hunk: &mut Hunk<'_>, counts: Option<Counts>) {
+    if hunk.old().next().is_none() && counts.is_some_and(|(old, _)| old > 0) {
+        hunk.stated = hunk.stated.and_then(|line| line.checked_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(text: &str, counts: Option<Counts>) -> Result<usize, usize> {
+        let lines: Vec<&str> = text.lines().collect();
+        length(&lines, counts, 1).map_err(|problem| problem.line)
+    }
+
+    #[test]
+    fn right_counts_end_a_hunk() {
+        assert_eq!(body(" a\n-b\n+c\n\nAnd that is:\n- item", Some((2, 2))), Ok(3));
+        assert_eq!(body(" a\n-b\n+c\n-- \n2.39.0\n\nFrom x", Some((2, 2))), Ok(3));
+        assert_eq!(body(" a\n-b\n-- \n2.39.0", Some((3, 1))), Ok(3));
+        assert_eq!(body(" a\n+b\n\n", Some((2, 3))), Ok(3));
+        assert_eq!(body("-a\n+b\n\\ No newline at end of file\n", Some((1, 1))), Ok(3));
+    }
+
+    #[test]
+    fn wrong_counts_do_not() {
+        for counts in [None, Some((1, 1)), Some((9, 9)), Some((0, 0))] {
+            assert_eq!(body(" a\n-b\n+c\n\n d\n\n", counts), Ok(5), "{counts:?}");
+        }
+        assert_eq!(body(" a\n+b\nlost blank\n c", Some((2, 4))), Ok(4));
+        assert_eq!(body(" a\n+b\n-- \n2.39.0\n\n", None), Ok(2));
+        assert_eq!(body("-\n--\n", Some((7, 9))), Ok(2));
+        assert_eq!(body("-\n--\n", Some((1, 0))), Ok(2));
+    }
+
+    #[test]
+    fn half_a_hunk_is_none() {
+        assert_eq!(body(" a\n-b\n+c\nfn lost() {\n+new();\n }", Some((2, 2))), Err(5));
+    }
+}

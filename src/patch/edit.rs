@@ -1,0 +1,200 @@
+//! From places to new text: overlaps are refused, then the text is built once.
+
+use super::miss::{Miss, Why};
+use super::model::{Hunk, Line, Sign};
+use super::pass::Pass;
+use super::place::Place;
+use super::shift::Shift;
+use super::text::Text;
+
+/// Lines that go and lines that come, at one place.
+#[derive(Debug)]
+struct Edit<'h, 'a> {
+    at: usize,
+    removed: usize,
+    added: &'h [Line<'a>],
+    hunk: usize,
+    /// Old lines of the hunk before this place.
+    before: usize,
+    /// How many of those are not blank.
+    filled: usize,
+}
+
+/// The text with all hunks applied.
+pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Result<Vec<u8>, Vec<Miss>> {
+    let mut edits: Vec<Edit<'_, '_>> = Vec::new();
+    for (number, (hunk, place)) in hunks.iter().zip(places).enumerate() {
+        edits.extend(edits_of(number, hunk, place.at));
+    }
+    edits.sort_by_key(|edit| (edit.at, edit.removed > 0, edit.hunk));
+    let overlaps = overlaps(&edits, hunks, places);
+    if !overlaps.is_empty() {
+        return Err(overlaps);
+    }
+    let shifts = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
+    let mut builder = Builder { text, shifts, out: text.mark().to_vec(), last_added: false };
+    let mut at = 0;
+    for edit in &edits {
+        builder.keep(at, edit.at);
+        at = edit.at + edit.removed;
+        let (hunk, place) = (&hunks[edit.hunk], places[edit.hunk]);
+        let doubt = || vec![Miss::new(edit.hunk + 1, hunk, Why::Indentation { line: place.at + 1 })];
+        builder.add(edit, hunk, place).ok_or_else(doubt)?;
+    }
+    builder.keep(at, text.len());
+    Ok(builder.finish(is_ended(text, hunks, places)))
+}
+
+/// The changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one change.
+fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit<'h, 'a>> {
+    let mut edits: Vec<Edit<'h, 'a>> = Vec::new();
+    let (mut old, mut filled, mut at) = (0, 0, 0);
+    while at < hunk.lines.len() {
+        let sign = hunk.lines[at].sign;
+        let run = hunk.lines[at..].iter().take_while(|line| line.sign == sign).count();
+        let lines = &hunk.lines[at..at + run];
+        let edit = Edit { at: place + old, removed: 0, added: &[], hunk: number, before: old, filled };
+        match sign {
+            Sign::Context => {}
+            Sign::Remove => edits.push(Edit { removed: run, ..edit }),
+            Sign::Add => edits.push(Edit { added: lines, ..edit }),
+        }
+        if sign != Sign::Add {
+            old += run;
+            filled += lines.iter().filter(|line| !line.text.trim().is_empty()).count();
+        }
+        at += run;
+    }
+    edits
+}
+
+/// Hunks that remove what another one knows, or insert where another one does.
+fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec<Miss> {
+    const MOST: usize = 8;
+    let miss = |hunk: usize, with: usize, line: usize| {
+        Miss::new(hunk + 1, &hunks[hunk], Why::Overlap { with: with + 1, line: line + 1 })
+    };
+    let mut found = Vec::new();
+    for pair in edits.windows(2) {
+        let (one, other) = (&pair[0], &pair[1]);
+        if one.hunk != other.hunk && one.removed == 0 && other.removed == 0 && one.at == other.at {
+            found.push(miss(other.hunk.max(one.hunk), other.hunk.min(one.hunk), one.at));
+        }
+    }
+    let removals: Vec<&Edit<'_, '_>> = edits.iter().filter(|edit| edit.removed > 0).collect();
+    // Up to where lines are removed before each removal: they may overlap themselves.
+    let mut reach = 0;
+    for pair in removals.windows(2) {
+        reach = reach.max(pair[0].at + pair[0].removed);
+        if pair[1].at < reach {
+            found.push(miss(pair[1].hunk.max(pair[0].hunk), pair[1].hunk.min(pair[0].hunk), pair[1].at));
+        }
+    }
+    if found.is_empty() {
+        let strange = |number: usize| foreign(&removals, number, places[number].at, hunks[number].old().count());
+        found
+            .extend((0..hunks.len()).filter_map(|number| strange(number).map(|edit| miss(number, edit.hunk, edit.at))));
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// A removal by another hunk among the lines of this one. The removals are in order and do not overlap.
+fn foreign<'e, 'h, 'a>(
+    removals: &[&'e Edit<'h, 'a>],
+    hunk: usize,
+    at: usize,
+    length: usize,
+) -> Option<&'e Edit<'h, 'a>> {
+    let from = removals.partition_point(|edit| edit.at + edit.removed <= at);
+    let inside = removals[from..].iter().take_while(|edit| edit.at < at + length);
+    inside.copied().find(|edit| edit.hunk != hunk)
+}
+
+/// Whether the new text ends with a line feed: as the hunk at the end says, else as before.
+fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
+    let at_end = |(hunk, place): &(&Hunk<'_>, &Place)| place.at + hunk.old().count() == text.len();
+    let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
+    let mut ended = text.is_ended();
+    for (hunk, _) in hunks.iter().zip(places).filter(at_end) {
+        if unended(hunk.new_lines().next_back()) {
+            ended = false;
+        } else if unended(hunk.old().next_back()) {
+            ended = true;
+        }
+    }
+    ended
+}
+
+fn shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
+    if place.pass < Pass::Surrounding {
+        return Shift::default();
+    }
+    let pair = |(offset, line): (usize, &'s Line<'_>)| {
+        (line.text.as_bytes(), text.line(place.at + offset), line.sign == Sign::Remove)
+    };
+    Shift::of(hunk.old().enumerate().map(pair))
+}
+
+struct Builder<'t, 'a> {
+    text: &'t Text<'a>,
+    /// Of each hunk.
+    shifts: Vec<Shift<'t>>,
+    out: Vec<u8>,
+    last_added: bool,
+}
+
+impl Builder<'_, '_> {
+    fn keep(&mut self, from: usize, to: usize) {
+        if from < to {
+            self.end_line(from);
+            self.out.extend_from_slice(self.text.range(from, to));
+            self.last_added = false;
+        }
+    }
+
+    /// `None` where it is in doubt how the lines are to be indented.
+    fn add(&mut self, edit: &Edit<'_, '_>, hunk: &Hunk<'_>, place: Place) -> Option<()> {
+        if edit.added.is_empty() {
+            return Some(());
+        }
+        let near = if edit.before > 0 { edit.at.saturating_sub(1) } else { edit.at };
+        self.end_line(near);
+        let verbatim = hunk.exact_ends && (place.pass == Pass::Exact || self.text.len() == 0);
+        for line in edit.added {
+            let text = if verbatim { line.text } else { line.text.strip_suffix('\r').unwrap_or(line.text) };
+            let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
+            let (indent, rest) = self.shifts[edit.hunk].apply(text, edit.filled)?;
+            self.out.extend_from_slice(&indent);
+            self.out.extend_from_slice(rest);
+            self.out.extend_from_slice(if verbatim { b"\n" } else { self.text.end_near(near) });
+        }
+        self.last_added = true;
+        Some(())
+    }
+
+    /// The file's own byte order mark stays, so that of the patch is not wanted a second time.
+    fn without_mark<'l>(&self, line: &'l str) -> &'l [u8] {
+        let bytes = line.as_bytes();
+        if self.out.is_empty() { bytes } else { super::text::wanted(line) }
+    }
+
+    /// The last line of the file may have no end, and something comes behind it now.
+    fn end_line(&mut self, near: usize) {
+        if self.out.len() > self.text.mark().len() && !self.out.ends_with(b"\n") {
+            self.out.extend_from_slice(self.text.end_near(near));
+        }
+    }
+
+    fn finish(mut self, ended: bool) -> Vec<u8> {
+        if ended {
+            self.end_line(self.text.len());
+        } else if self.last_added && self.out.ends_with(b"\n") {
+            self.out.pop();
+            if self.out.ends_with(b"\r") {
+                self.out.pop();
+            }
+        }
+        self.out
+    }
+}

@@ -1,0 +1,54 @@
+//! Where a hunk that is nowhere would stand best, for the message about it. Linear in the file.
+
+use super::index::Index;
+use super::miss::{Closest, visible};
+use super::model::Hunk;
+use super::text::Text;
+
+/// The place where most of the old lines are, and the first that differs there. `None` when no line is in the file.
+///
+/// Every line of the hunk votes for the places that would put it right, the rare ones first; votes that cost more than
+/// the file is long are not counted.
+pub(super) fn closest(
+    text: &Text<'_>,
+    index: &Index<'_>,
+    hunk: &Hunk<'_>,
+    old: &[u32],
+    near: Option<usize>,
+) -> Option<Closest> {
+    let start = most_voted(index, old, near)?;
+    let line_at = |offset: usize| (start + offset).checked_sub(old.len()).filter(|at| *at < text.len());
+    let same = |offset: &usize| line_at(*offset).is_some_and(|at| index.file()[at] == old[*offset]);
+    let matching = (0..old.len()).filter(same).count();
+    let differs = (0..old.len()).find(|offset| !same(offset))?;
+    let wanted = hunk.old().nth(differs)?;
+    Some(Closest {
+        line: (start + 1).saturating_sub(old.len()).max(1),
+        matching,
+        of: old.len(),
+        differs_at: line_at(differs).map(|at| at + 1),
+        wanted: visible(wanted.text.as_bytes()),
+        found: line_at(differs).map(|at| visible(text.line(at))),
+    })
+}
+
+/// The place with most votes, moved down by the length of the hunk so that it may begin before the file.
+fn most_voted(index: &Index<'_>, old: &[u32], near: Option<usize>) -> Option<usize> {
+    let mut lines: Vec<(usize, &[u32])> =
+        old.iter().map(|number| index.places(*number)).enumerate().filter(|(_, places)| !places.is_empty()).collect();
+    lines.sort_by_key(|(_, places)| places.len());
+    let mut left = 2 * index.file().len() + 2 * old.len();
+    let mut votes = vec![0_u32; index.file().len() + old.len() + 1];
+    for (offset, places) in lines {
+        if places.len() > left {
+            break;
+        }
+        left -= places.len();
+        for place in places {
+            votes[*place as usize + old.len() - offset] += 1;
+        }
+    }
+    let near = near.map_or(0, |near| near + old.len());
+    let best = votes.iter().enumerate().max_by_key(|(at, votes)| (**votes, std::cmp::Reverse(at.abs_diff(near))))?;
+    (*best.1 > 0).then_some(best.0)
+}

@@ -1,0 +1,177 @@
+//! Where a row of numbers stands in a longer one, nearest to a place or everywhere. Linear in the longer one at worst.
+
+use super::index::Index;
+
+/// Where something stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    Nowhere,
+    At(usize),
+    /// More than one place and no reason to prefer one, in order.
+    Several(Vec<usize>),
+}
+
+/// How much may be looked at in all; what is left.
+#[derive(Debug)]
+pub(super) struct Work(u64);
+
+impl Work {
+    pub(super) fn new(most: u64) -> Work {
+        Work(most)
+    }
+
+    pub(super) fn spend(&mut self, steps: usize) {
+        self.0 = self.0.saturating_sub(steps as u64);
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Comparing a row costs about as much as so many numbers.
+fn cost(length: usize) -> usize {
+    1 + length / 8
+}
+
+/// The only place, or the one nearest to `near`. `needle` is not empty.
+pub(super) fn nearest(index: &Index<'_>, needle: &[u32], near: Option<usize>, work: &mut Work) -> Found {
+    if let Some(near) = near
+        && let Some(found) = outward(index, needle, near, work)
+    {
+        return found;
+    }
+    let all = everywhere(index, needle, work);
+    choose(&all, near)
+}
+
+/// One of several places by a number, if that is possible.
+pub(super) fn choose(all: &[usize], near: Option<usize>) -> Found {
+    match (all, near) {
+        ([], _) => Found::Nowhere,
+        ([only], _) => Found::At(*only),
+        (_, None) => Found::Several(all.to_vec()),
+        (_, Some(near)) => {
+            let after = all.partition_point(|at| *at < near);
+            let (before, after) = (after.checked_sub(1).map(|at| all[at]), all.get(after).copied());
+            match (before, after) {
+                (Some(before), Some(after)) if near - before == after - near => Found::Several(all.to_vec()),
+                (Some(before), Some(after)) if near - before < after - near => Found::At(before),
+                (Some(before), None) => Found::At(before),
+                (_, Some(after)) => Found::At(after),
+                (None, None) => Found::Nowhere,
+            }
+        }
+    }
+}
+
+/// Looks from `near` to both sides. `None` when that is more work than looking everywhere, or leaves a choice.
+fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut Work) -> Option<Found> {
+    let (places, offset) = rarest(index, needle);
+    let center = places.partition_point(|place| (*place as usize) < near + offset);
+    let mut before = places[..center].iter().rev().filter_map(|place| start(index, needle, *place, offset)).peekable();
+    let mut after = places[center..].iter().filter_map(|place| start(index, needle, *place, offset)).peekable();
+    let mut steps = index.file().len();
+    loop {
+        steps = steps.checked_sub(cost(needle.len()))?;
+        work.spend(cost(needle.len()));
+        let (at, other) = match (before.peek().copied(), after.peek().copied()) {
+            (None, None) => return Some(Found::Nowhere),
+            (Some(low), Some(high)) if near - low < high - near => (before.next()?, Some(high)),
+            (Some(low), Some(_)) => (after.next()?, Some(low)),
+            (Some(_), None) => (before.next()?, None),
+            (None, Some(_)) => (after.next()?, None),
+        };
+        if !is_at(index, needle, at) {
+            continue;
+        }
+        let tie = other.is_some_and(|other| other.abs_diff(near) == at.abs_diff(near) && is_at(index, needle, other));
+        return if tie { None } else { Some(Found::At(at)) };
+    }
+}
+
+/// All places, in order.
+pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut Work) -> Vec<usize> {
+    let (places, offset) = rarest(index, needle);
+    let steps = places.len().saturating_mul(cost(needle.len()));
+    if steps > index.file().len() {
+        work.spend(index.file().len() + needle.len());
+        return scan(index.file(), needle);
+    }
+    work.spend(steps);
+    let starts = places.iter().filter_map(|place| start(index, needle, *place, offset));
+    starts.filter(|at| is_at(index, needle, *at)).collect()
+}
+
+/// The places of the number that occurs least, and which of the row it is.
+fn rarest<'i>(index: &'i Index<'_>, needle: &[u32]) -> (&'i [u32], usize) {
+    let places = needle.iter().map(|number| index.places(*number)).enumerate();
+    places.min_by_key(|(_, places)| places.len()).map_or((&[][..], 0), |(offset, places)| (places, offset))
+}
+
+/// Where the row begins if its number `offset` is at `place`, if it fits there.
+fn start(index: &Index<'_>, needle: &[u32], place: u32, offset: usize) -> Option<usize> {
+    let at = (place as usize).checked_sub(offset)?;
+    (at + needle.len() <= index.file().len()).then_some(at)
+}
+
+/// Whether the row stands at a place of the file.
+pub(super) fn is_at(index: &Index<'_>, needle: &[u32], at: usize) -> bool {
+    index.file().get(at..at + needle.len()) == Some(needle)
+}
+
+/// Knuth, Morris and Pratt.
+fn scan(file: &[u32], needle: &[u32]) -> Vec<usize> {
+    let borders = borders(needle);
+    let mut found = Vec::new();
+    let mut matched = 0;
+    for (at, number) in file.iter().enumerate() {
+        while matched > 0 && (matched == needle.len() || needle[matched] != *number) {
+            matched = borders[matched - 1] as usize;
+        }
+        if needle[matched] == *number {
+            matched += 1;
+        }
+        if matched == needle.len() {
+            found.push(at + 1 - matched);
+        }
+    }
+    found
+}
+
+/// For each beginning of the row, how long its longest border is.
+fn borders(needle: &[u32]) -> Vec<u32> {
+    let mut borders = vec![0_u32; needle.len()];
+    let mut length = 0;
+    for at in 1..needle.len() {
+        while length > 0 && needle[at] != needle[length] {
+            length = borders[length - 1] as usize;
+        }
+        length += usize::from(needle[at] == needle[length]);
+        borders[at] = length as u32;
+    }
+    borders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scanning_finds_all() {
+        assert_eq!(scan(&[1, 1, 1, 1], &[1, 1]), [0, 1, 2]);
+        assert_eq!(scan(&[1, 2, 1, 2, 1, 3], &[1, 2, 1, 3]), [2]);
+        assert_eq!(scan(&[1, 2], &[1, 2, 3]), [0; 0]);
+        assert_eq!(scan(&[1], &[1]), [0]);
+    }
+
+    #[test]
+    fn a_number_decides_unless_it_is_in_the_middle() {
+        assert_eq!(choose(&[2, 8], Some(4)), Found::At(2));
+        assert_eq!(choose(&[2, 8], Some(6)), Found::At(8));
+        assert_eq!(choose(&[2, 8], Some(5)), Found::Several(vec![2, 8]));
+        assert_eq!(choose(&[2, 8], Some(8)), Found::At(8));
+        assert_eq!(choose(&[2, 8], None), Found::Several(vec![2, 8]));
+        assert_eq!(choose(&[2], Some(900)), Found::At(2));
+    }
+}

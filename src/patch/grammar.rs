@@ -1,0 +1,261 @@
+//! The lines of a patch that are not content: one recogniser each, slice in, value out. Knows no order of lines.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till1, take_while, take_while_m_n, take_while1};
+use nom::character::complete::{char, digit1, none_of, one_of, space0, space1};
+use nom::combinator::{all_consuming, map, map_opt, opt, recognize, rest, value, verify};
+use nom::multi::fold_many0;
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Parser};
+
+/// What stands behind `@@`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct HunkHead<'a> {
+    /// `None` where it is missing or absurd.
+    pub(super) old_start: Option<u64>,
+    /// Lines of the old and of the new side, where both are said.
+    pub(super) counts: Option<(u64, u64)>,
+    pub(super) heading: &'a str,
+}
+
+/// A `@@` line of a unified diff: with numbers, with half of them, or bare.
+pub(super) fn hunk_head(line: &str) -> Option<HunkHead<'_>> {
+    let line = line.trim_end();
+    numbered(line).or_else(|| all_consuming(bare).parse(line).ok().map(|found| found.1))
+}
+
+fn numbered(line: &str) -> Option<HunkHead<'_>> {
+    let ranges = (preceded(char('-'), range), preceded((space1, char('+')), range));
+    let closed = alt((preceded((space0, tag("@@")), rest), value("", verify(rest, str::is_empty))));
+    let mut head = map((tag("@@"), space0, ranges, closed), |(_, _, (old, new), heading)| HunkHead {
+        old_start: old.0,
+        counts: old.1.zip(new.1),
+        heading: heading.trim(),
+    });
+    all_consuming(|input| head.parse(input)).parse(line).ok().map(|found| found.1)
+}
+
+fn bare(input: &str) -> IResult<&str, HunkHead<'_>> {
+    let (_, heading) = preceded(tag("@@"), verify(rest, |text: &str| !text.starts_with('@'))).parse(input)?;
+    let heading = heading.trim();
+    let heading = heading.strip_suffix("@@").unwrap_or(heading).trim();
+    // Three dots stand for "somewhere"; so does what was to become numbers.
+    let heading = if matches!(heading, "..." | "-,+" | "-0,0 +0,0") { "" } else { heading };
+    Ok(("", HunkHead { heading, ..HunkHead::default() }))
+}
+
+/// `12,3`; one line is meant where there is no count. An absurd number is none.
+fn range(input: &str) -> IResult<&str, (Option<u64>, Option<u64>)> {
+    let number = |digits: &str| digits.parse().ok().filter(|number| *number < u64::from(u32::MAX));
+    let start = map(opt((opt(char('-')), digit1)), move |found: Option<(Option<char>, &str)>| match found {
+        Some((None, digits)) => number(digits),
+        _ => None,
+    });
+    let count = map(opt(preceded(char(','), opt(digit1))), move |found| match found {
+        None => Some(1),
+        Some(digits) => digits.and_then(number),
+    });
+    (start, count).parse(input)
+}
+
+/// A name behind `--- `, `+++ `, `rename from ` and so on, as it is written there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Written {
+    /// `/dev/null`, or the time 0: there is no such file on this side.
+    Nothing,
+    File(Vec<u8>),
+}
+
+/// A name with or without quotes, and the time behind it.
+pub(super) fn file_name(text: &str) -> Written {
+    let text = text.trim_end_matches(['\r', '\n']);
+    if let Ok((after, name)) = quoted.parse(text) {
+        return written(name, after);
+    }
+    let (name, time) = match text.split_once('\t') {
+        Some((name, time)) => (name, time),
+        None => text.split_at(before_time(text)),
+    };
+    written(name.trim().as_bytes().to_vec(), time)
+}
+
+fn written(name: Vec<u8>, time: &str) -> Written {
+    // Tools that know no /dev/null say it by a time at or before the epoch.
+    let never = ["1970-01-01 ", "1969-12-31 ", "Thu Jan  1 "].iter().any(|day| time.trim_start().starts_with(day));
+    if name == b"/dev/null" || name == b"dev/null" || (never && time.contains("00:00")) {
+        return Written::Nothing;
+    }
+    Written::File(name)
+}
+
+/// Where a time begins that was put behind a name with blanks only.
+fn before_time(text: &str) -> usize {
+    let mut starts = text.match_indices(' ').map(|(at, _)| at);
+    starts.rfind(|at| date.parse(&text[at + 1..]).is_ok()).unwrap_or(text.len())
+}
+
+/// `2024-01-31 12:00`; what follows is not looked at.
+fn date(input: &str) -> IResult<&str, &str> {
+    let digits = |count: usize| take_while_m_n(count, count, |c: char| c.is_ascii_digit());
+    recognize((digits(4), char('-'), digits(2), char('-'), digits(2), one_of(" T"), digits(2), char(':'), digits(2)))
+        .parse(input)
+}
+
+/// A name in double quotes with C escapes, as git writes it: bytes, for it may be in any encoding.
+pub(super) fn quoted(input: &str) -> IResult<&str, Vec<u8>> {
+    let piece = alt((
+        map(take_till1(|c| c == '"' || c == '\\' || c == '\n'), |text: &str| text.as_bytes().to_vec()),
+        map(preceded(char('\\'), escaped), |byte| vec![byte]),
+    ));
+    let content = fold_many0(piece, Vec::new, |mut all: Vec<u8>, piece| {
+        all.extend(piece);
+        all
+    });
+    delimited(char('"'), content, char('"')).parse(input)
+}
+
+fn escaped(input: &str) -> IResult<&str, u8> {
+    let octal = map_opt(take_while_m_n(3, 3, |c: char| c.is_digit(8)), |digits| u8::from_str_radix(digits, 8).ok());
+    let letter = map_opt(none_of("01234567"), |c| match c {
+        'n' => Some(b'\n'),
+        't' => Some(b'\t'),
+        'r' => Some(b'\r'),
+        'a' => Some(7),
+        'b' => Some(8),
+        'v' => Some(11),
+        'f' => Some(12),
+        '"' | '\\' => u8::try_from(c).ok(),
+        _ => None,
+    });
+    alt((octal, letter)).parse(input)
+}
+
+/// The two names of `diff --git`, where they can be told apart: without quotes they must be the same but for the prefix.
+pub(super) fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let names = line.strip_prefix("diff --git ")?.trim_end();
+    let bytes = |text: &str| text.as_bytes().to_vec();
+    let plain = map(rest, bytes);
+    let in_quotes = (terminated(quoted, space1), alt((quoted, plain)));
+    let (mut in_quotes, mut then_quoted) = (
+        all_consuming(in_quotes),
+        all_consuming((map(take_while1(|c| c != ' ' && c != '"'), bytes), preceded(space1, quoted))),
+    );
+    if let Ok((_, names)) = in_quotes.parse(names) {
+        return Some(names);
+    }
+    if let Ok((_, names)) = then_quoted.parse(names) {
+        return Some(names);
+    }
+    let same = |at: usize| (&names[..at], &names[at + 1..]);
+    let after_folder = |name: &str| name.split_once('/').map(|(_, rest)| rest.to_owned());
+    let alike = |(one, other): &(&str, &str)| {
+        one == other || (after_folder(one).is_some() && after_folder(one) == after_folder(other))
+    };
+    // The blank between two names that are alike is in the middle, or one off where a prefix is longer.
+    let middle = names.len() / 2;
+    let near = (middle.saturating_sub(1)..=middle + 1).filter(|at| names.as_bytes().get(*at) == Some(&b' '));
+    let found = near.map(same).find(alike).or_else(|| {
+        let mut words = names.split(' ');
+        Some((words.next()?, words.next()?)).filter(|_| words.next().is_none())
+    })?;
+    Some((bytes(found.0), bytes(found.1)))
+}
+
+/// `100644` behind `new file mode `, `new mode ` and the like.
+pub(super) fn mode(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.trim(), 8).ok().filter(|_| text.trim().len() <= 6)
+}
+
+/// The word that ends the text which `<<EOF`, `<<-'EOF'` or `<< "EOF"` begins.
+pub(super) fn heredoc_tag(line: &str) -> Option<&str> {
+    let at = line.find("<<")?;
+    let word = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let mut opener =
+        preceded((tag("<<"), opt(char('-')), space0, take_while(|c| c == '\'' || c == '"' || c == '\\')), word);
+    let found: IResult<&str, &str> = opener.parse(&line[at..]);
+    found.ok().map(|found| found.1)
+}
+
+/// The marks of the `*** Begin Patch` form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark<'a> {
+    Begin,
+    End,
+    Add(&'a str),
+    Update(&'a str),
+    Delete(&'a str),
+    MoveTo(&'a str),
+    EndOfFile,
+}
+
+/// A line that begins with three asterisks, if it is one of the marks.
+pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
+    let text = line.strip_prefix("*** ")?.trim();
+    let named = |word: &str| text.strip_prefix(word).map(str::trim);
+    match text {
+        "Begin Patch" => return Some(Mark::Begin),
+        "End Patch" => return Some(Mark::End),
+        "End of File" | "End Of File" => return Some(Mark::EndOfFile),
+        _ => {}
+    }
+    named("Add File:")
+        .or_else(|| named("Create File:"))
+        .map(Mark::Add)
+        .or_else(|| named("Update File:").map(Mark::Update))
+        .or_else(|| named("Delete File:").map(Mark::Delete))
+        .or_else(|| named("Move to:").or_else(|| named("Move To:")).map(Mark::MoveTo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunk_heads() {
+        let head = |old_start, counts, heading| Some(HunkHead { old_start, counts, heading });
+        assert_eq!(hunk_head("@@ -1,2 +3,4 @@ fn f()\r"), head(Some(1), Some((2, 4)), "fn f()"));
+        assert_eq!(hunk_head("@@ -1 +1 @@"), head(Some(1), Some((1, 1)), ""));
+        assert_eq!(hunk_head("@@ -7,3 +7,4"), head(Some(7), Some((3, 4)), ""));
+        assert_eq!(hunk_head("@@ -, +, @@"), head(None, None, ""));
+        assert_eq!(hunk_head("@@ -99999999999999999999,1 +1,1 @@"), head(None, Some((1, 1)), ""));
+        assert_eq!(hunk_head("@@ -1,99999999999999999999 +1 @@"), head(Some(1), None, ""));
+        assert_eq!(hunk_head("@@"), head(None, None, ""));
+        assert_eq!(hunk_head("@@ ... @@"), head(None, None, ""));
+        assert_eq!(hunk_head("@@ class A @@"), head(None, None, "class A"));
+        assert_eq!(hunk_head("@@@ -1 -1 +1 @@@"), None);
+        assert_eq!(hunk_head("x @@"), None);
+    }
+
+    #[test]
+    fn names_and_times() {
+        let file = |name: &str| Written::File(name.as_bytes().to_vec());
+        assert_eq!(file_name("a/x y.rs\t2024-01-31 12:00:00.0 +0100"), file("a/x y.rs"));
+        assert_eq!(file_name("a/x 2024-01-31 12:00:00"), file("a/x"));
+        assert_eq!(file_name("\"a/\\303\\251\\\"\\t\""), file("a/\u{e9}\"\t"));
+        assert_eq!(file_name("/dev/null\t1970"), Written::Nothing);
+        assert_eq!(file_name("x\t1970-01-01 00:00:00.000000000 +0000"), Written::Nothing);
+        assert_eq!(file_name("2024-01-31 notes.md\r"), file("2024-01-31 notes.md"));
+    }
+
+    #[test]
+    fn names_of_git() {
+        let names = |line| git_names(line).map(|(a, b)| (String::from_utf8(a).unwrap(), String::from_utf8(b).unwrap()));
+        let both = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+        assert_eq!(names("diff --git a/x b/x"), both("a/x", "b/x"));
+        assert_eq!(names("diff --git a/x y b/x y"), both("a/x y", "b/x y"));
+        assert_eq!(names("diff --git old b/new"), both("old", "b/new"));
+        assert_eq!(names("diff --git \"a/\\t\" \"b/\\t\""), both("a/\t", "b/\t"));
+        assert_eq!(names("diff --git \"a/\\t\" b/x y"), both("a/\t", "b/x y"));
+        assert_eq!(names("diff --git a/x \"b/\\t\""), both("a/x", "b/\t"));
+        assert_eq!(names("diff --git a/x y b/z w"), None);
+    }
+
+    #[test]
+    fn heredocs_and_marks() {
+        assert_eq!(heredoc_tag("apply_patch <<'EOF'"), Some("EOF"));
+        assert_eq!(heredoc_tag("cat << PATCH | git apply"), Some("PATCH"));
+        assert_eq!(heredoc_tag("1 < 2"), None);
+        assert_eq!(mark("*** Move to:  a b \r"), Some(Mark::MoveTo("a b")));
+        assert_eq!(mark("*** a/file.c"), None);
+    }
+}

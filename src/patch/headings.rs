@@ -1,0 +1,97 @@
+//! Headings: lines that stand above a hunk. They part a file into sections; a hunk belongs into one of them.
+
+use super::find::{Found, Work, choose};
+use super::text::Text;
+use memchr::memmem;
+
+/// What a line that holds a heading costs.
+const STEPS_A_HIT: usize = 32;
+
+/// The lines under which the innermost heading is meant, in order: each heading is looked for below the one before it.
+pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut Work) -> Vec<usize> {
+    let mut above: Option<Vec<usize>> = None;
+    for heading in headings {
+        let here = lines_of(text, heading, work);
+        above = Some(match above {
+            None => here,
+            Some(above) => below(&here, &above),
+        });
+    }
+    above.unwrap_or_default()
+}
+
+/// The first place below each of the places above.
+fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
+    let firsts = above.iter().filter_map(|line| here.get(here.partition_point(|at| at <= line)).copied());
+    let mut found: Vec<usize> = firsts.collect();
+    found.dedup();
+    found
+}
+
+/// The lines that are the heading; if none is, those that begin with it; if none does, those that hold it.
+fn lines_of(text: &Text<'_>, heading: &str, work: &mut Work) -> Vec<usize> {
+    let heading = heading.trim().as_bytes();
+    let all = text.range(0, text.len());
+    work.spend(all.len() / 8);
+    if heading.is_empty() || work.is_spent() {
+        return Vec::new();
+    }
+    let mut kinds: [Vec<usize>; 3] = Default::default();
+    let mut last = None;
+    for at in memmem::find_iter(all, heading) {
+        work.spend(STEPS_A_HIT);
+        if work.is_spent() {
+            return Vec::new();
+        }
+        let line = text.line_at(at);
+        if last.replace(line) == Some(line) {
+            continue;
+        }
+        let content = text.line(line).trim_ascii();
+        let kind = if content == heading { 0 } else { 1 + usize::from(!content.starts_with(heading)) };
+        kinds[kind].push(line);
+    }
+    kinds.into_iter().find(|lines| !lines.is_empty()).unwrap_or_default()
+}
+
+/// Which of the places of a hunk its headings mean. `Err` is the first section, when the only place is above it.
+pub(super) fn narrow(all: &[usize], sections: &[usize]) -> Result<Found, usize> {
+    let Some(first) = sections.first() else { return Ok(choose(all, None)) };
+    let ends = sections.iter().skip(1).copied().chain([usize::MAX]);
+    let in_section = |(from, to): (&usize, usize)| {
+        let place = all.get(all.partition_point(|at| at < from)).copied();
+        place.filter(|at| *at < to)
+    };
+    let found: Vec<usize> = sections.iter().zip(ends).filter_map(in_section).collect();
+    match (found.as_slice(), all) {
+        ([], [_]) => Err(*first),
+        ([], _) => Ok(choose(all, None)),
+        ([only], _) => Ok(Found::At(*only)),
+        _ => Ok(Found::Several(found)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_headings_are_looked_for_one_below_the_other() {
+        let text = Text::new(b"class A:\n def f(x):\nclass B:\n def f(x):\n def g(x):\n").unwrap();
+        let sections = |headings: &[&str]| sections(&text, headings, &mut Work::new(1 << 20));
+        assert_eq!(sections(&["def f"]), [1, 3]);
+        assert_eq!(sections(&["class B", "def f(x):"]), [3]);
+        assert_eq!(sections(&["class A", "def g"]), [4]);
+        assert_eq!(sections(&["f(x)"]), [1, 3]);
+        assert_eq!(sections(&["def h"]), [0; 0]);
+    }
+
+    #[test]
+    fn the_first_place_below_a_heading_counts() {
+        assert_eq!(narrow(&[3, 7, 9], &[5]), Ok(Found::At(7)));
+        assert_eq!(narrow(&[3, 7], &[2, 5]), Ok(Found::Several(vec![3, 7])));
+        assert_eq!(narrow(&[3, 7], &[]), Ok(Found::Several(vec![3, 7])));
+        assert_eq!(narrow(&[3], &[5]), Err(5));
+        assert_eq!(narrow(&[3], &[]), Ok(Found::At(3)));
+    }
+}

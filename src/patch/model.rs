@@ -1,0 +1,157 @@
+//! What a patch says, as data: files, hunks, lines. Texts are slices of the patch.
+
+use std::fmt;
+
+/// All that one patch wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Patch<'a> {
+    /// In the order of the text; at least one. A file may come twice: the second part is for what the first one made.
+    pub files: Vec<FilePatch<'a>>,
+}
+
+/// What shall become of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FilePatch<'a> {
+    /// What is done with the file as a whole.
+    pub kind: Kind,
+    /// The file before; of a new file, the new name.
+    pub old: Name,
+    /// The file afterwards; of a deleted file, the old name.
+    pub new: Name,
+    /// Permissions to set, such as 0o755: only those git knows.
+    pub mode: Option<u32>,
+    /// In the order of the text.
+    pub hunks: Vec<Hunk<'a>>,
+    /// Whether a deletion is meant whatever the file holds.
+    pub unseen: bool,
+    /// The line of the patch where this file begins, from 1.
+    pub line: usize,
+}
+
+/// What is done with a file as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// There must be none; the hunks are its content.
+    Create,
+    /// The hunks, if any, are all of its content.
+    Delete,
+    /// Same name, other content or mode.
+    Modify,
+    /// The old name goes.
+    Rename,
+    /// The old file stays as it is.
+    Copy,
+}
+
+/// A name relative to the root, checked: no `..`, not absolute, no empty parts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Name {
+    /// Without the prefix (`a/`, `b/`) that tools put before names.
+    pub path: String,
+    /// The name with what was taken for a prefix, in case there is such a folder after all.
+    pub prefixed: Option<String>,
+}
+
+impl Name {
+    pub(super) fn plain(path: String) -> Name {
+        Name { path, prefixed: None }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.path)
+    }
+}
+
+/// Lines that stand together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hunk<'a> {
+    /// The line number of the old file, as the patch says it; a hint. With no old lines it is the line before.
+    pub stated: Option<u64>,
+    /// Lines that stand somewhere above, the outermost first; a hint, but for a hunk that only adds.
+    pub headings: Vec<&'a str>,
+    /// The body.
+    pub lines: Vec<Line<'a>>,
+    /// Whether the hunk must stand at the end of the file.
+    pub at_end: bool,
+    /// Whether carriage returns before the ends of lines are meant, and not how the patch came here.
+    pub exact_ends: bool,
+    /// The line of the patch where this hunk begins, from 1.
+    pub line: usize,
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Line<'a> {
+    /// Which side it is on.
+    pub sign: Sign,
+    /// Without the line feed; a carriage return before that is in it.
+    pub text: &'a str,
+    /// Whether the patch says that no line feed follows.
+    pub unended: bool,
+}
+
+/// Which side a line of a hunk is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sign {
+    /// Both.
+    Context,
+    /// Old.
+    Remove,
+    /// New.
+    Add,
+}
+
+impl<'a> Hunk<'a> {
+    /// The lines that are in the file before.
+    pub fn old(&self) -> impl DoubleEndedIterator<Item = &Line<'a>> {
+        self.lines.iter().filter(|line| line.sign != Sign::Add)
+    }
+
+    /// The lines that are in the file afterwards.
+    pub fn new_lines(&self) -> impl DoubleEndedIterator<Item = &Line<'a>> {
+        self.lines.iter().filter(|line| line.sign != Sign::Remove)
+    }
+
+    /// The stated line of its first old line, or before which it adds.
+    pub(super) fn first_line(&self) -> Option<i64> {
+        let stated = i64::try_from(self.stated?).ok()?;
+        if self.old().next().is_none() { stated.checked_add(1) } else { Some(stated).filter(|line| *line > 0) }
+    }
+
+    /// Whether it removes and adds nothing.
+    pub fn is_idle(&self) -> bool {
+        self.lines.iter().all(|line| line.sign == Sign::Context)
+    }
+}
+
+/// Why a text is no patch that could be applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The line of the patch where it shows, from 1.
+    pub line: usize,
+    /// The cause, and what to do.
+    pub message: String,
+}
+
+impl Problem {
+    pub(super) fn new(line: usize, message: impl Into<String>) -> Problem {
+        Problem { line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {} of the patch: {}", self.line, self.message)
+    }
+}
+
+impl std::error::Error for Problem {}

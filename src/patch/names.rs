@@ -1,0 +1,130 @@
+//! From the names that stand in a patch to names below the root. Opens nothing.
+
+use super::grammar::Written;
+use super::model::{Name, Problem};
+
+/// The longest name in bytes: the kernel takes no longer path.
+const LONGEST: usize = 4095;
+
+/// The prefixes git puts before the old and the new name.
+const PAIRS: [(&str, &str); 7] =
+    [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("old/", "new/"), ("1/", "2/")];
+
+/// Both names, checked and without their prefixes. `Nothing` is no name.
+pub(super) fn both(old: &Written, new: &Written, line: usize) -> Result<(Option<Name>, Option<Name>), Problem> {
+    let (old, new) = (checked(old, line)?, checked(new, line)?);
+    Ok(match (old, new) {
+        (Some(old), Some(new)) => {
+            let (old, new) = pair(old, new);
+            (Some(old), Some(new))
+        }
+        (old, new) => (old.map(alone), new.map(alone)),
+    })
+}
+
+/// A name that stands by itself, with nothing before it.
+pub(super) fn single(text: &str, line: usize) -> Result<Name, Problem> {
+    clean(text, line).map(Name::plain)
+}
+
+/// A name that has no prefix for certain.
+pub(super) fn plain(written: &Written, line: usize) -> Result<Option<Name>, Problem> {
+    Ok(checked(written, line)?.map(Name::plain))
+}
+
+fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
+    let Written::File(bytes) = written else { return Ok(None) };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => clean(text, line).map(Some),
+        Err(_) => Err(Problem::new(line, "the name of a file is not UTF-8. Rename it with a command first.")),
+    }
+}
+
+/// The name without `.` and doubled slashes.
+fn clean(text: &str, line: usize) -> Result<String, Problem> {
+    let wrong = |why: &str| Err(Problem::new(line, format!("{why} Give paths relative to the project root.")));
+    if text.len() > LONGEST || text.contains('\0') {
+        return wrong("the name of a file is too long or has a NUL byte.");
+    }
+    let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
+    if text.starts_with(['/', '\\']) || drive || text == "~" || text.starts_with("~/") {
+        return wrong(&format!("{text:?} is an absolute path."));
+    }
+    let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.iter().any(|part| *part == ".." || part.split('\\').any(|piece| piece == "..")) {
+        return wrong(&format!("{text:?} leads upwards by \"..\"."));
+    }
+    if parts.is_empty() || text.ends_with('/') {
+        return wrong(&format!("{text:?} names no file."));
+    }
+    Ok(parts.join("/"))
+}
+
+fn pair(old: String, new: String) -> (Name, Name) {
+    let known = PAIRS.iter().any(|(a, b)| old.starts_with(a) && new.starts_with(b));
+    let same_rest = rest(&old).is_some() && rest(&old) == rest(&new) && old != new;
+    if known || same_rest {
+        return (without_prefix(old), without_prefix(new));
+    }
+    if old == new && (old.starts_with("a/") || old.starts_with("b/")) {
+        return (without_prefix(old), without_prefix(new));
+    }
+    // One side alone has its prefix.
+    match (old.strip_prefix("a/"), new.strip_prefix("b/")) {
+        (Some(bare), None) if bare == new => (without_prefix(old.clone()), Name::plain(new)),
+        (None, Some(bare)) if bare == old => (Name::plain(old), without_prefix(new.clone())),
+        _ => (Name::plain(old), Name::plain(new)),
+    }
+}
+
+fn alone(name: String) -> Name {
+    if name.starts_with("a/") || name.starts_with("b/") { without_prefix(name) } else { Name::plain(name) }
+}
+
+fn rest(name: &str) -> Option<&str> {
+    name.split_once('/').map(|(_, rest)| rest)
+}
+
+fn without_prefix(name: String) -> Name {
+    match rest(&name) {
+        Some(path) => Name { path: path.to_owned(), prefixed: Some(name) },
+        None => Name::plain(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(old: &str, new: &str) -> (String, String) {
+        let file = |name: &str| Written::File(name.as_bytes().to_vec());
+        let (old, new) = both(&file(old), &file(new), 1).unwrap();
+        (old.unwrap().path, new.unwrap().path)
+    }
+
+    #[test]
+    fn prefixes() {
+        for (old, new, want) in [
+            ("a/x", "b/x", ("x", "x")),
+            ("x", "x", ("x", "x")),
+            ("src/x", "src/x", ("src/x", "src/x")),
+            ("a/x", "x", ("x", "x")),
+            ("x", "b/x", ("x", "x")),
+            ("i/x", "w/x", ("x", "x")),
+            ("lib-1.0/x", "lib-1.1/x", ("x", "x")),
+            ("a/old", "b/new", ("old", "new")),
+            ("old.c", "new.c", ("old.c", "new.c")),
+            ("./a/x", "b//x", ("x", "x")),
+        ] {
+            assert_eq!(paths(old, new), (want.0.to_owned(), want.1.to_owned()), "{old} {new}");
+        }
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere() {
+        for bad in ["/etc/passwd", "../x", "a/../x", "a/b/../../..", "C:\\x", "", ".", "x/", "~/x", "a\0", "..\\x"] {
+            assert!(single(bad, 1).is_err(), "{bad:?}");
+        }
+        assert_eq!(single("a..b/...", 1).unwrap().path, "a..b/...");
+    }
+}

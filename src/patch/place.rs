@@ -1,0 +1,277 @@
+//! Where the hunks of one file stand in its text.
+//!
+//! The body decides and the numbers are hints: a hunk stands where its old lines are, compared by the first [`Pass`] in
+//! which they are anywhere. In several places it is the one nearest to the number, moved as far as the hunk before was;
+//! never is a looser pass asked to break a tie. Every hunk is looked for in the text as it was, so their order is free.
+
+use super::explain;
+use super::find::{self, Found, Work};
+use super::headings;
+use super::index::Index;
+use super::miss::{Miss, Why};
+use super::model::{Hunk, Line, Sign};
+use super::pass::Pass;
+use super::text::{self, Text};
+use std::collections::BTreeMap;
+
+/// Steps for all hunks of a file together: some seconds.
+const MOST_WORK: u64 = 1 << 31;
+
+/// Nobody reads more failures than that.
+const MOST_MISSES: usize = 8;
+
+/// Where a hunk stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The line of its first old line, or before which it inserts; from 0.
+    pub(super) at: usize,
+    pub(super) pass: Pass,
+}
+
+/// A place for every hunk, or why some have none.
+pub(super) fn all(text: &Text<'_>, hunks: &[Hunk<'_>]) -> Result<Vec<Place>, Vec<Miss>> {
+    let mut placer = Placer::new(text, hunks);
+    let (mut places, mut misses) = (Vec::new(), Vec::new());
+    for (number, hunk) in hunks.iter().enumerate() {
+        match placer.place(hunk) {
+            Ok(place) => places.push(place),
+            Err(why) => misses.push(Miss::new(number + 1, hunk, why)),
+        }
+        if misses.len() == MOST_MISSES {
+            break;
+        }
+    }
+    if misses.is_empty() { Ok(places) } else { Err(misses) }
+}
+
+struct Placer<'p, 'a> {
+    text: &'p Text<'a>,
+    hunks: &'p [Hunk<'a>],
+    indexes: [Option<Index<'a>>; 5],
+    /// The passes that can see anything the one before does not.
+    passes: Vec<Pass>,
+    /// How far hunks were from the line they stated.
+    offsets: BTreeMap<u64, i64>,
+    work: Work,
+}
+
+impl<'p, 'a> Placer<'p, 'a> {
+    fn new(text: &'p Text<'a>, hunks: &'p [Hunk<'a>]) -> Self {
+        let all = text.range(0, text.len());
+        let in_patch = |is: fn(&str) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| is(line.text));
+        let returns = memchr::memchr(b'\r', all).is_some() || in_patch(|line| line.ends_with('\r'));
+        let ascii = all.is_ascii() && !in_patch(|line| !line.is_ascii());
+        let useful = |pass: &Pass| match pass {
+            Pass::Ends => returns,
+            Pass::Typographic => !ascii,
+            _ => true,
+        };
+        let passes = Pass::ALL.into_iter().filter(useful).collect();
+        Placer {
+            text,
+            hunks,
+            indexes: Default::default(),
+            passes,
+            offsets: BTreeMap::new(),
+            work: Work::new(MOST_WORK),
+        }
+    }
+
+    fn place(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
+        if hunk.old().next().is_none() {
+            return self.insertion(hunk);
+        }
+        let near = self.expected(hunk);
+        for pass in self.passes.clone().into_iter().filter(|pass| tells_sides_apart(*pass, hunk)) {
+            match self.find(pass, hunk, near)? {
+                Found::At(at) => {
+                    self.doubt_end(pass, hunk, at)?;
+                    return self.found(hunk, Place { at, pass });
+                }
+                Found::Several(all) => return Err(Why::ambiguous(&all)),
+                Found::Nowhere if self.work.is_spent() => return Err(Why::TooMuchWork),
+                Found::Nowhere => {}
+            }
+        }
+        Err(self.why_not(hunk, near))
+    }
+
+    fn find(&mut self, pass: Pass, hunk: &Hunk<'a>, near: Option<usize>) -> Result<Found, Why> {
+        // Most patches are right, and then nothing has to be looked for.
+        if let Some(at) = near.filter(|at| !is_anchored(hunk) && self.stand_at(pass, hunk.old(), *at)) {
+            return Ok(Found::At(at));
+        }
+        let old = self.numbers(pass, hunk.old());
+        let index = index(&mut self.indexes, pass, self.text, self.hunks);
+        if is_anchored(hunk) {
+            let at = self.text.len().checked_sub(old.len()).filter(|at| find::is_at(index, &old, *at));
+            return Ok(at.map_or(Found::Nowhere, Found::At));
+        }
+        if hunk.headings.is_empty() || near.is_some() {
+            return Ok(find::nearest(index, &old, near, &mut self.work));
+        }
+        let all = find::everywhere(index, &old, &mut self.work);
+        let sections =
+            if all.is_empty() { Vec::new() } else { headings::sections(self.text, &hunk.headings, &mut self.work) };
+        if self.work.is_spent() {
+            return Err(Why::TooMuchWork);
+        }
+        let above = |heading: usize| Why::AboveHeading { line: all[0] + 1, heading: heading + 1 };
+        headings::narrow(&all, &sections).map_err(above)
+    }
+
+    /// Context above and none below is what stands at the end of a file. If the hunk fits there as well, its number says
+    /// one thing and its form another.
+    fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize) -> Result<(), Why> {
+        let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
+        let end = self.text.len().saturating_sub(hunk.old().count());
+        let open = is_context(hunk.lines.first()) && !is_context(hunk.lines.last());
+        if open && at < end && hunk.stated.is_some() && self.stand_at(pass, hunk.old(), end) {
+            return Err(Why::ambiguous(&[at, end]));
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, hunk: &Hunk<'a>, place: Place) -> Result<Place, Why> {
+        if self.is_there_already(hunk, place.at) {
+            return Err(Why::AlreadyApplied { line: place.at + 1 });
+        }
+        if let Some(stated) = hunk.stated.filter(|stated| *stated > 0) {
+            // Both are below 2^33.
+            self.offsets.insert(stated, place.at as i64 + 1 - stated as i64);
+        }
+        Ok(place)
+    }
+
+    /// The line from 0 at which a hunk should be, by its number and by how far the hunk before it was from its own.
+    fn expected(&self, hunk: &Hunk<'_>) -> Option<usize> {
+        if hunk.old().next_back().is_some_and(|line| line.unended) {
+            return Some(self.text.len().saturating_sub(hunk.old().count()));
+        }
+        let stated = hunk.stated.and_then(|stated| stated.checked_sub(1))?;
+        // A number behind the end says nothing about where.
+        usize::try_from(self.drifted(stated)?).ok().filter(|at| *at < self.text.len())
+    }
+
+    fn drifted(&self, line: u64) -> Option<i64> {
+        let drift = self.offsets.range(..=line.saturating_add(1)).next_back().map_or(0, |(_, offset)| *offset);
+        i64::try_from(line).ok()?.checked_add(drift).map(|at| at.max(0))
+    }
+
+    /// A hunk without old lines has only its number and its headings to say where it goes.
+    fn insertion(&mut self, hunk: &Hunk<'_>) -> Result<Place, Why> {
+        let end = self.text.len();
+        let at = |at| Ok(Place { at, pass: Pass::Exact });
+        if hunk.at_end || end == 0 {
+            return at(end);
+        }
+        let stated = hunk.stated.and_then(|stated| usize::try_from(self.drifted(stated)?).ok());
+        if let Some(line) = stated.filter(|line| *line <= end) {
+            return at(line);
+        }
+        let sections = headings::sections(self.text, &hunk.headings, &mut self.work);
+        match sections.as_slice() {
+            _ if self.work.is_spent() => Err(Why::TooMuchWork),
+            [heading] => at(heading + 1),
+            [] if stated.is_some() => Err(Why::BehindEnd { lines: end }),
+            [] => Err(Why::NoPlace),
+            several => Err(Why::ambiguous(several)),
+        }
+    }
+
+    /// Whether lines that a hunk only adds at its edge are there. Lines that say nothing, such as `}`, may come twice.
+    fn is_there_already(&self, hunk: &Hunk<'a>, at: usize) -> bool {
+        let added = |line: &&Line<'_>| line.sign == Sign::Add;
+        let first = hunk.lines.iter().take_while(added).count();
+        let last = hunk.lines.iter().rev().take_while(added).count();
+        let only_at_one_edge = (first == 0) != (last == 0) && hunk.old().count() + first + last == hunk.lines.len();
+        let says_something = |line: &Line<'_>| line.sign == Sign::Add && line.text.contains(char::is_alphanumeric);
+        if hunk.lines.iter().any(|line| line.sign == Sign::Remove)
+            || !only_at_one_edge
+            || !hunk.lines.iter().any(says_something)
+        {
+            return false;
+        }
+        at.checked_sub(first).is_some_and(|at| self.stand_at(Pass::Ends, hunk.new_lines(), at))
+    }
+
+    fn stand_at<'h>(&self, pass: Pass, lines: impl Iterator<Item = &'h Line<'a>>, at: usize) -> bool
+    where
+        'a: 'h,
+    {
+        let same = |(offset, line): (usize, &Line<'_>)| {
+            at + offset < self.text.len() && pass.key(self.text.line(at + offset)) == pass.key(text::wanted(line.text))
+        };
+        lines.enumerate().all(same)
+    }
+
+    fn numbers<'h>(&mut self, pass: Pass, lines: impl Iterator<Item = &'h Line<'a>>) -> Vec<u32>
+    where
+        'a: 'h,
+    {
+        let index = index(&mut self.indexes, pass, self.text, self.hunks);
+        lines.map(|line| index.number(text::wanted(line.text))).collect()
+    }
+
+    fn why_not(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Why {
+        if let Some(at) = self.applied_at(hunk, near) {
+            return Why::AlreadyApplied { line: at + 1 };
+        }
+        let pass = Pass::Surrounding;
+        let old = self.numbers(pass, hunk.old());
+        let index = index(&mut self.indexes, pass, self.text, self.hunks);
+        if is_anchored(hunk)
+            && let Some(at) = find::everywhere(index, &old, &mut self.work).last()
+        {
+            return Why::NotAtEnd { line: at + 1, lines: self.text.len() };
+        }
+        Why::NotFound(explain::closest(self.text, index, hunk, &old, near))
+    }
+
+    /// Where the new lines stand as they are.
+    fn applied_at(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Option<usize> {
+        let pass = *self.passes.iter().rfind(|pass| **pass <= Pass::Ends)?;
+        let new = self.numbers(pass, hunk.new_lines());
+        if new.is_empty() || changes_end(hunk) {
+            return None;
+        }
+        let index = index(&mut self.indexes, pass, self.text, self.hunks);
+        match find::nearest(index, &new, near, &mut self.work) {
+            Found::Nowhere => None,
+            Found::At(at) => Some(at),
+            Found::Several(all) => all.first().copied(),
+        }
+    }
+}
+
+fn index<'i, 'a>(
+    indexes: &'i mut [Option<Index<'a>>; 5],
+    pass: Pass,
+    text: &Text<'a>,
+    hunks: &[Hunk<'a>],
+) -> &'i Index<'a> {
+    indexes[pass as usize].get_or_insert_with(|| {
+        let lines = hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| text::wanted(line.text));
+        Index::new(pass, text, lines)
+    })
+}
+
+/// Whether a hunk can stand only at the end: it says so, or it takes or gives the last line its line feed.
+fn is_anchored(hunk: &Hunk<'_>) -> bool {
+    hunk.at_end || changes_end(hunk)
+}
+
+fn changes_end(hunk: &Hunk<'_>) -> bool {
+    let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
+    let (old, new) = (hunk.old().next_back(), hunk.new_lines().next_back());
+    old.is_some() && new.is_some() && unended(old) != unended(new)
+}
+
+/// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.
+fn tells_sides_apart(pass: Pass, hunk: &Hunk<'_>) -> bool {
+    if hunk.is_idle() || (pass <= Pass::Ends && changes_end(hunk)) {
+        return true;
+    }
+    let key = |line: &Line<'_>| pass.key(text::wanted(line.text)).into_owned();
+    !hunk.old().map(key).eq(hunk.new_lines().map(key))
+}

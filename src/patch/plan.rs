@@ -1,0 +1,303 @@
+//! A patch over all its files, in memory: what each of them shall be, or why nothing may be done.
+
+use super::miss::Miss;
+use super::model::{FilePatch, Hunk, Kind, Name, Patch, Sign};
+use super::{Placed, apply};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Whoever has the files.
+pub trait Source {
+    /// Why a file could not be read.
+    type Error;
+
+    /// The bytes of a file; `None` when there is none.
+    ///
+    /// # Errors
+    /// When there may be one and its bytes cannot be had. Then nothing is planned.
+    fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, Self::Error>;
+}
+
+/// What a patch would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// What was done for each file of the patch, in its order.
+    pub files: Vec<Done>,
+    /// What becomes of each file, by path. Each path comes once.
+    pub changes: Vec<Change>,
+}
+
+/// One file of a patch, carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Done {
+    /// As the patch has it.
+    pub kind: Kind,
+    /// The file it was made from.
+    pub old: String,
+    /// The file that it is now.
+    pub new: String,
+    /// Where the hunks stood.
+    pub hunks: Vec<Placed>,
+}
+
+/// What becomes of one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// Relative to the root.
+    pub path: String,
+    /// What must still be there when it is written; `None` for no file.
+    pub before: Option<Vec<u8>>,
+    /// What shall be there; `None` for no file.
+    pub after: Option<Vec<u8>>,
+    /// Permissions to set.
+    pub mode: Option<u32>,
+    /// The path whose permissions it takes over, where it was renamed or copied.
+    pub like: Option<String>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure<E> {
+    /// A file could not be read.
+    Source(E),
+    /// Files to which the patch does not apply. None of the others is changed either.
+    Refused(Vec<Refusal>),
+}
+
+/// A file to which its part of the patch does not apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Relative to the root.
+    pub path: String,
+    /// The line of the patch where the file begins, from 1.
+    pub patch_line: usize,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a part of a patch does not apply to its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// There is no such file.
+    Missing,
+    /// There is a file where a new one should be made.
+    Exists,
+    /// The new file is there, and as it should be.
+    ExistsAlready,
+    /// The file to delete holds something else.
+    OtherContent,
+    /// The file is the same afterwards.
+    NoChange,
+    /// The two sides have different names, and nothing says that the file is renamed.
+    TwoNames(String),
+    /// Hunks have no place.
+    Hunks(Vec<Miss>),
+}
+
+/// Plans a patch over all its files.
+///
+/// A file that comes twice is changed twice. Each path is read once at most.
+///
+/// # Errors
+/// The first file that cannot be read, or every file to which its part does not apply.
+pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failure<S::Error>> {
+    let mut planner = Planner { source, files: BTreeMap::new() };
+    let (mut done, mut refused) = (Vec::new(), Vec::new());
+    for file in &patch.files {
+        match planner.file(file) {
+            Ok(one) => done.push(one),
+            Err(Failure::Refused(mut why)) => refused.append(&mut why),
+            Err(failure) => return Err(failure),
+        }
+    }
+    if refused.is_empty() {
+        Ok(Plan { files: done, changes: planner.changes() })
+    } else {
+        Err(Failure::Refused(refused))
+    }
+}
+
+struct Planner<'s, S> {
+    source: &'s mut S,
+    files: BTreeMap<String, State>,
+}
+
+/// A path before and now.
+#[derive(Debug, Clone, Default)]
+struct State {
+    before: Option<Vec<u8>>,
+    now: Option<Vec<u8>>,
+    mode: Option<u32>,
+    like: Option<String>,
+}
+
+impl<S: Source> Planner<'_, S> {
+    fn file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
+        let (old, new) = self.paths(file)?;
+        let hunks = match file.kind {
+            Kind::Create => self.create(file, &new)?,
+            Kind::Delete => self.delete(file, &old)?,
+            Kind::Modify if self.is_new(file, &new)? => self.create(file, &new)?,
+            Kind::Modify => self.modify(file, &new)?,
+            Kind::Rename | Kind::Copy => self.carry(file, &old, &new)?,
+        };
+        Ok(Done { kind: file.kind, old, new, hunks })
+    }
+
+    /// Which names are meant: without a prefix, unless the file is only there with it.
+    fn paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
+        if file.kind == Kind::Create {
+            return Ok((file.new.path.clone(), file.new.path.clone()));
+        }
+        let (old, prefixed) = self.there(&file.old)?;
+        match file.kind {
+            Kind::Modify if file.old.path == file.new.path => Ok((old.clone(), old)),
+            Kind::Modify => self.one_of_two(file, old),
+            Kind::Delete => Ok((old.clone(), old)),
+            _ if prefixed => Ok((old, file.new.prefixed.clone().unwrap_or_else(|| file.new.path.clone()))),
+            _ => Ok((old, file.new.path.clone())),
+        }
+    }
+
+    /// A diff of `x.orig` and `x` changes `x`.
+    fn one_of_two(&mut self, file: &FilePatch<'_>, old: String) -> Result<(String, String), Failure<S::Error>> {
+        let (new, _) = self.there(&file.new)?;
+        let exist = (self.read(&old)?.is_some(), self.read(&new)?.is_some());
+        match exist {
+            (true, false) => Err(refused(file, &old, Reason::TwoNames(new))),
+            _ => Ok((new.clone(), new)),
+        }
+    }
+
+    fn there(&mut self, name: &Name) -> Result<(String, bool), Failure<S::Error>> {
+        if let Some(prefixed) = &name.prefixed
+            && self.read(&name.path)?.is_none()
+            && self.read(prefixed)?.is_some()
+        {
+            return Ok((prefixed.clone(), true));
+        }
+        Ok((name.path.clone(), false))
+    }
+
+    fn read(&mut self, path: &str) -> Result<Option<&Vec<u8>>, Failure<S::Error>> {
+        if !self.files.contains_key(path) {
+            let before = self.source.read(path).map_err(Failure::Source)?;
+            self.files.insert(path.to_owned(), State { now: before.clone(), before, ..State::default() });
+        }
+        Ok(self.files.get(path).and_then(|state| state.now.as_ref()))
+    }
+
+    fn content(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<u8>, Failure<S::Error>> {
+        self.read(path)?.cloned().ok_or_else(|| refused(file, path, Reason::Missing))
+    }
+
+    /// `-0,0` of a file that does not exist makes it, whatever name stands behind `---`.
+    fn is_new(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
+        let adds = |hunk: &Hunk<'_>| hunk.stated == Some(0) && hunk.lines.iter().all(|line| line.sign == Sign::Add);
+        Ok(self.read(path)?.is_none() && matches!(file.hunks.as_slice(), [only] if adds(only)))
+    }
+
+    fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+        let done = apply(&file.hunks, b"").map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
+        if let Some(there) = self.read(path)? {
+            let reason = if *there == done.text { Reason::ExistsAlready } else { Reason::Exists };
+            return Err(refused(file, path, reason));
+        }
+        self.put(path, Some(done.text), file.mode, None);
+        Ok(done.hunks)
+    }
+
+    fn delete(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+        let content = self.content(file, path)?;
+        let mut hunks = Vec::new();
+        if !file.unseen {
+            let other = |_| refused(file, path, Reason::OtherContent);
+            let done = apply(&file.hunks, &content).map_err(other)?;
+            if !done.text.is_empty() && done.text != "\u{FEFF}".as_bytes() {
+                return Err(refused(file, path, Reason::OtherContent));
+            }
+            hunks = done.hunks;
+        }
+        self.put(path, None, None, None);
+        Ok(hunks)
+    }
+
+    fn modify(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+        let content = self.content(file, path)?;
+        let done = apply(&file.hunks, &content).map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
+        if done.text == content && file.mode.is_none() {
+            return Err(refused(file, path, Reason::NoChange));
+        }
+        self.put(path, Some(done.text), file.mode, None);
+        Ok(done.hunks)
+    }
+
+    fn carry(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+        let content = self.content(file, old)?;
+        if self.read(new)?.is_some() {
+            return Err(refused(file, new, Reason::Exists));
+        }
+        let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
+        let like = self.files.get(old).and_then(|state| state.like.clone()).unwrap_or_else(|| old.to_owned());
+        let mode = file.mode.or_else(|| self.files.get(old).and_then(|state| state.mode));
+        self.put(new, Some(done.text), mode, Some(like));
+        if file.kind == Kind::Rename {
+            self.put(old, None, None, None);
+        }
+        Ok(done.hunks)
+    }
+
+    /// `path` was read before.
+    fn put(&mut self, path: &str, now: Option<Vec<u8>>, mode: Option<u32>, like: Option<String>) {
+        let state = self.files.entry(path.to_owned()).or_default();
+        state.like = like.or_else(|| state.like.take()).filter(|_| now.is_some());
+        state.mode = mode.or(state.mode).filter(|_| now.is_some());
+        state.now = now;
+    }
+
+    fn changes(self) -> Vec<Change> {
+        let changed = |(path, state): (String, State)| {
+            let State { before, now: after, mode, like } = state;
+            let touched = before != after || mode.is_some();
+            touched.then_some(Change { path, before, after, mode, like })
+        };
+        self.files.into_iter().filter_map(changed).collect()
+    }
+}
+
+fn refused<E>(file: &FilePatch<'_>, path: &str, reason: Reason) -> Failure<E> {
+    Failure::Refused(vec![Refusal { path: path.to_owned(), patch_line: file.line, reason }])
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.reason {
+            Reason::Missing => write!(out, "{path:?} does not exist. Correct the name, or make it with --- /dev/null."),
+            Reason::Exists => write!(out, "{path:?} exists already. Change it with hunks, or choose another name."),
+            Reason::ExistsAlready => {
+                write!(out, "{path:?} exists already with this content: the patch is already applied there.")
+            }
+            Reason::OtherContent => write!(
+                out,
+                "{path:?} is to be deleted but holds something else than the patch says. Read it again, or use *** Delete File."
+            ),
+            Reason::NoChange => write!(out, "{path:?} would be the same afterwards: nothing is changed by the hunks."),
+            Reason::TwoNames(new) => write!(
+                out,
+                "{path:?} exists and {new:?} does not. To rename a file, put \"rename from\" and \"rename to\" lines below \
+                 diff --git, or use *** Move to."
+            ),
+            Reason::Hunks(misses) => {
+                write!(out, "{path:?}:")?;
+                misses.iter().try_for_each(|miss| write!(out, "\n- {miss}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! How the indentation of a hunk's lines differs from that of the file's, and what added lines make of it.
+//!
+//! Where the lines disagree about that, nothing is made of it: wrongly indented lines may mean something else.
+
+use std::collections::BTreeMap;
+
+/// What the file has for each indentation of the patch; nothing, where it has several.
+#[derive(Debug, Default)]
+pub(super) struct Shift<'a> {
+    pairs: Vec<(&'a [u8], &'a [u8])>,
+    images: BTreeMap<&'a [u8], Option<&'a [u8]>>,
+    rule: Rule<'a>,
+}
+
+/// One rule for all lines, where there is one.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Rule<'a> {
+    #[default]
+    None,
+    /// As it is: most lines are.
+    Same,
+    /// The file has this before.
+    More(&'a [u8]),
+    /// The patch has this before.
+    Less(&'a [u8]),
+    /// So many spaces of the patch are one tab of the file.
+    Tabs(usize),
+    /// One tab of the patch is so many spaces of the file.
+    Spaces(usize),
+    /// So many spaces of the patch are so many of the file.
+    Times(usize, usize),
+}
+
+/// A line of the patch, the line of the file it was taken for, and whether it is removed.
+pub(super) type Pair<'a> = (&'a [u8], &'a [u8], bool);
+
+/// The blanks at the beginning of a line.
+fn indent(line: &[u8]) -> &[u8] {
+    &line[..line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()]
+}
+
+impl<'a> Shift<'a> {
+    /// Of lines that were taken for the same.
+    pub(super) fn of(lines: impl Iterator<Item = Pair<'a>>) -> Shift<'a> {
+        let filled = lines.filter(|(patch, ..)| !patch.trim_ascii().is_empty());
+        let lines: Vec<_> = filled.map(|(patch, file, removed)| (indent(patch), indent(file), removed)).collect();
+        let same = lines.iter().filter(|(patch, file, _)| patch == file).count();
+        if same == lines.len() {
+            return Shift::default();
+        }
+        let mostly_same = 2 * same >= lines.len();
+        let mut images: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
+        for (patch, file, removed) in &lines {
+            // One line that is off says something only of what replaces it.
+            let image = Some(*file).filter(|_| patch == file || *removed || !mostly_same);
+            images.entry(patch).and_modify(|known| *known = known.filter(|_| *known == image)).or_insert(image);
+        }
+        let pairs: Vec<_> = lines.iter().map(|(patch, file, _)| (*patch, *file)).collect();
+        let rule = if mostly_same { Rule::Same } else { rule(&pairs) };
+        Shift { pairs, images, rule }
+    }
+
+    /// The indentation an added line gets, and the rest of it; `None` where that is in doubt. `before` is how many of the
+    /// lines stood before it.
+    pub(super) fn apply<'l>(&self, line: &'l [u8], before: usize) -> Option<(Vec<u8>, &'l [u8])> {
+        let (own, rest) = line.split_at(indent(line).len());
+        if self.pairs.is_empty() || rest.trim_ascii().is_empty() {
+            return Some((own.to_vec(), rest));
+        }
+        let image = match self.images.get(own) {
+            Some(image) => image.map(<[u8]>::to_vec)?,
+            None => self.by_rule(own).or_else(|| self.beside(own, before))?,
+        };
+        Some((image, rest))
+    }
+
+    fn by_rule(&self, own: &[u8]) -> Option<Vec<u8>> {
+        let all = |blank: u8| own.iter().all(|byte| *byte == blank);
+        match self.rule {
+            Rule::None => None,
+            Rule::Same => Some(own.to_vec()),
+            Rule::More(more) => Some([more, own].concat()),
+            Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
+            Rule::Tabs(width) => all(b' ').then(|| {
+                let (tabs, spaces) = (own.len() / width, own.len() % width);
+                [vec![b'\t'; tabs], vec![b' '; spaces]].concat()
+            }),
+            Rule::Spaces(width) => all(b'\t').then(|| vec![b' '; own.len() * width]),
+            Rule::Times(patch, file) => {
+                let steps = all(b' ') && (own.len() * file).is_multiple_of(patch);
+                steps.then(|| vec![b' '; own.len() * file / patch])
+            }
+        }
+    }
+
+    /// As much deeper or less deep than the nearest line as the patch says, unless lines contradict each other.
+    fn beside(&self, own: &[u8], before: usize) -> Option<Vec<u8>> {
+        if self.images.values().any(Option::is_none) {
+            return None;
+        }
+        let (patch, file) = self.pairs[..before.min(self.pairs.len())].last().or(self.pairs.first())?;
+        if let Some(deeper) = own.strip_prefix(*patch) {
+            return Some([*file, deeper].concat());
+        }
+        let less = patch.strip_prefix(own)?;
+        file.strip_suffix(less).map(<[u8]>::to_vec)
+    }
+}
+
+fn rule<'a>(pairs: &[(&'a [u8], &'a [u8])]) -> Rule<'a> {
+    let Some((patch, file)) = pairs.first().copied() else { return Rule::None };
+    if let Some(more) = file.strip_suffix(patch)
+        && pairs.iter().all(|(patch, file)| file.strip_prefix(more) == Some(patch))
+    {
+        return Rule::More(more);
+    }
+    if let Some(less) = patch.strip_suffix(file)
+        && pairs.iter().all(|(patch, file)| patch.strip_prefix(less) == Some(file))
+    {
+        return Rule::Less(less);
+    }
+    let swapped: Vec<_> = pairs.iter().map(|(patch, file)| (*file, *patch)).collect();
+    let tabs = one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces));
+    tabs.or_else(|| times(pairs)).unwrap_or_default()
+}
+
+/// Steps of another width.
+fn times<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
+    let spaces = |indent: &[u8]| indent.iter().all(|byte| *byte == b' ');
+    let (patch, file) = pairs.iter().map(|(patch, file)| (patch.len(), file.len())).find(|lengths| lengths.0 > 0)?;
+    let alike = |(one, other): &(&[u8], &[u8])| spaces(one) && spaces(other) && one.len() * file == other.len() * patch;
+    (file > 0 && pairs.iter().all(alike)).then_some(Rule::Times(patch, file))
+}
+
+/// How many spaces on the one side are a tab on the other, if it is the same in all lines.
+fn one_width(pairs: &[(&[u8], &[u8])]) -> Option<usize> {
+    let mut widths = pairs.iter().filter(|(one, other)| !one.is_empty() || !other.is_empty()).map(width);
+    let first = widths.next()??;
+    (first > 0 && widths.all(|width| width == Some(first))).then_some(first)
+}
+
+fn width((spaces, tabs): &(&[u8], &[u8])) -> Option<usize> {
+    let pure = spaces.iter().all(|byte| *byte == b' ') && tabs.iter().all(|byte| *byte == b'\t');
+    (pure && !tabs.is_empty() && spaces.len().is_multiple_of(tabs.len())).then(|| spaces.len() / tabs.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shifted(pairs: &[(&str, &str)], line: &str, before: usize) -> Option<String> {
+        let pairs = pairs.iter().map(|(patch, file)| (patch.as_bytes(), file.as_bytes(), false));
+        let (indent, rest) = Shift::of(pairs).apply(line.as_bytes(), before)?;
+        Some(String::from_utf8([&indent, rest].concat()).unwrap())
+    }
+
+    #[test]
+    fn added_lines_follow_the_lines_around_them() {
+        for (pairs, line, before, want) in [
+            (&[("a", "    a")][..], "  b", 1, "      b"),
+            (&[("    a", "a")], "      b", 1, "  b"),
+            (&[("    a", "\ta")], "        b", 1, "\t\tb"),
+            (&[("    a", "\ta")], "      b", 1, "\t  b"),
+            (&[("\ta", "  a"), ("\t\tb", "    b"), ("c", "c")], "\t\t\td", 1, "      d"),
+            (&[("  a", "    a"), ("    b", "        b")], "      c", 1, "            c"),
+            (&[("    a", "    a")], " b", 1, " b"),
+            (&[("a", "    a")], "", 1, ""),
+        ] {
+            assert_eq!(shifted(pairs, line, before).as_deref(), Some(want), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_contradict_each_other_leave_a_doubt() {
+        let lines = [("a", "a"), ("b", "    b"), ("    c", "    c")];
+        assert_eq!(shifted(&lines, "d", 2), None);
+        assert_eq!(shifted(&lines, "    d", 2).as_deref(), Some("    d"));
+        assert_eq!(shifted(&lines, "        d", 2).as_deref(), Some("        d"));
+        assert_eq!(shifted(&[("a", "    a"), ("b", "  b")], "c", 1), None);
+    }
+
+    #[test]
+    fn a_line_that_replaces_one_goes_where_that_was() {
+        let shift = Shift::of([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
+        assert_eq!(shift.apply(b"   c", 1), Some((b"    ".to_vec(), &b"c"[..])));
+    }
+}

@@ -1,0 +1,106 @@
+//! A file as lines. Only a line feed ends a line; bytes are kept as they are.
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// The lines of a file, without copying any.
+#[derive(Debug)]
+pub(super) struct Text<'a> {
+    bytes: &'a [u8],
+    /// Where each line begins, and the end.
+    starts: Vec<u32>,
+}
+
+impl<'a> Text<'a> {
+    /// `None` for what is longer than 4 GB.
+    pub(super) fn new(bytes: &'a [u8]) -> Option<Text<'a>> {
+        let end = u32::try_from(bytes.len()).ok()?;
+        let first = if bytes.starts_with(BOM) { 3 } else { 0 };
+        let mut starts = vec![first];
+        // Every index fits, for the length does.
+        starts.extend(memchr::memchr_iter(b'\n', bytes).map(|at| at as u32 + 1));
+        if starts.last() != Some(&end) {
+            starts.push(end);
+        }
+        Some(Text { bytes, starts })
+    }
+
+    /// How many lines.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The bytes before the first line: a byte order mark, or nothing.
+    pub(super) fn mark(&self) -> &'a [u8] {
+        &self.bytes[..self.starts[0] as usize]
+    }
+
+    /// Lines `from..to` with their ends.
+    pub(super) fn range(&self, from: usize, to: usize) -> &'a [u8] {
+        &self.bytes[self.starts[from] as usize..self.starts[to] as usize]
+    }
+
+    /// A line without its line feed.
+    pub(super) fn line(&self, at: usize) -> &'a [u8] {
+        let line = self.range(at, at + 1);
+        line.strip_suffix(b"\n").unwrap_or(line)
+    }
+
+    /// The line that holds a byte, counted from the first line's beginning.
+    pub(super) fn line_at(&self, byte: usize) -> usize {
+        let byte = byte + self.mark().len();
+        self.starts.partition_point(|start| *start as usize <= byte).saturating_sub(1)
+    }
+
+    pub(super) fn lines(&self) -> impl Iterator<Item = &'a [u8]> {
+        (0..self.len()).map(|at| self.line(at))
+    }
+
+    /// Whether the last line has its line feed; of an empty file, yes.
+    pub(super) fn is_ended(&self) -> bool {
+        self.bytes.len() == self.mark().len() || self.bytes.ends_with(b"\n")
+    }
+
+    /// How the lines near `at` end: that line's own end, or the one of a line before or behind it.
+    pub(super) fn end_near(&self, at: usize) -> &'static [u8] {
+        let near = [Some(at), at.checked_sub(1), at.checked_add(1), at.checked_sub(2)];
+        let ended = near.into_iter().flatten().find_map(|at| (at < self.len()).then(|| self.end_of(at)).flatten());
+        ended.unwrap_or(b"\n")
+    }
+
+    fn end_of(&self, at: usize) -> Option<&'static [u8]> {
+        let line = self.range(at, at + 1);
+        line.ends_with(b"\n").then_some(if line.ends_with(b"\r\n") { b"\r\n" } else { b"\n" })
+    }
+}
+
+/// A line of the patch as it is compared: a byte order mark belongs to the file.
+pub(super) fn wanted(text: &str) -> &[u8] {
+    let bytes = text.as_bytes();
+    bytes.strip_prefix(BOM).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_any_text() {
+        for (text, lines, mark, ended) in [
+            (&b""[..], vec![], 0, true),
+            (b"\n", vec![&b""[..]], 0, true),
+            (b"a\r\nb", vec![b"a\r", b"b"], 0, false),
+            (b"\xEF\xBB\xBF", vec![], 3, true),
+            (b"\xEF\xBB\xBFa\n", vec![b"a"], 3, true),
+        ] {
+            let text = Text::new(text).unwrap();
+            assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+            assert_eq!((text.mark().len(), text.is_ended()), (mark, ended));
+        }
+    }
+
+    #[test]
+    fn ends_are_those_of_the_neighbours() {
+        let text = Text::new(b"a\r\nb\nc").unwrap();
+        assert_eq!([0, 1, 2, 3].map(|at| text.end_near(at)), [&b"\r\n"[..], b"\n", b"\n", b"\n"]);
+    }
+}

@@ -1,0 +1,327 @@
+//! Unified diffs: which lines begin a file, what stands in its head, and where its hunks are.
+
+use super::body;
+use super::grammar::{self, HunkHead, Written};
+use super::model::{FilePatch, Hunk, Kind, Name, Patch, Problem, Sign};
+use super::names;
+use super::wrap::Wrappers;
+
+/// Reads every file of the lines from `at` on.
+pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Problem> {
+    let mut reader = Reader { lines, at, wrappers: Wrappers::default() };
+    let mut patch = Patch::default();
+    while reader.at < lines.len() {
+        if let Some(file) = reader.file()? {
+            patch.files.push(file);
+        }
+    }
+    Ok(patch)
+}
+
+struct Reader<'l, 'a> {
+    lines: &'l [&'a str],
+    at: usize,
+    wrappers: Wrappers<'a>,
+}
+
+/// What the lines before the hunks say.
+#[derive(Debug, Default)]
+struct Head {
+    line: usize,
+    git: Option<(Vec<u8>, Vec<u8>)>,
+    old: Option<Written>,
+    new: Option<Written>,
+    moved: Option<Kind>,
+    from: Option<Written>,
+    to: Option<Written>,
+    mode: Option<u32>,
+    created: bool,
+    deleted: bool,
+    /// Whether there was a `---` and a `+++` line.
+    paired: bool,
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// The file that begins here, or nothing where a line of prose was passed.
+    fn file(&mut self) -> Result<Option<FilePatch<'a>>, Problem> {
+        let line = self.lines[self.at];
+        if line.starts_with("diff --git ") {
+            return self.git_file().map(Some);
+        }
+        if self.is_pair(self.at) {
+            let mut head = Head { line: self.at + 1, ..Head::default() };
+            self.pair(&mut head);
+            return self.finish(head).map(Some);
+        }
+        self.refuse(line)?;
+        self.wrappers.see(line);
+        self.at += 1;
+        Ok(None)
+    }
+
+    fn refuse(&self, line: &str) -> Result<(), Problem> {
+        let at = self.at + 1;
+        let next = |offset: usize| self.lines.get(self.at + offset).copied().unwrap_or_default();
+        if is_binary(line) {
+            return Err(binary(at));
+        }
+        if line.starts_with("diff --cc ") || line.starts_with("diff --combined ") || line.starts_with("@@@ ") {
+            return Err(Problem::new(at, "this is the diff of a merge, with several old sides. Give a unified diff."));
+        }
+        if line.starts_with("*** ") && next(1).starts_with("--- ") && next(2).starts_with("*******") {
+            return Err(Problem::new(at, "this is a context diff. Give a unified diff (diff -u)."));
+        }
+        if grammar::hunk_head(line).is_some_and(|head| head.counts.is_some()) {
+            let message = "a hunk without the name of its file. Put \"--- a/path\" and \"+++ b/path\" before it.";
+            return Err(Problem::new(at, message));
+        }
+        Ok(())
+    }
+
+    fn git_file(&mut self) -> Result<FilePatch<'a>, Problem> {
+        let mut head = Head { line: self.at + 1, git: grammar::git_names(self.lines[self.at]), ..Head::default() };
+        self.at += 1;
+        while let Some(line) = self.lines.get(self.at).copied() {
+            if self.is_pair(self.at) {
+                self.pair(&mut head);
+                break;
+            }
+            if is_binary(line) {
+                return Err(binary(self.at + 1));
+            }
+            if !head.takes(line, self.at + 1)? {
+                break;
+            }
+            self.at += 1;
+        }
+        self.finish(head)
+    }
+
+    /// Whether the lines here are `--- name` and `+++ name`.
+    fn is_pair(&self, at: usize) -> bool {
+        self.lines[at].starts_with("--- ") && self.lines.get(at + 1).is_some_and(|line| line.starts_with("+++ "))
+    }
+
+    fn pair(&mut self, head: &mut Head) {
+        head.old = Some(grammar::file_name(&self.lines[self.at][4..]));
+        head.new = Some(grammar::file_name(&self.lines[self.at + 1][4..]));
+        head.paired = true;
+        self.at += 2;
+    }
+
+    fn finish(&mut self, head: Head) -> Result<FilePatch<'a>, Problem> {
+        let mut file = head.file()?;
+        self.hunks(&mut file, head.paired)?;
+        check(&file, &head)?;
+        Ok(file)
+    }
+
+    fn hunks(&mut self, file: &mut FilePatch<'a>, paired: bool) -> Result<(), Problem> {
+        while let Some(line) = self.lines.get(self.at).copied() {
+            let begins = paired && line.starts_with([' ', '+', '-']) && !self.is_pair(self.at) && file.hunks.is_empty();
+            match grammar::hunk_head(line) {
+                Some(head) => {
+                    self.at += 1;
+                    self.hunk(file, head, line.ends_with('\r'))?;
+                }
+                // A hunk whose head was left out.
+                None if begins => self.hunk(file, HunkHead::default(), line.ends_with('\r'))?,
+                None if line.trim().is_empty() => self.at += 1,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn hunk(&mut self, file: &mut FilePatch<'a>, head: HunkHead<'a>, strip: bool) -> Result<(), Problem> {
+        let end = self.segment_end(head.counts);
+        let segment = &self.lines[self.at..end];
+        let length = body::length(segment, head.counts, self.at + 1)?;
+        let headings = Some(head.heading).filter(|heading| !heading.is_empty()).into_iter().collect();
+        let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
+        body::fill(&mut hunk, &segment[..length], strip);
+        body::settle(&mut hunk, head.counts);
+        for line in &segment[length..] {
+            self.wrappers.see(line);
+        }
+        self.at = end;
+        if hunk.lines.is_empty() {
+            return Err(Problem::new(hunk.line, "a hunk without lines. Is the patch complete?"));
+        }
+        file.hunks.push(hunk);
+        Ok(())
+    }
+
+    /// Where something else than the body of this hunk begins for certain.
+    ///
+    /// A removed and an added line can look like the head of another file. The counts tell them apart, if they are right.
+    fn segment_end(&self, counts: Option<body::Counts>) -> usize {
+        let mut seen = (0, 0);
+        let (mut first_head, mut met) = (None, false);
+        let mut at = self.at;
+        while at < self.lines.len() && !self.ends_body(at) {
+            met = met || counts == Some(seen);
+            if self.looks_like_head(at) {
+                if met {
+                    return at;
+                }
+                first_head = first_head.or(Some(at));
+            }
+            let (old, new) = body::counts_of(self.lines[at]).unwrap_or_default();
+            seen = (seen.0 + old, seen.1 + new);
+            at += 1;
+        }
+        if met || counts == Some(seen) { at } else { first_head.unwrap_or(at) }
+    }
+
+    fn ends_body(&self, at: usize) -> bool {
+        let line = self.lines[at];
+        line.starts_with("diff --")
+            || line.starts_with("Index: ")
+            || (line.starts_with("@@") && (line.starts_with("@@@") || grammar::hunk_head(line).is_some()))
+            || grammar::mark(line).is_some()
+            || is_binary(line)
+            || self.wrappers.close(line)
+            || (self.is_pair(at) && self.has_prefixes(at))
+    }
+
+    /// Whether a pair names the same file as `a/` and as `b/`: nobody changes such lines into one another.
+    fn has_prefixes(&self, at: usize) -> bool {
+        let names = [at, at + 1].map(|at| grammar::file_name(&self.lines[at][4..]));
+        match &names {
+            [Written::File(old), Written::File(new)] => {
+                old.strip_prefix(b"a/").is_some_and(|rest| new.strip_prefix(b"b/") == Some(rest))
+            }
+            _ => false,
+        }
+    }
+
+    fn looks_like_head(&self, at: usize) -> bool {
+        if !self.is_pair(at) {
+            return false;
+        }
+        let after = self.lines.get(at + 2).copied().unwrap_or_default();
+        let names = [at, at + 1].map(|at| grammar::file_name(&self.lines[at][4..]));
+        let named = |name: &Written| matches!(name, Written::File(bytes) if !bytes.contains(&b' '));
+        after.starts_with("@@") || names.contains(&Written::Nothing) || names.iter().all(named)
+    }
+}
+
+fn is_binary(line: &str) -> bool {
+    line.trim_end() == "GIT binary patch" || (line.starts_with("Binary files ") && line.trim_end().ends_with(" differ"))
+}
+
+fn binary(line: usize) -> Problem {
+    Problem::new(
+        line,
+        "a binary file, which a text patch cannot change. Leave it out, or make the file with a command.",
+    )
+}
+
+impl Head {
+    /// Takes a line between `diff --git` and the hunks; false where it is none.
+    fn takes(&mut self, line: &str, at: usize) -> Result<bool, Problem> {
+        let rest = |word: &str| line.strip_prefix(word);
+        if let Some(text) = rest("new file mode ") {
+            self.created = true;
+            self.mode = Some(file_mode(text, at)?);
+        } else if let Some(text) = rest("deleted file mode ") {
+            self.deleted = true;
+            file_mode(text, at)?;
+        } else if let Some(text) = rest("new mode ") {
+            self.mode = Some(file_mode(text, at)?);
+        } else if let Some(text) = rest("rename from ").or_else(|| rest("copy from ")) {
+            self.from = Some(unprefixed(text));
+        } else if let Some(text) = rest("rename to ") {
+            (self.to, self.moved) = (Some(unprefixed(text)), Some(Kind::Rename));
+        } else if let Some(text) = rest("copy to ") {
+            (self.to, self.moved) = (Some(unprefixed(text)), Some(Kind::Copy));
+        } else {
+            let known = ["old mode ", "similarity index ", "dissimilarity index ", "index "];
+            return Ok(known.iter().any(|word| line.starts_with(word)));
+        }
+        Ok(true)
+    }
+
+    fn file<'a>(&self) -> Result<FilePatch<'a>, Problem> {
+        let (old, new) = self.names()?;
+        let kind = match (&old, &new) {
+            _ if self.moved.is_some() => self.moved.unwrap_or(Kind::Rename),
+            (None, None) => return Err(Problem::new(self.line, "neither side of this change has the name of a file.")),
+            (None, _) => Kind::Create,
+            (_, None) => Kind::Delete,
+            _ if self.created => Kind::Create,
+            _ if self.deleted => Kind::Delete,
+            _ => Kind::Modify,
+        };
+        let (Some(some), mode) = (old.clone().or_else(|| new.clone()), self.mode.map(|mode| mode & 0o777)) else {
+            return Err(Problem::new(self.line, "this change has no name of a file."));
+        };
+        let (old, new) = (old.unwrap_or_else(|| some.clone()), new.unwrap_or(some));
+        Ok(FilePatch { kind, old, new, mode, hunks: Vec::new(), unseen: false, line: self.line })
+    }
+
+    /// `---` and `+++` where they are, for git's own line cannot always be read.
+    fn names(&self) -> Result<(Option<Name>, Option<Name>), Problem> {
+        if let (Some(from), Some(to)) = (&self.from, &self.to) {
+            return Ok((names::plain(from, self.line)?, names::plain(to, self.line)?));
+        }
+        if self.moved.is_some() {
+            return Err(Problem::new(
+                self.line,
+                "one of the two names of a file that is renamed or copied is missing.",
+            ));
+        }
+        match (&self.old, &self.new, &self.git) {
+            (Some(old), Some(new), _) => names::both(old, new, self.line),
+            (_, _, Some((old, new))) => {
+                names::both(&Written::File(old.clone()), &Written::File(new.clone()), self.line)
+            }
+            _ => Err(Problem::new(self.line, "the names of the file cannot be read. Add \"---\" and \"+++\" lines.")),
+        }
+    }
+}
+
+/// Names behind `rename` and `copy` have no prefix and no time.
+fn unprefixed(text: &str) -> Written {
+    match grammar::quoted(text) {
+        Ok((_, name)) => Written::File(name),
+        Err(_) => Written::File(text.trim_end_matches('\r').as_bytes().to_vec()),
+    }
+}
+
+fn file_mode(text: &str, line: usize) -> Result<u32, Problem> {
+    match grammar::mode(text) {
+        Some(mode @ (0o100_644 | 0o100_755 | 0o100_664 | 0o100_600 | 0o100_700 | 0o644 | 0o755)) => Ok(mode),
+        Some(0o120_000) => Err(Problem::new(line, "a symbolic link, which a patch may not make, change or remove.")),
+        Some(0o160_000) => Err(Problem::new(line, "a submodule, which a patch cannot change.")),
+        _ => Err(Problem::new(line, format!("the mode {:?} is none of a file; 100644 and 100755 are.", text.trim()))),
+    }
+}
+
+/// Whether the hunks fit what is done with the file.
+fn check(file: &FilePatch<'_>, head: &Head) -> Result<(), Problem> {
+    let wrong = |sign: Sign| file.hunks.iter().any(|hunk| hunk.lines.iter().any(|line| line.sign != sign));
+    match file.kind {
+        Kind::Create if wrong(Sign::Add) => Err(Problem::new(
+            file.line,
+            format!(
+                "{} is a new file, so every line of it begins with +. Others would have to be there before.",
+                file.new
+            ),
+        )),
+        Kind::Delete if wrong(Sign::Remove) => {
+            Err(Problem::new(file.line, format!("{} is deleted, so every line of it begins with -.", file.old)))
+        }
+        Kind::Create if head.created => Ok(()),
+        Kind::Delete if head.deleted => Ok(()),
+        Kind::Rename | Kind::Copy => Ok(()),
+        Kind::Modify if head.mode.is_some() => Ok(()),
+        _ if file.hunks.is_empty() => Err(no_hunks(file)),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn no_hunks(file: &FilePatch<'_>) -> Problem {
+    Problem::new(file.line, format!("nothing is said about what to change in {}: there are no hunks.", file.new))
+}

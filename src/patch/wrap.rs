@@ -1,0 +1,58 @@
+//! What is put around a patch: code fences and heredocs. Only the lines that close them are of interest.
+
+use super::grammar;
+
+/// What is open around the current line, the innermost last.
+#[derive(Debug, Default)]
+pub(super) struct Wrappers<'a>(Vec<Wrapper<'a>>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Wrapper<'a> {
+    Fence(u8, usize),
+    Heredoc(&'a str),
+}
+
+/// More than anybody nests.
+const MOST: usize = 8;
+
+impl<'a> Wrappers<'a> {
+    /// Takes a line that is no part of a patch.
+    pub(super) fn see(&mut self, line: &'a str) {
+        if let Some(at) = self.0.iter().rposition(|wrapper| wrapper.closes(line)) {
+            self.0.truncate(at);
+        } else if let Some(wrapper) = opened(line).filter(|_| self.0.len() < MOST) {
+            self.0.push(wrapper);
+        }
+    }
+
+    /// Whether the line ends what a wrapper holds.
+    pub(super) fn close(&self, line: &str) -> bool {
+        self.0.iter().any(|wrapper| wrapper.closes(line))
+    }
+}
+
+impl Wrapper<'_> {
+    fn closes(&self, line: &str) -> bool {
+        match self {
+            Wrapper::Fence(mark, length) => {
+                fence(line).is_some_and(|(other, long, info)| other == *mark && long >= *length && info.is_empty())
+            }
+            // A blank before it would make it a line of context.
+            Wrapper::Heredoc(tag) => line.trim_end() == *tag,
+        }
+    }
+}
+
+fn opened(line: &str) -> Option<Wrapper<'_>> {
+    match fence(line.trim_start_matches(' ')) {
+        Some((mark, length, info)) if !info.contains('`') => Some(Wrapper::Fence(mark, length)),
+        _ => grammar::heredoc_tag(line).map(Wrapper::Heredoc),
+    }
+}
+
+fn fence(line: &str) -> Option<(u8, usize, &str)> {
+    let mark = *line.as_bytes().first().filter(|mark| matches!(mark, b'`' | b'~'))?;
+    let rest = line.trim_start_matches(char::from(mark));
+    let length = line.len() - rest.len();
+    (length >= 3).then_some((mark, length, rest.trim()))
+}

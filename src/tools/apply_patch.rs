@@ -1,0 +1,92 @@
+//! `apply_patch`: a patch over many files, all of them or none, with what was made of each hunk.
+
+use super::{blocking, capped, counted, spec_of};
+use crate::patch::{Kind, Placed};
+use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+use crate::workspace::{Patched, PatchedFile, Workspace};
+use crate::{Output, ToolSpec};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// A longer diff would be told nobody, only paid for.
+const LONGEST_DIFF: usize = 64 << 10;
+
+/// The tool.
+#[derive(Debug)]
+pub struct Patch {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+}
+
+impl Patch {
+    /// On one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Patch {
+        Patch { spec: spec_of("apply_patch"), workspace }
+    }
+}
+
+impl Tool for Patch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let patch = permit.text("patch").unwrap_or_default().to_owned();
+        let dry_run = permit.flag("dry_run", false);
+        Box::pin(async move {
+            let done = blocking(&self.workspace, move |workspace, _| workspace.apply_patch(&patch, dry_run)).await?;
+            Ok(Output { data: Some(data_of(&done, dry_run)), ..capped(words(&done, dry_run), false) })
+        })
+    }
+}
+
+fn words(done: &Patched, dry_run: bool) -> String {
+    let mut text = String::new();
+    if dry_run {
+        text.push_str("Dry run: nothing was written. The patch applies:\n");
+    }
+    for file in &done.files {
+        let _ = writeln!(text, "{}", file_words(file));
+        for (number, hunk) in file.hunks.iter().enumerate() {
+            let _ = writeln!(text, "  hunk {}: {}", number + 1, hunk_words(hunk));
+        }
+    }
+    text
+}
+
+fn file_words(file: &PatchedFile) -> String {
+    let PatchedFile { old, new, .. } = file;
+    match file.kind {
+        Kind::Create => format!("Created {new}"),
+        Kind::Delete => format!("Deleted {old}"),
+        Kind::Rename => format!("Renamed {old} to {new}"),
+        Kind::Copy => format!("Copied {old} to {new}"),
+        _ => format!("Changed {new}"),
+    }
+}
+
+fn hunk_words(hunk: &Placed) -> String {
+    let lines = |number: i64| counted(number.unsigned_abs(), "line");
+    let distance = match hunk.distance {
+        None | Some(0) => String::new(),
+        Some(below @ 1..) => format!(", {} below what @@ says", lines(below)),
+        Some(above) => format!(", {} above what @@ says", lines(above)),
+    };
+    format!("line {}, fuzz {}{distance}", hunk.line, hunk.fuzz)
+}
+
+fn data_of(done: &Patched, dry_run: bool) -> Value {
+    let hunk = |hunk: &Placed| json!({"line": hunk.line, "fuzz": hunk.fuzz, "distance": hunk.distance});
+    let file = |file: &PatchedFile| {
+        let hunks: Vec<Value> = file.hunks.iter().map(hunk).collect();
+        json!({"path": file.new, "from": file.old, "hunks": hunks})
+    };
+    json!({
+        "dry_run": dry_run,
+        "files": done.files.iter().map(file).collect::<Vec<_>>(),
+        "diff": done.diff.as_ref().filter(|diff| diff.len() <= LONGEST_DIFF),
+        "files_modified": if dry_run { &[][..] } else { &done.modified },
+        "rolled_back": false,
+    })
+}

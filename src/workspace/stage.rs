@@ -1,0 +1,165 @@
+//! Several files changed together: all of them or none.
+//!
+//! Everything new is written beside its place first. Then one name after the other is put in place, each at once; where
+//! one fails, those before it are put back from the links that were kept of the old files.
+
+use super::resolve::{Last, Spot};
+use super::temp::{Made, Temp};
+use super::write::{conflict, is_same};
+use super::{Workspace, trouble};
+use crate::{ErrorCode, ToolFailure};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// A file as it was found, where it stands or would stand.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// As it was asked for.
+    pub(super) path: String,
+    pub(super) spot: Spot,
+    /// What was there; `None` for nothing.
+    pub(super) stat: Option<Stat>,
+}
+
+/// What one file shall be.
+#[derive(Debug)]
+pub(super) struct Wanted<'w> {
+    pub(super) target: &'w Target,
+    /// `None` for no file.
+    pub(super) content: Option<&'w [u8]>,
+    /// Whose mode and owner a new file takes.
+    pub(super) like: Option<&'w Stat>,
+    pub(super) executable: Option<bool>,
+}
+
+/// The folder in which a file stands, open, and its name there.
+struct Place {
+    folder: OwnedFd,
+    name: OsString,
+}
+
+impl Workspace {
+    /// Makes the files what they shall be. On any failure all of them are as they were.
+    pub(super) fn change_together(&self, wanted: &[Wanted<'_>]) -> Result<(), ToolFailure> {
+        let mut made = Folders(Vec::new());
+        let places: Vec<Place> = wanted.iter().map(|one| self.place(one, &mut made)).collect::<Result<_, _>>()?;
+        let mut staged = Vec::new();
+        for (one, place) in wanted.iter().zip(&places) {
+            staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
+        }
+        // What is new comes before what goes, so that a crash in between loses nothing.
+        staged.sort_by_key(|step| step.temp.is_none());
+        let several = staged.len() > 1;
+        for at in 0..staged.len() {
+            if let Err(failure) = staged[at].carry_out(several) {
+                return Err(put_back(&mut staged[..at], failure));
+            }
+        }
+        made.keep();
+        Ok(())
+    }
+
+    fn place(&self, wanted: &Wanted<'_>, made: &mut Folders) -> Result<Place, ToolFailure> {
+        let Target { path, spot, .. } = wanted.target;
+        let system = |errno: Errno| trouble::of_system(errno, path);
+        let folder = spot.folder.try_clone().map_err(|error| trouble::of_io(&error, path))?;
+        match &spot.last {
+            Last::File(name) => Ok(Place { folder, name: name.clone() }),
+            Last::Missing(names) => {
+                let Some((name, folders)) = names.split_last() else {
+                    return Err(trouble::not_a_file(path, FileType::Directory));
+                };
+                let (folder, new) = Made::below(folder, folders).map_err(system)?;
+                made.0.push(new);
+                let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
+                let real = self.real_folder(path, &folder, &by_hand)?.join(Path::new(name));
+                self.refuse_unwritable(path, &real)?;
+                Ok(Place { folder, name: name.clone() })
+            }
+            Last::Folder => Err(trouble::not_a_file(path, FileType::Directory)),
+        }
+    }
+}
+
+impl Wanted<'_> {
+    fn temp<'p>(&self, place: &'p Place) -> Result<Option<Temp<'p>>, ToolFailure> {
+        let failed = |error: std::io::Error| trouble::of_io(&error, &self.target.path);
+        let Some(content) = self.content else { return Ok(None) };
+        let temp = Temp::write(&place.folder, content, self.target.stat.as_ref().or(self.like)).map_err(failed)?;
+        if let Some(executable) = self.executable {
+            temp.set_executable(executable).map_err(failed)?;
+        }
+        Ok(Some(temp))
+    }
+}
+
+/// Folders made for new files; the innermost go first.
+struct Folders(Vec<Made>);
+
+impl Folders {
+    fn keep(mut self) {
+        self.0.drain(..).for_each(Made::keep);
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}
+
+struct Step<'s> {
+    wanted: &'s Wanted<'s>,
+    place: &'s Place,
+    temp: Option<Temp<'s>>,
+    /// The old file, as long as it may have to come back.
+    old: Option<Temp<'s>>,
+}
+
+impl Step<'_> {
+    fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
+        let path = &self.wanted.target.path;
+        let system = |errno: Errno| trouble::of_system(errno, path);
+        let Place { folder, name } = self.place;
+        if let Some(before) = &self.wanted.target.stat {
+            let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            if !now.is_ok_and(|now| is_same(&now, before)) {
+                return Err(conflict(path));
+            }
+            if keep_old {
+                self.old = Some(Temp::link(folder, name).map_err(|error| trouble::of_io(&error, path))?);
+            }
+        }
+        match self.temp.take() {
+            Some(temp) => temp.rename(name, self.wanted.target.stat.is_some()).map_err(|errno| match errno {
+                Errno::EXIST => conflict(path),
+                errno => system(errno),
+            }),
+            None => rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system),
+        }
+    }
+
+    fn put_back(&mut self) -> Result<(), Errno> {
+        match self.old.take() {
+            Some(old) => old.rename(&self.place.name, true),
+            None => rustix::fs::unlinkat(&self.place.folder, &self.place.name, AtFlags::empty()),
+        }
+    }
+}
+
+/// Undoes the steps, last first, and says so if one of them cannot be.
+fn put_back(done: &mut [Step<'_>], mut failure: ToolFailure) -> ToolFailure {
+    for step in done.iter_mut().rev() {
+        if let Err(errno) = step.put_back() {
+            let path = &step.wanted.target.path;
+            failure.code = ErrorCode::IoError;
+            failure
+                .message
+                .push_str(&format!(" {path:?} was changed before that and could not be put back ({errno})."));
+        }
+    }
+    failure
+}

@@ -1,0 +1,76 @@
+//! Real `git apply` beside us, on the same files and patches: where it accepts, we do the same or refuse, and say why.
+//!
+//! Runs where `TOOLFENCE_GIT` names the program; says so where it does not.
+
+use super::laws::{diff, edited, text};
+use crate::random::Random;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use toolfence::patch;
+
+#[test]
+fn where_git_accepts_we_do_the_same() {
+    let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
+        println!("skipped: set TOOLFENCE_GIT to the git program");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(11);
+    let (mut same, mut refused, mut more, mut drifted) = (0, Vec::new(), 0, 0);
+    let runs = std::env::var("TOOLFENCE_GIT_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1500);
+    for _ in 0..runs {
+        let old = text(&mut random, 40);
+        let new = edited(&mut random, &old);
+        let (before, after) = (format!("{}\n", text(&mut random, 12)), text(&mut random, 12));
+        let (other, meant) = match random.below(4) {
+            0 => (old.clone(), Some(new.clone())),
+            1 => (format!("{before}{old}"), Some(format!("{before}{new}"))),
+            // Git glues lines together where the last one had no line feed and is the last no more.
+            2 if old.ends_with('\n') => (format!("{old}{after}"), Some(format!("{new}{after}"))),
+            _ => (edited(&mut random, &old), None),
+        };
+        let patch = diff(&old, &new, *random.pick(&[3, 3, 2, 1]));
+        let glued = meant.is_none() && patch.contains("\n\\ No newline");
+        if glued || old == new || other.is_empty() || old.is_empty() {
+            continue;
+        }
+        let theirs = by_git(Path::new(&git), folder.path(), &patch, &other);
+        let parsed = patch::parse(&patch).unwrap_or_else(|problem| panic!("{problem}\n{patch}"));
+        let ours = patch::apply(&parsed.files[0].hunks, other.as_bytes());
+        match (theirs, ours) {
+            (Some(theirs), Ok(ours)) => {
+                let got = String::from_utf8(ours.text).unwrap();
+                // Git does not move a hunk as far as it moved the one before.
+                let moved = ours.hunks.len() > 1 && ours.hunks.iter().any(|hunk| hunk.distance != Some(0));
+                if got != theirs && moved && meant.as_ref().is_none_or(|meant| *meant == got) {
+                    drifted += 1;
+                    continue;
+                }
+                assert_eq!(got, theirs, "\n{patch}\n{other:?}\n{:?}", ours.hunks);
+                same += 1;
+            }
+            (Some(theirs), Err(misses)) if theirs != other => {
+                refused.push(format!("{}\n{patch}\n{other:?}", misses[0]));
+            }
+            (None, Ok(_)) => more += 1,
+            _ => {}
+        }
+    }
+    println!("{drifted} otherwise, for git does not follow the hunk before");
+    println!("{same} the same; {more} only we apply; {} only git applies:\n{}", refused.len(), refused.join("\n"));
+    assert!(same > runs / 4 && refused.len() * 20 < same);
+}
+
+fn by_git(git: &Path, folder: &Path, patch: &str, text: &str) -> Option<String> {
+    std::fs::write(folder.join("x"), text).unwrap();
+    std::fs::write(folder.join("p"), patch).unwrap();
+    let status = Command::new(git)
+        .args(["apply", "p"])
+        .current_dir(folder)
+        .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    status.success().then(|| std::fs::read_to_string(folder.join("x")).unwrap())
+}

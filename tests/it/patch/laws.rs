@@ -1,0 +1,167 @@
+//! Laws: what `similar` says of two texts applies back; a perturbed patch does the same or is refused.
+
+use crate::random::Random;
+use similar::TextDiff;
+use toolfence::patch::{self, Patch};
+
+/// Texts of few different lines, so that many places look alike.
+pub(super) fn text(random: &mut Random, lines: usize) -> String {
+    const LINES: [&str; 14] =
+        ["a", "b", "fn f() {", "}", "", "    x();", "\ty();", "-- c", "++ d", "  z", "@@ e", "--- f", "+++ g", "\\ h"];
+    let words = [LINES.len(), 60][random.below(2)];
+    let mut text = String::new();
+    for _ in 0..random.below(lines) {
+        match random.below(words) {
+            word if word < LINES.len() => text.push_str(LINES[word]),
+            other => text.push_str(&format!("line {other}")),
+        }
+        text.push('\n');
+    }
+    if random.below(4) == 0 {
+        text.pop();
+    }
+    text
+}
+
+pub(super) fn edited(random: &mut Random, old: &str) -> String {
+    let mut lines: Vec<String> = old.split_inclusive('\n').map(str::to_owned).collect();
+    for _ in 0..=random.below(4) {
+        let at = random.below(lines.len() + 1);
+        match random.below(3) {
+            0 => lines.insert(at, text(random, 4)),
+            1 if at < lines.len() => drop(lines.remove(at)),
+            _ if at < lines.len() => lines[at] = format!("new {}\n", random.below(50)),
+            _ => {}
+        }
+    }
+    lines.concat()
+}
+
+pub(super) fn diff(old: &str, new: &str, context: usize) -> String {
+    TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/x", "b/x").to_string()
+}
+
+fn applied(text: &str, old: &str) -> Result<String, String> {
+    let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
+    let [file] = patch.files.as_slice() else { return Err(format!("{} files", patch.files.len())) };
+    let done = patch::apply(&file.hunks, old.as_bytes()).map_err(|misses| misses[0].to_string())?;
+    Ok(String::from_utf8(done.text).unwrap())
+}
+
+#[test]
+fn what_similar_says_applies_back() {
+    let mut random = Random::new(1);
+    let mut runs = 0;
+    for _ in 0..6000 {
+        let old = text(&mut random, 40);
+        let new = edited(&mut random, &old);
+        let context = *random.pick(&[3, 3, 3, 1, 0]);
+        let patch = diff(&old, &new, context);
+        if old == new || (old.is_empty() && context == 0) {
+            continue;
+        }
+        let got = applied(&patch, &old).unwrap_or_else(|told| panic!("{told}\n{patch}\nold {old:?}"));
+        assert_eq!(got, new, "{patch}\nold {old:?}");
+        runs += 1;
+    }
+    println!("{runs} patches of similar");
+    assert!(runs > 4500);
+}
+
+/// What printing and reading again keeps.
+fn essence<'p>(patch: &'p Patch<'_>) -> Vec<impl PartialEq + std::fmt::Debug + use<'p>> {
+    let hunks = |file: &'p patch::FilePatch<'_>| {
+        file.hunks.iter().map(|hunk| (hunk.stated, hunk.headings.last().copied(), &hunk.lines)).collect::<Vec<_>>()
+    };
+    patch.files.iter().map(|file| (file.kind, &file.old.path, &file.new.path, file.mode, hunks(file))).collect()
+}
+
+#[test]
+fn what_was_read_prints_and_reads_the_same() {
+    let mut random = Random::new(2);
+    for _ in 0..5000 {
+        let old = text(&mut random, 30);
+        let new = edited(&mut random, &old);
+        let text = diff(&old, &new, 3);
+        let Ok(patch) = patch::parse(&text) else { continue };
+        let printed = patch.to_string();
+        let again = patch::parse(&printed).unwrap_or_else(|problem| panic!("{problem}\n{printed}"));
+        assert_eq!(essence(&patch), essence(&again), "{text}\n{printed}");
+    }
+}
+
+/// One thing that models do to a patch. None of them changes what is meant.
+fn perturbed(random: &mut Random, patch: &str) -> String {
+    let mut lines: Vec<String> = patch.lines().map(str::to_owned).collect();
+    let kind = random.below(8);
+    for line in &mut lines {
+        let head = line.starts_with("@@ -");
+        match kind {
+            0 if head => *line = "@@ @@".into(),
+            1 if head => *line = format!("@@ -{},7 +{},9 @@", random.below(60), random.below(60)),
+            2 if head => *line = "@@ -1,1 +1,1 @@".into(),
+            3 if *line == " " => line.clear(),
+            4 => line.push('\r'),
+            5 if head => *line = line.replace("@@ -", "@@ -9"),
+            6 if line.starts_with(' ') && !head => line.push_str("  "),
+            _ => {}
+        }
+    }
+    let body = lines.join("\n") + "\n";
+    if kind == 7 { format!("Here it is:\n\n```diff\n{body}```\n\nThat is all:\n- a change\n") } else { body }
+}
+
+#[test]
+fn a_perturbed_patch_does_the_same_or_is_refused() {
+    let mut random = Random::new(3);
+    let (mut same, mut refused) = (0, 0);
+    for _ in 0..6000 {
+        let old = text(&mut random, 40);
+        let new = edited(&mut random, &old);
+        if old == new || old.is_empty() {
+            continue;
+        }
+        let clean = diff(&old, &new, 3);
+        let patch = perturbed(&mut random, &clean);
+        match applied(&patch, &old) {
+            Ok(got) if got == new => same += 1,
+            // With a wrong number a hunk may stand where its lines are, though another place was meant.
+            Ok(got) => assert!(is_ambiguous(&clean, &old), "{patch}\nold {old:?}\ngot {got:?}"),
+            Err(_) => refused += 1,
+        }
+    }
+    println!("{same} the same, {refused} refused");
+    assert!(same > 10 * refused / 9);
+}
+
+/// Whether the hunks fit in several places when no number says which.
+fn is_ambiguous(patch: &str, old: &str) -> bool {
+    let patch = patch::parse(patch).unwrap();
+    let mut hunks = patch.files[0].hunks.clone();
+    hunks.iter_mut().for_each(|hunk| hunk.stated = None);
+    patch::apply(&hunks, old.as_bytes()).is_err()
+}
+
+#[test]
+fn a_file_that_grew_elsewhere_gets_the_same_change() {
+    let mut random = Random::new(4);
+    let mut done = 0;
+    for _ in 0..5000 {
+        let lines = |random: &mut Random, what: &str| -> String {
+            (0..random.below(30)).map(|n| format!("{what} {n} {}\n", random.below(1000))).collect()
+        };
+        let old = format!("{}{}", lines(&mut random, "first"), lines(&mut random, "second"));
+        let new = edited(&mut random, &old);
+        let (before, after) = (lines(&mut random, "before"), lines(&mut random, "after"));
+        if old.is_empty() || old == new {
+            continue;
+        }
+        let patch = diff(&old, &new, 3);
+        match applied(&patch, &format!("{before}{old}{after}")) {
+            Ok(got) => assert_eq!(got, format!("{before}{new}{after}"), "{patch}"),
+            Err(told) => assert!(told.contains("places") || told.contains("at the end"), "{told}\n{patch}"),
+        }
+        done += 1;
+    }
+    assert!(done > 4000, "{done}");
+}

@@ -1,0 +1,126 @@
+//! Patches on real files: all of them or none, and what the model is told.
+
+use super::answers::{failure, run};
+use super::{Place, picture};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use toolfence::ErrorCode;
+
+const MANY: &str = "\
+diff --git a/one.txt b/one.txt
+--- a/one.txt
++++ b/one.txt
+@@ -9,2 +9,2 @@
+ one
+-two
++2
+diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755
+diff --git a/old.txt b/new/deep/name.txt
+rename from old.txt
+rename to new/deep/name.txt
+diff --git a/gone.txt b/gone.txt
+deleted file mode 100644
+--- a/gone.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+--- /dev/null
++++ b/new/file.txt
+@@ -0,0 +1 @@
++new
+";
+
+fn place() -> Place {
+    let place = Place::new();
+    place.file("one.txt", "one\r\ntwo\r\n");
+    place.file("run.sh", "#!/bin/sh\n");
+    place.file("old.txt", "old\n");
+    place.file("gone.txt", "gone\n");
+    fs::set_permissions(place.at("old.txt"), PermissionsExt::from_mode(0o640)).expect("it is ours");
+    place
+}
+
+#[test]
+fn a_patch_changes_all_of_its_files() {
+    let place = place();
+    let result = run(&place, "apply_patch", json!({"patch": MANY}));
+    assert_eq!(result.error, None);
+    let want = "\
+Changed one.txt
+  hunk 1: line 1, fuzz 0, 8 lines above what @@ says
+Changed run.sh
+Renamed old.txt to new/deep/name.txt
+Deleted gone.txt
+  hunk 1: line 1, fuzz 0
+Created new/file.txt
+  hunk 1: line 1, fuzz 0
+";
+    assert_eq!(result.output, want);
+    let text = |path: &str| fs::read_to_string(place.at(path)).ok();
+    let mode = |path: &str| fs::metadata(place.at(path)).expect("it is there").mode() & 0o777;
+    assert_eq!(text("one.txt").as_deref(), Some("one\r\n2\r\n"));
+    assert_eq!(mode("run.sh") & 0o111, (mode("run.sh") & 0o444) >> 2);
+    assert_eq!((text("new/deep/name.txt").as_deref(), mode("new/deep/name.txt")), (Some("old\n"), 0o640));
+    assert_eq!((text("old.txt"), text("gone.txt"), text("new/file.txt").as_deref()), (None, None, Some("new\n")));
+    assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 3, "nothing is left beside the files");
+    let data = result.data.expect("it has data");
+    let names = json!(["gone.txt", "new/deep/name.txt", "new/file.txt", "old.txt", "one.txt", "run.sh"]);
+    assert_eq!((&data["files_modified"], &data["rolled_back"]), (&names, &json!(false)));
+    let diff = data["diff"].as_str().expect("it is short");
+    assert!(diff.contains("--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"), "{diff}");
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let place = place();
+    let before = picture(&place.root);
+    let result = run(&place, "apply_patch", json!({"patch": MANY, "dry_run": true}));
+    assert!(result.output.starts_with("Dry run: nothing was written. The patch applies:\nChanged one.txt\n"));
+    assert_eq!(result.data.expect("it has data")["files_modified"], json!([]));
+    assert_eq!(picture(&place.root), before);
+}
+
+#[test]
+fn a_refused_patch_changes_nothing() {
+    let place = place();
+    place.file(".env", "KEY=SECRETVALUE\n");
+    place.link("old.txt", "link");
+    place.file("locked.txt", "locked\n");
+    fs::set_permissions(place.at("locked.txt"), PermissionsExt::from_mode(0o444)).expect("it is ours");
+    let before = picture(&place.root);
+    let also = |more: &str| format!("{MANY}{more}");
+    for (patch, code, says) in [
+        (
+            also("--- a/old2.txt\n+++ b/old2.txt\n@@ -1 +1 @@\n-a\n+b\n"),
+            ErrorCode::NotFound,
+            "\"old2.txt\" does not exist",
+        ),
+        (
+            also("--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n"),
+            ErrorCode::NoMatch,
+            "hunk 1 (line 26 of the patch)",
+        ),
+        (also("--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-a\n+b\n"), ErrorCode::Denied, ".env"),
+        (also("--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n"), ErrorCode::PermissionDenied, "outside the project"),
+        (
+            also("--- a/locked.txt\n+++ b/locked.txt\n@@ -1 +1 @@\n-locked\n+b\n"),
+            ErrorCode::PermissionDenied,
+            "read-only",
+        ),
+        (
+            "*** Begin Patch\n*** Delete File: link\n*** End Patch\n".into(),
+            ErrorCode::InvalidArgument,
+            "reached by a link",
+        ),
+        (also("--- a/link\n+++ b/link\n@@ -1 +1 @@\n-old\n+b\n"), ErrorCode::InvalidArgument, "are the same file"),
+        ("nothing".into(), ErrorCode::InvalidArgument, "no patch is in it"),
+    ] {
+        let (got, message) = failure(&place, "apply_patch", json!({"patch": patch}));
+        assert_eq!(got, code, "{message}");
+        assert!(message.contains(says), "{message}");
+        assert_eq!(picture(&place.root), before, "{message}");
+    }
+}
