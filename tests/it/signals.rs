@@ -1,5 +1,6 @@
 //! What a signal to the program does to what it runs.
 
+use crate::support::is_ignored;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -51,18 +52,10 @@ fn is_over(process: &str) -> bool {
     stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
 }
 
-/// Whether this process was started with SIGHUP ignored, as nohup(1) does: what it starts goes on ignoring it, and must.
-fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
-    u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 == 1
-}
-
 #[test]
 fn whoever_is_told_to_end_takes_the_command_along() {
     for (signal, status) in [("TERM", 143), ("HUP", 129)] {
-        if signal == "HUP" && ignores_hangup() {
-            println!("skipped: SIGHUP is ignored here, and so it is by what is started from here");
+        if signal == "HUP" && is_ignored(signal) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -77,6 +70,9 @@ fn whoever_is_told_to_end_takes_the_command_along() {
 
 #[test]
 fn one_interruption_stops_the_tool_and_two_the_turn() {
+    if is_ignored("INT") {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let replies = format!("{}%%% reply\nI see.\n", long("one"));
     let child = coder(folder.path(), &replies);
