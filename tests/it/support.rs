@@ -9,6 +9,7 @@ pub(crate) fn policy(mode: Mode) -> Policy {
 
 /// Whether this process was started with a signal ignored, as nohup(1) does with HUP and a shell's `&` with INT: what it
 /// starts goes on ignoring it, and must. Says that a test is skipped for it.
+#[cfg(feature = "cli")]
 pub(crate) fn is_ignored(signal: &str) -> bool {
     let number = match signal {
         "HUP" => 1,
