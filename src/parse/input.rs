@@ -131,6 +131,25 @@ impl Input {
         words
     }
 
+    /// Goes on behind all whole lines that end in a line feed and that `takes` takes, up to the first other one.
+    pub(super) fn pass_lines(&mut self, most: usize, mut takes: impl FnMut(&[u8]) -> bool) {
+        let bytes = &self.text.as_bytes()[self.at..];
+        let (mut start, mut lines) = (0, 0);
+        for end in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+            if bytes[end] == b'\r' || end - start > most || !takes(&bytes[start..end]) {
+                break;
+            }
+            start = end + 1;
+            lines += 1;
+        }
+        if lines > 0 {
+            self.at += start;
+            self.searched = self.at;
+            self.line += lines;
+            self.column = 0;
+        }
+    }
+
     /// Goes on behind the line.
     pub(super) fn pass(&mut self, line: Line) {
         self.at = line.next;

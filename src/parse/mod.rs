@@ -44,6 +44,7 @@ mod prose;
 mod reasoning;
 mod taught;
 mod track;
+mod whole;
 
 pub use event::{Event, Ignored, ReadError, Span};
 
@@ -166,6 +167,7 @@ impl Parser {
             options,
         };
         if parser.options.in_reasoning {
+            parser.options.bare = false;
             parser.state = State::Reasoning(Reasoning::opened_before());
         } else if parser.options.bare {
             parser.open_block(Span::default(), 1);
