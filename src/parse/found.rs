@@ -130,8 +130,11 @@ impl Found {
         }
     }
 
-    /// What was found so far, for [`forget`](Found::forget).
-    pub(super) fn mark(&self) -> Mark {
+    /// What was found so far, for [`forget`](Found::forget). Makes room for a call of so many bytes.
+    pub(super) fn mark(&mut self, bytes: usize) -> Mark {
+        const USUAL_ITEMS: usize = 8;
+        self.items.reserve(USUAL_ITEMS);
+        self.words.reserve(2 * bytes);
         Mark { items: self.items.len(), words: self.words.len() }
     }
 

@@ -92,6 +92,19 @@ impl Parser {
         }
     }
 
+    /// Takes the lines that end in the new text, where they can be nothing else, up to a line that begins with a letter or
+    /// has not begun. Whether all is taken; when not, lines may be passed, and no more is decided.
+    pub(super) fn ends_plain_lines(&mut self) -> bool {
+        self.plain_lines();
+        let rest = self.input.len() - self.input.at;
+        let words = rest > 0 && !self.skipping && self.input.rest_is_word(self.options.limits.block);
+        if words {
+            self.hold = Hold::Free;
+            self.hold_seen = rest;
+        }
+        words || (rest == 0 && self.input.finished.is_none())
+    }
+
     /// Takes the lines that can be neither a fence nor anything that is watched: nearly all.
     fn plain_lines(&mut self) {
         if self.skipping || !self.decoys.is_quiet() {

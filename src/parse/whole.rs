@@ -64,8 +64,9 @@ impl Parser {
         let ids = &mut self.block.track.ids;
         let before = ids.given();
         let id = ids.give();
-        let mark = self.found.mark();
-        let mut teller = Teller { found: &mut self.found, id: &id, path: String::new(), told: 0 };
+        let mark = self.found.mark(content.text.len());
+        let mut teller =
+            Teller { found: &mut self.found, id: &id, path: String::with_capacity(MOST_PATH / 2), told: 0 };
         let Some(draft) = taught::read(content.text, &mut teller) else {
             self.found.forget(mark);
             self.block.track.ids.give_back(before);
