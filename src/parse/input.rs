@@ -139,8 +139,10 @@ impl Input {
     /// Goes on behind all whole lines that end in a line feed and that `takes` takes, up to the first other one.
     pub(super) fn pass_lines(&mut self, most: usize, mut takes: impl FnMut(&[u8]) -> bool) {
         let bytes = &self.text.as_bytes()[self.at..];
+        let searched = self.searched - self.at;
         let (mut start, mut lines) = (0, 0);
-        for end in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+        for end in memchr::memchr2_iter(b'\n', b'\r', &bytes[searched..]) {
+            let end = searched + end;
             if bytes[end] == b'\r' || end - start > most || !takes(&bytes[start..end]) {
                 break;
             }

@@ -4,16 +4,21 @@ use super::{Param, ParamKind, find_param};
 use crate::{Args, ErrorCode, ToolFailure, close_names};
 use serde_json::Value;
 
-/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent".
-pub(super) fn rename(params: &[Param], args: Args, owner: &str) -> Result<Args, ToolFailure> {
+/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent". `open`:
+/// those that are not named stay as they are.
+pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<Args, ToolFailure> {
     let mut taught = Args::new();
     for (name, value) in args {
-        let param = find_param(params, &name).ok_or_else(|| unknown(params, &name, owner))?;
+        let meant = match find_param(params, &name) {
+            Some(param) => param.name.clone().into_owned(),
+            None if open => name.clone(),
+            None => return Err(unknown(params, &name, owner)),
+        };
         if value.is_null() {
             continue;
         }
-        if taught.insert(param.name.clone().into_owned(), value).is_some() {
-            return Err(invalid(format!("{owner}: {} is given twice, once as {name:?}. Give it once.", param.name)));
+        if taught.insert(meant.clone(), value).is_some() {
+            return Err(invalid(format!("{owner}: {meant} is given twice, once as {name:?}. Give it once.")));
         }
     }
     Ok(taught)
