@@ -7,7 +7,7 @@ mod schema;
 mod table;
 
 use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 type Str = Cow<'static, str>;
 
 /// What running a call can do to the world. It belongs to a call, not to a tool: a dry run reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing.

@@ -1,6 +1,7 @@
 //! What a signal to the program does to what it runs.
 
 use crate::support::is_ignored;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -90,4 +91,39 @@ fn one_interruption_stops_the_tool_and_two_the_turn() {
     send("INT", &child);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(ends(&process));
+}
+
+/// A client of the pipe that has a command running: the program, its stdin, the command's process.
+fn client(root: &Path) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+    command.args(["--yes", "pipe"]).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let reply = long("one").replace("%%% reply\n", "");
+    let lines = format!("{}\n{{\"type\":\"end\"}}\n", serde_json::json!({"type": "chunk", "text": reply}));
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let process = wait_for(&root.join("one"));
+    (child, process)
+}
+
+#[test]
+fn a_client_that_is_gone_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, process) = client(folder.path());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(ends(&process), "the end of the input leaves {process} running");
+}
+
+#[test]
+fn a_pipe_that_is_told_to_end_takes_the_command_along() {
+    for (signal, status) in [("TERM", 143), ("INT", 130)] {
+        if signal == "INT" && is_ignored(signal) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (mut child, process) = client(folder.path());
+        send(signal, &child);
+        assert_eq!(child.wait().unwrap().code(), Some(status));
+        assert!(ends(&process), "{signal} leaves {process} running");
+    }
 }

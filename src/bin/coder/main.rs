@@ -39,6 +39,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
+        (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),
     }
