@@ -36,7 +36,9 @@ impl Facts for Workspace {
     }
 
     fn walls(&self) -> Walls {
-        Walls::default()
+        let mut walls = Walls::default();
+        walls.hold = self.enclosure().report().holds;
+        walls
     }
 }
 

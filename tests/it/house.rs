@@ -15,7 +15,8 @@ const FLOORS: &[&[&str]] = &[
     &["session"],
     // The line: below it no runtime, no files, no processes, no clock, no environment.
     &["toolbox"],
-    &["workspace", "process", "walls", "validate"],
+    &["process", "walls"],
+    &["workspace", "validate"],
     &["tools"],
     &["backend"],
     &["agent", "store"],
