@@ -142,7 +142,8 @@ fn start(job: &Job<'_>, input: Stdio, keeper: Option<Keeper>) -> io::Result<(Run
     // The command holds the writing end: as long as it lives, the output has no end.
     drop(command);
     rustix::io::ioctl_fionbio(&reading, true)?;
-    let group = Group::led_by(&child)?;
+    let mut group = Group::led_by(&child)?;
+    group.ends_by_itself(keeper.is_some());
     Ok((Running { group, keeper, child }, Receiver::from_owned_fd(reading)?))
 }
 

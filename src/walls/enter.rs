@@ -17,6 +17,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 /// What the helper ends with when the command was not started.
 const NOT_STARTED: i32 = 125;
@@ -41,9 +42,8 @@ pub(super) fn main() -> i32 {
 
 /// The line to the host comes in as stdin. The command gets an empty one in its place, and no descriptor of ours.
 fn take_stdin() -> io::Result<File> {
-    let host = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let host = sys::take_stdin()?;
     empty(0)?;
-    sys::close_on_exec()?;
     Ok(File::from(host))
 }
 
@@ -112,6 +112,7 @@ fn watch(host: &File, inner: Pid) -> io::Result<i32> {
     let guard = EndWith(&inner_is);
     silence()?;
     rights::drop_all()?;
+    rustix::process::set_child_subreaper(Some(inner))?;
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
         match next(host, &inner_is, &term)? {
@@ -123,11 +124,30 @@ fn watch(host: &File, inner: Pid) -> io::Result<i32> {
             }
         }
     }
-    // It is gone when all it held is gone.
+    // It is gone when all it held is gone, if it had a namespace to hold them; else they are ours now.
     let status = rustix::process::waitpid(Some(inner), WaitOptions::empty());
     drop(guard);
+    sweep()?;
     let code = status?.and_then(|(_, status)| status.exit_status());
     Ok(code.unwrap_or(NOT_STARTED))
+}
+
+/// Kills children, and their children when they have become ours, until there are none.
+fn sweep() -> io::Result<()> {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => continue,
+            Ok(None) => {}
+            Err(Errno::CHILD) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let children = std::fs::read_to_string("/proc/thread-self/children")?;
+        for child in children.split_whitespace().filter_map(|number| Pid::from_raw(number.parse().ok()?)) {
+            // It is ours and not reaped, so the number is still its own.
+            let _ = rustix::process::kill_process(child, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Kills the inner process, so that trouble on the way leaves nothing running.
@@ -169,8 +189,8 @@ fn next(host: &File, inner: &OwnedFd, term: &OwnedFd) -> io::Result<What> {
 /// The first process of the namespace: raises what only it can raise, starts the command and reaps what is left over.
 fn first(plan: &Plan, host: &File, alive: &OwnedFd, alone: &Alone) -> Result<Infallible, Trouble> {
     die_with_parent(alive).map_err(|error| Trouble::new("the watch over the host", error))?;
+    rustix::process::setsid().map_err(|error| Trouble::new("a session of its own", error.into()))?;
     if plan.namespaces {
-        rustix::process::setsid().map_err(|error| Trouble::new("a session of its own", error.into()))?;
         mounts::finish().map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
     }
     mounts::enter_folder(plan).map_err(|error| Trouble::at("the folder", plan.folder.path(), error))?;
@@ -178,6 +198,9 @@ fn first(plan: &Plan, host: &File, alive: &OwnedFd, alone: &Alone) -> Result<Inf
     landlock::raise(plan).map_err(|error| Trouble::new("Landlock", error))?;
     seccomp::raise(plan.network).map_err(|error| Trouble::new("the filter of system calls", error))?;
     let started = |error| Trouble::new("the command", error);
+    // Nobody may look at this process by /proc: its program is a file outside of the tree. The command's own exec undoes it.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(|error| started(error.into()))?;
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]).map_err(started)?;
     match sys::fork(alone).map_err(started)? {
         Side::Child => Err(started(command(plan, &signals))),
@@ -207,10 +230,9 @@ fn command(plan: &Plan, signals: &Signals) -> io::Error {
 /// Waits for the command, tells how it ended, and then for all others: they may have something to say.
 fn reap(host: &File, main: Pid, signals: &Signals) -> io::Result<()> {
     silence()?;
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     loop {
         if signals.wait()? == libc::SIGTERM {
-            end_politely();
+            end_politely(main);
         }
         if all_reaped(host, main)? {
             return Ok(());
@@ -235,10 +257,12 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     }
 }
 
-/// kill(2) with -1: every process of the namespace but this one. One that is stopped has to go on to hear it.
-fn end_politely() {
+/// Asks every process of the namespace to end but this one, as kill(2) with -1 does; without a namespace, the group of the
+/// command. One that is stopped has to go on to hear it.
+fn end_politely(main: Pid) {
+    let all = if rustix::process::getpid() == Pid::INIT { Pid::INIT } else { main };
     for signal in [Signal::TERM, Signal::CONT] {
-        let _ = rustix::process::kill_process_group(Pid::INIT, signal);
+        let _ = rustix::process::kill_process_group(all, signal);
     }
 }
 

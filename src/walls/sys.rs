@@ -123,9 +123,21 @@ impl Signals {
     }
 }
 
-/// The descriptors above the first three are closed by the next exec, whoever opened them.
-pub(super) fn close_on_exec() -> io::Result<()> {
-    // SAFETY: marks descriptors and closes none.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// Takes stdin away as a descriptor of its own and closes all others above the first three:
+/// what a host let slip through is nobody's here. Must be the first thing that the process does.
+pub(super) fn take_stdin() -> io::Result<OwnedFd> {
+    // SAFETY: dup2 on numbers; nothing of this process owns a descriptor yet but the standard library its first three.
+    let taken = unsafe { libc::dup2(0, 3) };
+    if taken < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above: no object owns what is closed.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, 4_u32, u32::MAX, 0_u32) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the number was made a moment ago, and this is its only owner.
+    let taken = unsafe { OwnedFd::from_raw_fd(taken) };
+    rustix::io::fcntl_setfd(&taken, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(taken)
 }

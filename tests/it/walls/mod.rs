@@ -1,6 +1,11 @@
 //! The walls from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
+mod calls;
 mod escape;
+mod git;
+mod left;
+mod users;
+mod work;
 
 use serde_json::{Value, json};
 use std::fs;
@@ -54,8 +59,16 @@ impl Place {
     }
 
     fn run_with(&self, settings: Settings, args: Value) -> Option<ToolResult> {
-        let workspace = Arc::new(workspace(&self.root, settings));
-        stands(&workspace).then(|| bash(&workspace, args))
+        stands(&workspace(&self.root, settings.clone())).then(|| self.anyhow(settings, args))
+    }
+
+    /// Runs a command whatever stands. The policy would deny most of what is tried, so it stands in a file, which it cannot
+    /// read.
+    fn anyhow(&self, settings: Settings, mut args: Value) -> ToolResult {
+        let command = args["command"].as_str().expect("there is a command").to_owned();
+        self.file("attempt.sh", &command);
+        args["command"] = ". ./attempt.sh".into();
+        bash(&Arc::new(workspace(&self.root, settings)), args)
     }
 
     /// What a command writes, trimmed.
