@@ -41,7 +41,7 @@ impl Keeper {
     pub(super) async fn answered(keeper: &mut Option<Keeper>) {
         let Some(keeper) = keeper else { return std::future::pending().await };
         if !keeper.hear().await {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

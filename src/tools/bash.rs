@@ -82,7 +82,7 @@ impl Bash {
         let mut tries = 0;
         loop {
             tries += 1;
-            let covers = blocking(&self.workspace, |workspace, stop| workspace.covers(stop)).await?;
+            let covers = blocking(&self.workspace, Workspace::covers).await?;
             match self.run_covered(job, inside, &covers).await {
                 Ok(outcome) => {
                     let notes = blocking(&self.workspace, move |workspace, _| Ok(workspace.settle(&covers))).await?;

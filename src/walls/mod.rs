@@ -14,12 +14,9 @@
 //! Only the first one is said to hold.
 //!
 //! # For embedders
-//! The helper is the program itself, started again. Its `main` begins with:
-//! ```no_run
-//! fn main() {
-//!     toolfence::walls::enter_if_asked();
-//!     // ...
-//! }
+//! The helper is the program itself, started again. The first line of its `main`, before any thread is started, is:
+//! ```
+//! toolfence::walls::enter_if_asked();
 //! ```
 //! Without that line, `toolfence-walls` or `coder` is looked for beside the program and in the PATH; without those, there
 //! are no walls, and [`Enclosure::report`] says so.

@@ -76,9 +76,12 @@ fn first_line(from: &mut UnixStream) -> io::Result<String> {
     const LONGEST: usize = 4096;
     let (mut line, mut chunk) = (Vec::new(), [0; 512]);
     while !line.contains(&b'\n') && line.len() < LONGEST {
-        match from.read(&mut chunk)? {
-            0 => break,
-            read => line.extend(&chunk[..read]),
+        match from.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => line.extend(&chunk[..read]),
+            // A signal of the host's, such as the end of another child.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(String::from_utf8_lossy(&line).into_owned())

@@ -36,9 +36,7 @@ impl Facts for Workspace {
     }
 
     fn walls(&self) -> Walls {
-        let mut walls = Walls::default();
-        walls.hold = self.enclosure().report().holds;
-        walls
+        Walls { hold: self.enclosure().report().holds }
     }
 }
 

@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How old the last change of a folder must be when it is read for its time to say that nothing has changed since: two
-/// changes within the tick of a clock have the same time.
+/// Two changes within it may have the same time: a little more than the tick of the slowest kernel clock.
+const TICK: Duration = Duration::from_millis(12);
+
+/// How old the last change of a folder must be when it is read for its time to be relied on later. Some file systems count
+/// seconds.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// Entries of one folder; what has more is taken for one that cannot be read.
@@ -21,7 +24,7 @@ const MOST_ENTRIES: usize = 1_000_000;
 const MOST_REMEMBERED: usize = 200_000;
 
 /// What matters of a folder.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Folder {
     pub(super) folders: Vec<OsString>,
     pub(super) hidden: Vec<OsString>,
@@ -38,8 +41,8 @@ type Stamp = (u64, u64, i64, i64, i64, i64);
 pub(in super::super) struct Memory(Mutex<HashMap<PathBuf, (Stamp, Arc<Folder>)>>);
 
 impl Memory {
-    /// What is in a folder, and whether it had to be read.
-    pub(super) fn folder(&self, workspace: &Workspace, at: &Path) -> (Result<Arc<Folder>, Errno>, bool) {
+    /// What is in a folder, and whether it had to be read. `calm` says that nobody changes it meanwhile.
+    pub(super) fn folder(&self, workspace: &Workspace, at: &Path, calm: bool) -> (Result<Arc<Folder>, Errno>, bool) {
         // The path may lead through a link that was put there: then it leads to another folder, whose stamp is another.
         let here = if at.as_os_str().is_empty() { Path::new(".") } else { at };
         let now =
@@ -49,21 +52,16 @@ impl Memory {
         {
             return (Ok(Arc::clone(folder)), false);
         }
-        (self.read(workspace, at), true)
+        (self.read(workspace, at, calm), true)
     }
 
-    fn read(&self, workspace: &Workspace, at: &Path) -> Result<Arc<Folder>, Errno> {
-        let opened = resolve::open_exact(workspace.root.as_fd(), at)?;
-        let before = rustix::fs::fstat(&opened)?;
-        let (items, complete) = folder::items(opened.as_fd(), MOST_ENTRIES)?;
-        if !complete {
-            return Err(Errno::TOOBIG);
-        }
-        let found = Arc::new(sorted(workspace, at, items));
+    fn read(&self, workspace: &Workspace, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
+        let (found, steady) = steadily(workspace, at, calm)?;
+        let found = Arc::new(found);
         let mut remembered = self.lock();
         remembered.remove(at);
-        if is_settled(&before) && remembered.len() < MOST_REMEMBERED {
-            remembered.insert(at.to_owned(), (stamp(&before), Arc::clone(&found)));
+        if let Some(stamp) = steady.filter(|_| remembered.len() < MOST_REMEMBERED) {
+            remembered.insert(at.to_owned(), (stamp, Arc::clone(&found)));
         }
         Ok(found)
     }
@@ -72,6 +70,36 @@ impl Memory {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (Stamp, Arc<Folder>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is in a folder, and its stamp if that can be relied on.
+///
+/// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile is
+/// read again; one that always changes, as where a compiler writes, is taken when it looks the same several times.
+fn steadily(workspace: &Workspace, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
+    const TRIES: u32 = 50;
+    const ALIKE: u32 = 4;
+    let (mut last, mut alike) = (None, 0);
+    for _ in 0..TRIES {
+        let opened = resolve::open_exact(workspace.root.as_fd(), at)?;
+        let before = rustix::fs::fstat(&opened)?;
+        let (items, complete) = folder::items(opened.as_fd(), MOST_ENTRIES)?;
+        if !complete {
+            return Err(Errno::TOOBIG);
+        }
+        let found = sorted(workspace, at, items);
+        let after = stamp(&rustix::fs::fstat(&opened)?);
+        if calm || stamp(&before) == after && has_rested(&before, TICK) {
+            return Ok((found, Some(after).filter(|_| has_rested(&before, SETTLED))));
+        }
+        alike = if last.as_ref() == Some(&found) { alike + 1 } else { 0 };
+        if alike >= ALIKE {
+            return Ok((found, None));
+        }
+        last = Some(found);
+        std::thread::sleep(TICK / 8);
+    }
+    Err(Errno::AGAIN)
 }
 
 fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> Folder {
@@ -106,9 +134,10 @@ fn stamp(stat: &Stat) -> Stamp {
     (stat.st_dev as u64, stat.st_ino as u64, changed.0, changed.1, renamed.0, renamed.1)
 }
 
+/// Whether the last change is at least so long ago.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-fn is_settled(stat: &Stat) -> bool {
-    let changed = u64::try_from(stat.st_ctime.max(stat.st_mtime) as i64).unwrap_or(0);
-    let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(changed);
-    SystemTime::now().duration_since(changed).is_ok_and(|age| age >= SETTLED)
+fn has_rested(stat: &Stat, long: Duration) -> bool {
+    let last = (stat.st_ctime as i64, stat.st_ctime_nsec as i64).max((stat.st_mtime as i64, stat.st_mtime_nsec as i64));
+    let since_epoch = Duration::new(u64::try_from(last.0).unwrap_or(0), u32::try_from(last.1).unwrap_or(0));
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + since_epoch).is_ok_and(|age| age >= long)
 }

@@ -45,7 +45,8 @@ pub(super) fn look(workspace: &Workspace, folder: &Path, kind: FileType) -> (Rep
     let how = if parts.iter().any(|(kind, _)| *kind == FileType::Symlink) { How::Freeze } else { How::Keep };
     let mut covers = vec![(at.clone(), how)];
     covers.extend(parts.into_iter().map(|(_, path)| (path, How::Freeze)));
-    covers.extend(hooks_path(workspace, folder).map(|path| (path, How::Freeze)));
+    let hooks = hooks_path(workspace, folder).filter(|path| kind_of(workspace, path).is_some());
+    covers.extend(hooks.map(|path| (path, How::Freeze)));
     (repository, covers)
 }
 

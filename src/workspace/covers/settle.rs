@@ -9,14 +9,13 @@ use super::{Covers, Looking};
 use crate::policy::RepositoryFact;
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType, RenameFlags};
-use std::collections::HashSet;
 use std::path::Path;
 
 /// What stands behind the name of a `.git` that was set aside, with a number.
 const ASIDE: &str = ".git.set-aside";
 
 pub(super) fn settle(workspace: &Workspace, before: &Covers) -> Vec<String> {
-    let mut looking = Looking { workspace, covers: Covers::default(), linked: HashSet::new() };
+    let mut looking = Looking::begin(workspace, true);
     if looking.tree(&Stop::default()).is_err() {
         return vec![
             "The project is too big to be looked over after the command. Look for new .git folders in it.".into(),

@@ -85,7 +85,7 @@ fn the_rest_of_the_machine_is_not_there() {
         ("set -- /proc/[0-9]*; echo $#", "2\n[0]"),
         ("kill -9 1; echo still here", "still here"),
         ("readlink /proc/self/fd/0", "/dev/null"),
-        ("(cd /proc/self/fd && echo *)", "0 1 2 3\n[0]"),
+        ("readlink /proc/$$/fd/* | grep -v -e '^/dev/null$' -e '^pipe:'", "[1]"),
         ("env | grep -c CARGO_PKG", "0\n[1]"),
     ];
     assert_each(&place, &attempts);

@@ -79,20 +79,39 @@ fn a_project_that_changes_under_the_walls_is_looked_at_again() {
     if !stands(&workspace) {
         return;
     }
-    let done = std::sync::atomic::AtomicBool::new(false);
+    let done = Done::default();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let _ = std::fs::rename(place.at("sub"), place.at("bus"));
-                let _ = std::fs::rename(place.at("bus"), place.at("sub"));
-            }
-        });
-        for _ in 0..50 {
+        scope.spawn(|| done.swap_until_set(&place));
+        let done = Setter(&done);
+        for _ in 0..12 {
             let result = place.run("cat */.env */*/.env 2>/dev/null").expect("they stood a moment ago");
             assert!(!result.output.contains("SECRET"), "{result:?}");
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(done);
     });
+}
+
+#[derive(Default)]
+struct Done(std::sync::atomic::AtomicBool);
+
+impl Done {
+    fn swap_until_set(&self, place: &Place) {
+        while !self.0.load(std::sync::atomic::Ordering::Relaxed) {
+            for (from, to) in [("sub", "bus"), ("bus", "sub")] {
+                let _ = std::fs::rename(place.at(from), place.at(to));
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+/// Ends the other thread even where the test fails.
+struct Setter<'a>(&'a Done);
+
+impl Drop for Setter<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
 }
 
 /// Each toolchain that is installed here works; one that is not is said to be missing.
