@@ -7,17 +7,23 @@ use std::io;
 
 /// Enters namespaces of its own; the network's too, unless it may be used. The next child is in the process namespace.
 ///
-/// user_namespaces(7): the one user there is, is the one who asks.
+/// user_namespaces(7): the one user there is, is the one who asks. Where there are none, root needs none.
 pub(super) fn namespaces(network: bool) -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    let mut all = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
+    let mut most = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
     if !network {
-        all |= UnshareFlags::NEWNET;
+        most |= UnshareFlags::NEWNET;
     }
-    sys::unshare(all)?;
+    if let Err(refused) = sys::unshare(most | UnshareFlags::NEWUSER) {
+        return if is_able()? { Ok(sys::unshare(most)?) } else { Err(refused.into()) };
+    }
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
     std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
+}
+
+fn is_able() -> io::Result<bool> {
+    Ok(rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
 /// No core files, and an end to processes and open files. The number of processes is not limited for root.

@@ -54,10 +54,20 @@ fn an_ordinary_user_has_the_same_walls() {
     assert!(!said.contains("skipped"), "{said}");
 }
 
+const NO_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+
 #[test]
-fn without_user_namespaces_there_is_landlock_and_it_does_not_hold() {
-    let without = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
-    let through = ["unshare", "--user", "--map-root-user", "sh", "-c", without, "sh"];
+fn root_needs_no_user_namespace() {
+    let through = ["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
+    let Some(said) = again(&through, &["walls::calls::", "walls::escape::", "walls::git::"]) else { return };
+    assert!(!said.contains("skipped"), "{said}");
+}
+
+#[test]
+fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
+    let nobody = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"];
+    let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
+    through.extend(nobody);
     again(&through, &["walls::users::landlock_alone", "walls::users::nothing_is_left_without_a_namespace"]);
 }
 
