@@ -40,7 +40,7 @@ impl Keeper {
     /// future is dropped.
     pub(super) async fn answered(keeper: &mut Option<Keeper>) {
         let Some(keeper) = keeper else { return std::future::pending().await };
-        if !keeper.hear().await {
+        if !keeper.hear(1).await {
             std::future::pending::<()>().await;
         }
     }
@@ -51,11 +51,19 @@ impl Keeper {
         let _ = rustix::net::shutdown(self.line.as_fd(), rustix::net::Shutdown::Write);
     }
 
-    /// The answer, after the keeper has ended: then it is there or will never be.
+    /// Waits until nothing is left of what it kept, which it says with a second line.
+    pub(super) async fn gone(keeper: &mut Option<Keeper>) {
+        let Some(keeper) = keeper else { return std::future::pending().await };
+        if !keeper.hear(2).await {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The answer, after the keeper has ended or said that all is gone: then it is there or will never be.
     pub(super) async fn answer(mut self) -> Answer {
-        self.hear().await;
+        self.hear(1).await;
         let line = String::from_utf8_lossy(&self.heard);
-        let line = line.trim_end();
+        let line = line.lines().next().unwrap_or_default();
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (word, rest.parse()) {
             ("status", Ok(code)) => Answer::Ended(Ending { code: Some(code), signal: None }),
@@ -66,15 +74,18 @@ impl Keeper {
         }
     }
 
-    /// Reads on to the end of the answer; `false` if there is none.
-    async fn hear(&mut self) -> bool {
-        while !self.heard.contains(&b'\n') && !self.silent {
+    /// Reads on until so many lines were heard; `false` if there are less.
+    async fn hear(&mut self, lines: usize) -> bool {
+        while self.heard.iter().filter(|&&byte| byte == b'\n').count() < lines {
+            if self.silent {
+                return false;
+            }
             let mut chunk = [0; 256];
             match self.line.read(&mut chunk).await {
                 Ok(read) if read > 0 && self.heard.len() < LONGEST => self.heard.extend(&chunk[..read]),
                 _ => self.silent = true,
             }
         }
-        !self.silent
+        true
     }
 }

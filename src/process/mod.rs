@@ -144,13 +144,15 @@ fn start(job: &Job<'_>, input: Stdio, keeper: Option<Keeper>) -> io::Result<(Run
     rustix::io::ioctl_fionbio(&reading, true)?;
     let mut group = Group::led_by(&child)?;
     group.ends_by_itself(keeper.is_some());
-    Ok((Running { group, keeper, child }, Receiver::from_owned_fd(reading)?))
+    Ok((Running { group, keeper, seen_off: false, child }, Receiver::from_owned_fd(reading)?))
 }
 
 /// The fields are dropped in this order: the group is killed while its leader still holds its number.
 struct Running {
     group: Group,
     keeper: Option<Keeper>,
+    /// Whether the keeper has said that nothing is left. It is reaped when it ends, without anybody waiting for it.
+    seen_off: bool,
     child: tokio::process::Child,
 }
 
@@ -182,24 +184,38 @@ impl Running {
     async fn end(&mut self) {
         if let Some(keeper) = &mut self.keeper {
             keeper.hang_up();
-            let _ = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.child)).await;
+            tokio::select! {
+                biased;
+                // It ends by itself and is reaped behind us: what it kept is gone.
+                () = Keeper::gone(&mut self.keeper) => {
+                    self.seen_off = true;
+                    return;
+                }
+                _ = self.group.leader_ended(&mut self.child) => {}
+                () = sleep_until(Instant::now() + LAST_WAIT) => {}
+            }
         }
         self.group.kill();
     }
 
     async fn reap(mut self, timed_out: bool) -> io::Result<Ending> {
+        let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
+        let Some(keeper) = self.keeper else { return Ok(Ending::of(status)) };
+        match keeper.answer().await {
+            Answer::Ended(ending) => Ok(ending),
+            Answer::None if timed_out => Ok(Ending::of(None)),
+            Answer::None => Err(io::Error::other(format!("the helper of the walls ended by itself ({status:?})"))),
+            Answer::Trouble(error) => Err(error),
+        }
+    }
+
+    async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
         let Ok(status) = timeout_at(Instant::now() + LAST_WAIT, self.child.wait()).await else {
             return Err(io::Error::other("the command was killed and does not end"));
         };
         let status = status?;
         self.group.is_over();
-        let Some(keeper) = self.keeper else { return Ok(Ending::of(status)) };
-        match keeper.answer().await {
-            Answer::Ended(ending) => Ok(ending),
-            Answer::None if timed_out => Ok(Ending { code: None, signal: None }),
-            Answer::None => Err(io::Error::other(format!("the helper of the walls ended by itself ({status})"))),
-            Answer::Trouble(error) => Err(error),
-        }
+        Ok(status)
     }
 }
 
@@ -211,9 +227,9 @@ struct Ending {
 }
 
 impl Ending {
-    fn of(status: std::process::ExitStatus) -> Ending {
+    fn of(status: Option<std::process::ExitStatus>) -> Ending {
         use std::os::unix::process::ExitStatusExt;
-        Ending { code: status.code(), signal: status.signal() }
+        Ending { code: status.and_then(|status| status.code()), signal: status.and_then(|status| status.signal()) }
     }
 }
 

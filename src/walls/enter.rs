@@ -128,6 +128,8 @@ fn watch(host: &File, inner: Pid) -> io::Result<i32> {
     let status = rustix::process::waitpid(Some(inner), WaitOptions::empty());
     drop(guard);
     sweep()?;
+    // The host need not wait for the kernel to put away what was mounted.
+    tell(host, "gone\n");
     let code = status?.and_then(|(_, status)| status.exit_status());
     Ok(code.unwrap_or(NOT_STARTED))
 }

@@ -13,11 +13,14 @@ use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeF
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the old root is while the new one is built.
-const OLD: &str = "/.old";
-
 /// Where private folders, layers and masks have their store.
 const STORE: &str = "/.store";
+
+/// Where the old root is while the new one is built: in the store, so that both go at once, which the kernel is slow at.
+const OLD: &str = "/.store/old";
+
+/// Where private folders are in the store.
+const PRIVATE: &str = "/.store/private";
 
 /// Devices that are nothing but a function.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
@@ -49,12 +52,18 @@ fn enter_an_empty_root() -> io::Result<()> {
     let place = ["/tmp", "/usr", "/etc"].into_iter().find(|place| Path::new(place).is_dir()).unwrap_or("/");
     tmpfs(place, "mode=755,size=16m")?;
     rustix::process::chdir(place)?;
-    for folder in [OLD, STORE, "/proc"] {
-        rustix::fs::mkdir(folder.trim_start_matches('/'), Mode::from(0o755))?;
+    for folder in [STORE, "/proc"] {
+        rustix::fs::mkdir(inside(folder), Mode::from(0o755))?;
     }
-    rustix::process::pivot_root(".", OLD.trim_start_matches('/'))?;
-    rustix::process::chdir("/")?;
-    tmpfs(STORE, "mode=755,size=50%")
+    tmpfs(inside(STORE), "mode=755,size=50%")?;
+    rustix::fs::mkdir(inside(OLD), Mode::from(0o755))?;
+    rustix::process::pivot_root(".", inside(OLD))?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+/// A path of the new tree from its root, before it is the root.
+fn inside(path: &str) -> &str {
+    path.trim_start_matches('/')
 }
 
 fn tmpfs(at: &str, options: &str) -> io::Result<()> {
@@ -63,11 +72,8 @@ fn tmpfs(at: &str, options: &str) -> io::Result<()> {
 }
 
 fn leave_the_old_root() -> io::Result<()> {
-    for place in [OLD, STORE] {
-        rustix::mount::unmount(place, UnmountFlags::DETACH)?;
-        rustix::fs::rmdir(place)?;
-    }
-    Ok(())
+    rustix::mount::unmount(STORE, UnmountFlags::DETACH)?;
+    Ok(rustix::fs::rmdir(STORE)?)
 }
 
 fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
@@ -148,7 +154,7 @@ fn layer(at: &Path, number: usize) -> io::Result<()> {
 }
 
 fn private(at: &Path, mode: u32) -> io::Result<()> {
-    let store = below(STORE, at);
+    let store = below(PRIVATE, at);
     folders(&store)?;
     rustix::fs::chmod(&store, Mode::from(mode))?;
     let source = open_path(CWD, &store, OFlags::NOFOLLOW)?;
@@ -158,9 +164,10 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
 fn guard(plan: &Plan) -> Result<(), Trouble> {
     let wall = "the guards of the repository";
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY).map_err(|error| Trouble::new(wall, error))?;
     for guard in &plan.guards {
         let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
-        meant(guard.at.path(), Some(guard.is))
+        meant(&root, guard.at.path(), Some(guard.is))
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
             .map_err(|error| Trouble::at(wall, guard.at.path(), error))?;
     }
@@ -170,36 +177,43 @@ fn guard(plan: &Plan) -> Result<(), Trouble> {
 /// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
 fn mask(plan: &Plan) -> Result<(), Trouble> {
     let wall = "the masks over blocked files";
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY).map_err(|error| Trouble::new(wall, error))?;
     let (file, folder) = blanks().map_err(|error| Trouble::new(wall, error))?;
     for spot in &plan.masks {
-        hide(spot, file.as_fd(), folder.as_fd()).map_err(|error| Trouble::at(wall, spot.at.path(), error))?;
+        hide(spot, &root, [&file, &folder]).map_err(|error| Trouble::at(wall, spot.at.path(), error))?;
     }
     Ok(())
 }
 
-fn hide(spot: &Spot, file: BorrowedFd<'_>, folder: BorrowedFd<'_>) -> io::Result<()> {
-    let target = match meant(spot.at.path(), spot.is) {
+fn hide(spot: &Spot, root: &OwnedFd, [file, folder]: [&OwnedFd; 2]) -> io::Result<()> {
+    let target = match meant(root, spot.at.path(), spot.is) {
         Ok(target) => target,
         // A credential of the host that went away since there is nothing to hide of.
         Err(error) if spot.is.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
-    let blank = if is_folder { folder } else { file };
-    copy_of(blank, Attributes { read_only: true, devices: false })?.cover(target.as_fd())
+    // The blanks are read-only mounts, and so are their copies.
+    clone_of(if is_folder { folder.as_fd() } else { file.as_fd() })?.cover(target.as_fd())
 }
 
 /// A file and a folder without any permission.
 fn blanks() -> io::Result<(OwnedFd, OwnedFd)> {
     let (file, folder) = (format!("{STORE}/blank"), format!("{STORE}/blanks"));
-    rustix::fs::open(&*file, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?;
+    drop(rustix::fs::open(&*file, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
     rustix::fs::mkdir(&*folder, Mode::empty())?;
-    Ok((open_path(CWD, Path::new(&file), OFlags::NOFOLLOW)?, open_path(CWD, Path::new(&folder), OFlags::NOFOLLOW)?))
+    let shut = |path: &str| {
+        let path = Path::new(path);
+        let source = open_path(CWD, path, OFlags::NOFOLLOW)?;
+        copy_of(source.as_fd(), Attributes { read_only: true, devices: false })?.cover(source.as_fd())?;
+        open_path(CWD, path, OFlags::NOFOLLOW)
+    };
+    Ok((shut(&file)?, shut(&folder)?))
 }
 
 /// What stands at a path of the new tree, if it is what is meant by it.
-fn meant(at: &Path, is: Option<Identity>) -> io::Result<OwnedFd> {
-    let spot = match open_beneath("/", at) {
+fn meant(root: &OwnedFd, at: &Path, is: Option<Identity>) -> io::Result<OwnedFd> {
+    let spot = match beneath(root, at) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is.is_some() => return Err(changed("it was moved away")),
         spot => spot?,
     };
@@ -219,13 +233,18 @@ struct Loose(OwnedFd);
 
 /// A copy of a tree of files with all that is mounted in it.
 fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<Loose> {
+    let copy = clone_of(source)?;
+    sys::set_attributes(copy.0.as_fd(), attributes)?;
+    Ok(copy)
+}
+
+/// The same with the attributes the original has.
+fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    let tree = rustix::mount::open_tree(source, "", flags)?;
-    sys::set_attributes(tree.as_fd(), attributes)?;
-    Ok(Loose(tree))
+    Ok(Loose(rustix::mount::open_tree(source, "", flags)?))
 }
 
 impl Loose {
@@ -274,16 +293,16 @@ fn below(top: &str, path: &Path) -> PathBuf {
 }
 
 fn open_old(path: &Path) -> io::Result<OwnedFd> {
-    Ok(open_beneath(OLD, path)?)
+    let old = open_path(CWD, Path::new(OLD), OFlags::DIRECTORY)?;
+    Ok(beneath(&old, path)?)
 }
 
 /// A path below a folder, in which no link is accepted.
-fn open_beneath(top: &str, path: &Path) -> rustix::io::Result<OwnedFd> {
-    let top = rustix::fs::open(top, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+fn beneath(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let path = path.strip_prefix("/").unwrap_or(path);
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    rustix::fs::openat2(&top, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), resolve)
+    rustix::fs::openat2(top, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), resolve)
 }
 
 fn open_path(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {

@@ -45,7 +45,7 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
     let errand = Errand { command: &command, folder: Path::new(""), covers: &[], network: false };
     let entry = enclosure.entry_of(kind, &errand).ok_or_else(|| io::Error::other("there is no plan for it"))?;
     let answer = ask(&entry)?;
-    match answer.trim_end() {
+    match answer.lines().next().unwrap_or_default() {
         "status 0" => Ok(()),
         "" => Err(io::Error::other("the helper gave no answer")),
         other => Err(io::Error::other(other.to_owned())),
