@@ -104,8 +104,12 @@ fn calls_of_another_architecture_end_the_program() {
         let number: u64;
         // SAFETY: getpid has no arguments and changes nothing but the result's register and those that are named.
         unsafe {
-            std::arch::asm!("int 0x80", inout("rax") 20_u64 => number, out("r8") _, out("r9") _, out("r10") _, out("r11") _)
-        };
+            std::arch::asm!(
+                "int 0x80",
+                inout("rax") 20_u64 => number,
+                out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+            );
+        }
         println!("\n{MARK} {number}");
         return;
     }
