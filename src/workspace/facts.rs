@@ -36,7 +36,7 @@ impl Facts for Workspace {
     }
 
     fn walls(&self) -> Walls {
-        Walls::default()
+        Walls { hold: self.enclosure().report().holds }
     }
 }
 

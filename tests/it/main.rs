@@ -36,3 +36,5 @@ mod terminal;
 mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(all(feature = "tools", target_os = "linux"))]
+mod walls;

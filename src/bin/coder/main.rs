@@ -20,6 +20,8 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: this program is also the helper that raises the walls around a command.
+    toolfence::walls::enter_if_asked();
     let cli = Cli::parse();
     if cli.options.debug {
         debug::start();
