@@ -301,10 +301,13 @@ impl Policy {
 /// The answer to a denied call.
 fn refusal(decision: &Decision) -> ToolFailure {
     let code = decision.code.unwrap_or(ErrorCode::Denied);
-    let message = format!(
-        "Refused by the rule {}: {} Do not repeat the call; do it another way or ask.",
-        decision.rule, decision.reason
-    );
+    // What is blocked is not to be had in another way.
+    let next = if decision.rule == "blocked_path" {
+        "Do not repeat the call."
+    } else {
+        "Do not repeat the call; do it another way or ask."
+    };
+    let message = format!("Refused by the rule {}: {} {next}", decision.rule, decision.reason);
     ToolFailure::new(code, message)
 }
 

@@ -90,10 +90,16 @@ fn heredocs(text: &str) -> Result<(), Fault> {
     let bytes = text.as_bytes();
     let (mut at, mut count) = (0, 0);
     while let Some(found) = memchr::memmem::find(&bytes[at..], b"<<") {
-        at += found + 2;
-        if bytes.get(at) == Some(&b'<') {
-            at += 1;
+        let start = at + found;
+        let length = bytes[start..].iter().take_while(|byte| **byte == b'<').count();
+        at = start + length;
+        // In `\<<<` the first is no operator, and `<<` is one.
+        let escaped = start > 0 && bytes[start - 1] == b'\\';
+        if length == 3 && !escaped {
             continue;
+        }
+        if length > 3 {
+            return Err(Fault::Unreadable("It holds more than three `<` in a row.".into()));
         }
         count += 1;
         if count > MOST_HEREDOCS {
@@ -102,32 +108,52 @@ fn heredocs(text: &str) -> Result<(), Fault> {
         if !has_tag(&bytes[at..]) {
             return Err(Fault::Unreadable("The end word of a here-document is missing or too long.".into()));
         }
+        if expands_before_the_body(&bytes[at..]) {
+            return Err(Fault::Unreadable("An expansion follows on the line of a here-document.".into()));
+        }
     }
     Ok(())
 }
 
-/// Whether a word stands behind `<<`, ends soon and holds more than quotes. The tokenizer never comes back from an empty one
-/// (`$(<< |x `), and compares a long one at every line.
-fn has_tag(bytes: &[u8]) -> bool {
-    let (mut quote, mut escaped, mut begun, mut content) = (None, false, false, false);
-    for &byte in bytes.iter().take(LONGEST_TAG) {
+/// Whether an expansion begins behind `<<` on its line: the tokenizer looks for the body inside of it, and is then lost for
+/// good (`cat <<E $(x`), or never comes back (`<<E $[|<<E`).
+fn expands_before_the_body(bytes: &[u8]) -> bool {
+    let (mut quote, mut escaped, mut before) = (None, false, b' ');
+    for &byte in bytes {
+        let opens = matches!((before, byte), (b'$', b'(' | b'{' | b'[') | (b'(' | b'<' | b'>', b'(') | (_, b'`'));
         match (byte, quote) {
-            // An expansion there has tokens of its own, and each would be taken for the tag.
-            (b'$' | b'`', _) => return false,
-            (b'\n', _) if escaped => return false,
-            _ if escaped => (escaped, content) = (false, true),
-            (b'\\', None | Some(b'"')) => (escaped, begun) = (true, true),
+            _ if opens => return true,
+            // A line that goes on, by a backslash or in quotes, is the same line.
+            _ if escaped => escaped = false,
+            (b'\\', None | Some(b'"')) => escaped = true,
             (_, Some(open)) if byte == open => quote = None,
-            (_, Some(_)) => content = true,
-            (b'\'' | b'"', None) => (quote, begun) = (Some(byte), true),
-            (b' ' | b'\t' | b'-', None) if !begun => {}
-            (b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'<' | b'>' | b'(' | b')' | b'}' | b']', None) => {
-                return content;
-            }
-            _ => (begun, content) = (true, true),
+            (b'\'' | b'"', None) => quote = Some(byte),
+            (b'\n', None) => return false,
+            _ => {}
         }
+        before = byte;
     }
-    bytes.len() < LONGEST_TAG && content && quote.is_none() && !escaped
+    quote.is_some()
+}
+
+/// Whether a plain word stands behind `<<`, bare or quoted as a whole. The tokenizer never comes back from one that turns
+/// out to be empty (`$(<<  x`, `<<''`), and compares a long one at every line.
+fn has_tag(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(b" ").or_else(|| bytes.strip_prefix(b"\t")).unwrap_or(bytes);
+    let (bytes, quote) = match bytes.first() {
+        Some(mark @ (b'\'' | b'"')) => (&bytes[1..], Some(*mark)),
+        Some(b'\\') => (&bytes[1..], None),
+        _ => (bytes, None),
+    };
+    let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+    let length = bytes.iter().take_while(plain).count();
+    let rest = match (quote, &bytes[length..]) {
+        (None, rest) => Some(rest),
+        (Some(mark), rest) => rest.strip_prefix(&[mark]),
+    };
+    let delimited = |rest: &[u8]| rest.first().is_none_or(|byte| b" \t\n;|&<>()}]\"`".contains(byte));
+    (1..=LONGEST_TAG).contains(&length) && rest.is_some_and(delimited)
 }
 
 /// Judges the tokens, before the grammar sees them: what the grammar would try again and again, and what it would not

@@ -385,8 +385,14 @@ fn raw(command: &ast::SimpleCommand) -> String {
     out
 }
 
+/// The parser is somebody else's: what it does not survive is not the end of the host.
 fn parse(text: &str) -> Result<ast::Program, Fault> {
     scan::text(text)?;
+    std::panic::catch_unwind(|| parse_gated(text))
+        .unwrap_or_else(|_| Err(Fault::Unreadable("The parser failed on it.".to_owned())))
+}
+
+fn parse_gated(text: &str) -> Result<ast::Program, Fault> {
     let options = brush_parser::ParserOptions {
         // As `bash -c` starts: a pattern such as `@(a|b)` is a syntax error there.
         enable_extended_globbing: false,

@@ -51,6 +51,10 @@ impl Variables {
         for (at, word) in words.iter().enumerate().take(MOST_VALUES) {
             self.may_be(&(at + 1).to_string(), word.guess());
         }
+        // Without words nothing is known: the text may be fed with them in another way.
+        if words.is_empty() {
+            return;
+        }
         let known: Vec<&str> = words.iter().filter_map(Word::guess).collect();
         ["@", "*"].iter().for_each(|name| self.may_be(name, Some(&known.join(" "))));
     }
