@@ -85,6 +85,7 @@ impl Enclosure {
             namespaces,
             network,
             writable: self.settings.mode == Mode::ProjectWrite,
+            processes: self.settings.processes,
             root: self.root.as_path().into(),
             root_is: self.is,
             folder: errand.folder.into(),

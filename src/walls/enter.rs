@@ -83,7 +83,7 @@ fn tell(mut host: &File, line: &str) {
 
 fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
     let alone = sys::alone().map_err(|error| Trouble::new("the helper", error))?;
-    rights::limit().map_err(|error| Trouble::new("the limits", error))?;
+    rights::limit(plan.processes).map_err(|error| Trouble::new("the limits", error))?;
     if plan.namespaces {
         rights::namespaces(plan.network).map_err(|error| Trouble::new("the namespaces", error))?;
         mounts::build(plan)?;
@@ -193,7 +193,7 @@ fn first(plan: &Plan, host: &File, alive: &OwnedFd, alone: &Alone) -> Result<Inf
     die_with_parent(alive).map_err(|error| Trouble::new("the watch over the host", error))?;
     rustix::process::setsid().map_err(|error| Trouble::new("a session of its own", error.into()))?;
     if plan.namespaces {
-        mounts::finish().map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
+        mounts::finish(plan).map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
     }
     mounts::enter_folder(plan).map_err(|error| Trouble::at("the folder", plan.folder.path(), error))?;
     rights::drop_all().map_err(|error| Trouble::new("the drop of all capabilities", error))?;

@@ -5,7 +5,7 @@
 
 use super::plan::{Plan, Spot, Step};
 use super::sys::{self, Attributes};
-use super::{Identity, Trouble};
+use super::{Identity, Trouble, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -39,9 +39,11 @@ pub(super) fn build(plan: &Plan) -> Result<(), Trouble> {
 
 /// Mounts the /proc of the new process namespace, leaves the old root and shuts the new one. The kernel gives a /proc only to
 /// those who see another one in full, so the old root has to be there still.
-pub(super) fn finish() -> io::Result<()> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+pub(super) fn finish(plan: &Plan) -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
+    rights::bound_processes(plan.processes)?;
+    rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
     Ok(rustix::mount::mount_remount("/", shut, "")?)

@@ -21,6 +21,8 @@ pub(super) struct Plan {
     pub(super) network: bool,
     /// Whether it may write in the project.
     pub(super) writable: bool,
+    /// The most processes and threads it may have at a time.
+    pub(super) processes: u32,
     /// The real path of the project, and which folder is meant by it.
     pub(super) root: Name,
     pub(super) root_is: Identity,

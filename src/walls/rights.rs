@@ -22,13 +22,35 @@ pub(super) fn namespaces(network: bool) -> io::Result<()> {
     std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
 }
 
+/// No more processes and threads than this in the namespace whose first process asks, root's too: pid_max, of which each
+/// namespace has its own since Linux 6.14. Before, it was the machine's, which must not be touched.
+pub(super) fn bound_processes(most: u32) -> io::Result<()> {
+    /// The kernel keeps the first numbers for itself and takes no lower bound.
+    const LEAST: u32 = 301;
+    if !has_own_bound() {
+        return Ok(());
+    }
+    std::fs::write("/proc/sys/kernel/pid_max", most.max(LEAST).to_string())
+}
+
+fn has_own_bound() -> bool {
+    const SINCE: [u32; 2] = [6, 14];
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)] >= SINCE
+}
+
 fn is_able() -> io::Result<bool> {
     Ok(rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// No core files, and an end to processes and open files. The number of processes is not limited for root.
-pub(super) fn limit() -> io::Result<()> {
-    for (what, most) in [(Resource::Core, 0), (Resource::Nproc, 4096), (Resource::Nofile, 16384)] {
+/// No core files, and an end to processes and open files. Here processes are not limited for root, and for others it is all
+/// they have that is counted: where there is a namespace, [`bound_processes`] is stricter.
+pub(super) fn limit(processes: u32) -> io::Result<()> {
+    const SPARE: u64 = 2048;
+    let processes = u64::from(processes) + SPARE;
+    for (what, most) in [(Resource::Core, 0), (Resource::Nproc, processes), (Resource::Nofile, 16384)] {
         let now = rustix::process::getrlimit(what);
         let most = [now.current, now.maximum].into_iter().flatten().fold(most, u64::min);
         rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })?;

@@ -4,15 +4,26 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Which walls are wanted around every command.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
     /// How much a command may change.
     pub mode: Mode,
     /// Whether every command may use the network. Walls with an open network are not said to hold.
     pub network: bool,
+    /// The most processes and threads a command may have at a time: 301 at least, which is the kernel's own least.
+    pub processes: u32,
     /// The helper, where it is another one than would be found.
     pub helper: Option<PathBuf>,
+}
+
+/// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
+const PROCESSES: u32 = 2048;
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { mode: Mode::default(), network: false, processes: PROCESSES, helper: None }
+    }
 }
 
 impl Settings {
@@ -31,6 +42,12 @@ impl Settings {
     #[must_use]
     pub fn network(self, network: bool) -> Settings {
         Settings { network, ..self }
+    }
+
+    /// The same with so many processes and threads for a command at the most.
+    #[must_use]
+    pub fn processes(self, processes: u32) -> Settings {
+        Settings { processes, ..self }
     }
 
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).

@@ -5,7 +5,9 @@ use serde_json::json;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use toolfence::walls::Settings;
 
 /// Processes whose command line holds the marker.
 pub(super) fn running(marker: &str) -> usize {
@@ -65,9 +67,36 @@ fn the_end_of_the_time_is_polite_first() {
 #[test]
 fn a_storm_of_forks_ends_with_its_time() {
     let place = Place::new();
-    let command = "f() { sleep 72012 & for i in 1 2; do f & done; wait; }; ulimit -u 300 2>/dev/null; f";
-    let Some(result) = place.run_with(Default::default(), json!({"command": command, "timeout": 1})) else { return };
+    let settings = Settings::new().processes(400);
+    let command = "f() { sleep 72012 & for i in 1 2; do f & done; wait; }; f 2>/dev/null";
+    let most = AtomicUsize::new(0);
+    let ended = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Relaxed) {
+                most.fetch_max(running(&place.root.display().to_string()).max(running("sleep 72012")), Relaxed);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let result = place.run_with(settings, json!({"command": command, "timeout": 2}));
+        ended.store(true, Relaxed);
+        result
+    });
+    let Some(result) = result else { return };
     assert_eq!((running("sleep 72012"), result.exit_code), (0, Some(124)), "{:?}", result.error);
+    let most = most.into_inner();
+    assert!((50..=400).contains(&most), "{most}");
+}
+
+#[test]
+fn the_bound_of_processes_is_the_commands_own() {
+    let place = Place::new();
+    let Some(result) = place.run_with(Settings::new(), json!({"command": "cat /proc/sys/kernel/pid_max"})) else {
+        return;
+    };
+    assert_eq!(result.output, "2048\n", "before Linux 6.14 there is one bound for all");
+    let outside = fs::read_to_string("/proc/sys/kernel/pid_max").expect("there is /proc");
+    assert!(outside.trim().parse::<u32>().is_ok_and(|most| most > 2048), "{outside}");
 }
 
 #[test]
