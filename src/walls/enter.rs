@@ -6,7 +6,7 @@
 
 use super::plan::{LONGEST, Plan};
 use super::sys::{self, Alone, Side, Signals};
-use super::{Trouble, landlock, mounts, rights, seccomp};
+use super::{Trouble, attempts, landlock, mounts, rights, seccomp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -225,7 +225,9 @@ fn command(plan: &Plan, signals: &Signals) -> io::Error {
     if let Err(error) = rustix::process::setpgid(None, None) {
         return error.into();
     }
-    let Some((program, args)) = plan.command.split_first() else { return io::Error::other("there is none") };
+    let Some((program, args)) = plan.command.split_first() else {
+        std::process::exit(i32::from(attempts::tell(plan.network, io::stdout()).is_err()));
+    };
     Command::new(program.os()).args(args.iter().map(super::plan::Name::os)).exec()
 }
 

@@ -22,6 +22,8 @@
 //! are no walls, and [`Enclosure::report`] says so.
 
 #[cfg(target_os = "linux")]
+mod attempts;
+#[cfg(target_os = "linux")]
 mod enter;
 mod helper;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,5 @@
-//! The few calls of the system that no safe crate has. All `unsafe` of the crate is in this file.
+//! The few calls of the system that no safe crate has. What is unsafe is here, but for the calls in
+//! `attempts`, which are made to fail.
 //!
 //! Nothing here decides anything; whoever calls knows why.
 #![allow(unsafe_code, reason = "each block says why it is sound")]

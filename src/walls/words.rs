@@ -70,7 +70,8 @@ pub enum Mode {
 }
 
 /// Which walls stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Kind {
     /// None.
@@ -132,7 +133,8 @@ impl Identity {
 /// A command that is to run inside.
 #[derive(Debug, Clone, Copy)]
 pub struct Errand<'a> {
-    /// The program by its absolute path, and its arguments.
+    /// The program by its absolute path, and its arguments. Without any, the helper itself tries what must be refused and
+    /// writes a line for each: `refused NAME` or `allowed NAME`.
     pub command: &'a [&'a OsStr],
     /// The folder it runs in, relative to the root.
     pub folder: &'a Path,

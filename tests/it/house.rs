@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["toolbox"],
     &["process", "walls"],
     &["workspace", "validate"],
-    &["tools"],
+    &["tools", "trial"],
     &["backend"],
     &["agent", "store"],
     &["http", "mcp", "proxy", "pipe"],

@@ -112,6 +112,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
+    /// Break each wall around commands, to see which hold here
+    Doctor(DoctorArguments),
     /// The files of settings: what they hold, and what counts
     Config {
         #[command(subcommand)]
@@ -222,6 +224,14 @@ pub(crate) struct ExplainArguments {
     /// The arguments of that call, as a JSON object
     #[arg(long, value_name = "JSON", requires = "tool")]
     pub(crate) args: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
+    /// "user":..,"findings":[{"wall":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..]}
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

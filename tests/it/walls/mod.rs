@@ -1,6 +1,8 @@
 //! The walls from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
 mod calls;
+#[cfg(feature = "cli")]
+mod doctor;
 mod escape;
 mod git;
 mod left;

@@ -14,7 +14,7 @@ fn program() -> String {
     std::env::current_exe().expect("this program has a file").display().to_string()
 }
 
-fn is_there(program: &str) -> bool {
+pub(super) fn is_there(program: &str) -> bool {
     std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
 }
 
@@ -54,7 +54,7 @@ fn an_ordinary_user_has_the_same_walls() {
     assert!(!said.contains("skipped"), "{said}");
 }
 
-const NO_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+pub(super) const NO_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
 
 #[test]
 fn root_needs_no_user_namespace() {
