@@ -75,7 +75,15 @@ impl Host<'_> {
 
     fn job<'a>(&'a self, program: &'a OsStr, args: &'a [&'a OsStr]) -> Job<'a> {
         let folder: BorrowedFd<'a> = self.root.as_fd();
-        Job { program, args, folder, environment: &self.environment, limit: Duration::from_secs(10), keep: 1000 }
+        Job {
+            program,
+            args,
+            folder,
+            environment: &self.environment,
+            limit: Duration::from_secs(10),
+            keep: 1000,
+            live: None,
+        }
     }
 }
 

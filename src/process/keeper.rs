@@ -1,8 +1,10 @@
 //! The line to a keeper: what it is told, and the one line it answers.
 
 use super::Ending;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
@@ -32,8 +34,15 @@ impl Keeper {
         Ok((keeper, theirs.into()))
     }
 
-    pub(super) async fn tell(&mut self, told: &[u8]) -> io::Result<()> {
-        self.line.write_all(told).await
+    /// The first byte goes with the descriptor that shall be the command's stdin, where there is one: see unix(7) for
+    /// `SCM_RIGHTS`.
+    pub(super) async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
+        let (first, rest) = told.split_at(told.len().min(1));
+        match input {
+            Some(input) => send_with(self.line.as_fd(), first, input.as_fd())?,
+            None => self.line.write_all(first).await?,
+        }
+        self.line.write_all(rest).await
     }
 
     /// Waits for the answer; for ever where there is no keeper, or it will not answer any more. Nothing is lost if the
@@ -88,4 +97,16 @@ impl Keeper {
         }
         true
     }
+}
+
+/// The line is new and empty, so that a byte is taken at once.
+fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut told = SendAncillaryBuffer::new(&mut space);
+    let all = [descriptor];
+    if !told.push(SendAncillaryMessage::ScmRights(&all)) {
+        return Err(io::Error::other("there is no room for a descriptor"));
+    }
+    rustix::net::sendmsg(line, &[IoSlice::new(bytes)], &mut told, SendFlags::empty())?;
+    Ok(())
 }

@@ -7,13 +7,15 @@
 mod environment;
 mod group;
 mod keeper;
+mod live;
 
 pub use environment::environment;
+pub use live::{Live, Sent};
 
 use crate::clip::{Clipped, HeadTail};
 use group::Group;
 use keeper::{Answer, Keeper};
-use rustix::fd::BorrowedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Stdio;
@@ -26,6 +28,9 @@ const CHUNK: usize = 64 << 10;
 
 /// How long a process that outlives the command may hold its output before it is ended.
 const LINGER: Duration = Duration::from_secs(2);
+
+/// As long as a command can run that has no other limit.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// From the polite signal to the other one.
 const GRACE: Duration = Duration::from_millis(300);
@@ -48,6 +53,8 @@ pub struct Job<'a> {
     pub limit: Duration,
     /// Bytes of output kept: half of the beginning, half of the end.
     pub keep: usize,
+    /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
+    pub live: Option<&'a Live>,
 }
 
 /// How a command ended.
@@ -66,6 +73,8 @@ pub struct Outcome {
     pub signal: Option<i32>,
     /// Whether the time was over.
     pub timed_out: bool,
+    /// Whether it was told to stop.
+    pub stopped: bool,
     /// Whether a process it had started still held its output two seconds after the command itself had ended.
     pub lingered: bool,
     /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
@@ -82,7 +91,11 @@ pub struct Outcome {
 /// # Errors
 /// The program cannot be started, or the system runs out of descriptors.
 pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
-    let (running, output) = start(job, Stdio::null(), None)?;
+    let input = match job.live.and_then(Live::stdin) {
+        Some(input) => Stdio::from(input.try_clone()?),
+        None => Stdio::null(),
+    };
+    let (running, output) = start(job, input, None)?;
     follow(job, running, output).await
 }
 
@@ -95,7 +108,7 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
 pub async fn run_kept(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
     let (keeper, theirs) = Keeper::new()?;
     let (mut running, output) = start(job, theirs.into(), Some(keeper))?;
-    running.tell(told).await?;
+    running.tell(told, job.live.and_then(Live::stdin)).await?;
     follow(job, running, output).await
 }
 
@@ -105,11 +118,17 @@ pub fn is_changed(error: &io::Error) -> bool {
 }
 
 async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Result<Outcome> {
-    let mut reader = Reader::new(output, job.keep);
-    let deadline = Instant::now() + job.limit;
-    let timed_out = !running.ends_by(deadline, &mut reader).await;
+    let mut reader = Reader::new(output, job);
+    let deadline = Instant::now() + job.limit.min(LONGEST);
+    let stopped = tokio::select! {
+        biased;
+        () = Live::stopped(job.live) => None,
+        ended = running.ends_by(deadline, &mut reader) => Some(ended),
+    };
+    let timed_out = stopped == Some(false);
+    let stopped = stopped.is_none();
     let mut lingered = false;
-    if timed_out {
+    if timed_out || stopped {
         running.group.terminate();
         running.ends_by(Instant::now() + GRACE, &mut reader).await;
     } else {
@@ -121,9 +140,10 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Re
     }
     running.end().await;
     let escaped = !reader.drains_by(Instant::now() + GRACE).await;
-    let ending = running.reap(timed_out).await?;
-    let outcome = outcome(&ending, reader.buffer.finish(), timed_out);
-    Ok(Outcome { lingered, escaped, ..outcome })
+    let ending = running.reap(timed_out || stopped).await?;
+    let kept = job.live.map_or_else(|| reader.buffer.finish(), Live::take);
+    let outcome = outcome(&ending, kept, timed_out);
+    Ok(Outcome { stopped, lingered, escaped, ..outcome })
 }
 
 fn start(job: &Job<'_>, input: Stdio, keeper: Option<Keeper>) -> io::Result<(Running, Receiver)> {
@@ -158,9 +178,9 @@ struct Running {
 
 impl Running {
     /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
-    async fn tell(&mut self, told: &[u8]) -> io::Result<()> {
+    async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        match timeout_at(Instant::now() + LAST_WAIT, keeper.tell(told)).await {
+        match timeout_at(Instant::now() + LAST_WAIT, keeper.tell(told, input)).await {
             Ok(_) => Ok(()),
             Err(_) => Err(io::Error::other("the helper of the walls does not listen")),
         }
@@ -168,7 +188,7 @@ impl Running {
 
     /// Reads output until the command has ended; `false` if the time is over before. The leader is not reaped, so that the
     /// number of the group stays taken and no other group can be hit by a signal meant for this one.
-    async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader) -> bool {
+    async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader<'_>) -> bool {
         loop {
             tokio::select! {
                 biased;
@@ -233,17 +253,25 @@ impl Ending {
     }
 }
 
-struct Reader {
+struct Reader<'a> {
     pipe: Receiver,
     chunk: Box<[u8]>,
     buffer: HeadTail,
+    live: Option<&'a Live>,
     ended: bool,
 }
 
-impl Reader {
-    fn new(pipe: Receiver, keep: usize) -> Reader {
-        let buffer = HeadTail::new(keep / 2, keep / 2);
-        Reader { pipe, chunk: vec![0; CHUNK].into_boxed_slice(), buffer, ended: false }
+impl<'a> Reader<'a> {
+    fn new(pipe: Receiver, job: &Job<'a>) -> Reader<'a> {
+        let buffer = HeadTail::new(job.keep / 2, job.keep / 2);
+        Reader { pipe, chunk: vec![0; CHUNK].into_boxed_slice(), buffer, live: job.live, ended: false }
+    }
+
+    fn push(&mut self, read: usize) {
+        match self.live {
+            Some(live) => live.push(&self.chunk[..read]),
+            None => self.buffer.push(&self.chunk[..read]),
+        }
     }
 
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.
@@ -256,7 +284,7 @@ impl Reader {
         for _ in 0..TURN {
             match self.pipe.try_read(&mut self.chunk) {
                 Ok(0) => self.ended = true,
-                Ok(read) => self.buffer.push(&self.chunk[..read]),
+                Ok(read) => self.push(read),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => self.ended = true,
             }
@@ -289,6 +317,7 @@ fn outcome(ending: &Ending, kept: Clipped, timed_out: bool) -> Outcome {
         exit_code: if timed_out { TIMED_OUT } else { by_itself },
         signal,
         timed_out,
+        stopped: false,
         lingered: false,
         escaped: false,
     }

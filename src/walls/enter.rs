@@ -11,10 +11,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::convert::Infallible;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -31,7 +33,7 @@ pub(super) fn main() -> i32 {
             return NOT_STARTED;
         }
     };
-    match read_plan(&host).and_then(|plan| run(&plan, &host)) {
+    match take_input(&host).and_then(|first| read_plan(&host, first)).and_then(|plan| run(&plan, &host)) {
         Ok(code) => code,
         Err(trouble) => {
             tell(&host, &trouble.line());
@@ -58,10 +60,29 @@ fn empty(number: u8) -> io::Result<()> {
     Ok(())
 }
 
-fn read_plan(mut host: &File) -> Result<Plan, Trouble> {
+/// The first byte of the plan. What comes with it becomes the command's stdin.
+fn take_input(host: &File) -> Result<u8, Trouble> {
+    let trouble = |error: Errno| Trouble::new("the input of the command", error.into());
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut came = RecvAncillaryBuffer::new(&mut space);
+    let mut first = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
+    let read = rustix::net::recvmsg(host, &mut [IoSliceMut::new(&mut first)], &mut came, flags).map_err(trouble)?;
+    if read.bytes == 0 {
+        return Err(Trouble::new("the plan", io::ErrorKind::UnexpectedEof.into()));
+    }
+    for message in came.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            descriptors.into_iter().try_for_each(rustix::stdio::dup2_stdin).map_err(trouble)?;
+        }
+    }
+    Ok(first[0])
+}
+
+fn read_plan(mut host: &File, first: u8) -> Result<Plan, Trouble> {
     let wall = "the plan";
-    let mut length = [0; 4];
-    host.read_exact(&mut length).map_err(|error| Trouble::new(wall, error))?;
+    let mut length = [first, 0, 0, 0];
+    host.read_exact(&mut length[1..]).map_err(|error| Trouble::new(wall, error))?;
     let length = u32::from_le_bytes(length) as usize;
     if length > LONGEST {
         return Err(Trouble::new(wall, io::Error::other("it is too long")));
@@ -270,8 +291,9 @@ fn end_politely(main: Pid) {
     }
 }
 
-/// Lets go of the output: its end is the end of whoever else holds it.
+/// Lets go of input and output: their end is the end of whoever else holds them.
 fn silence() -> io::Result<()> {
+    empty(0)?;
     empty(1)?;
     empty(2)
 }

@@ -115,6 +115,21 @@ impl Workspace {
         self.open_folder(path).map(|opened| (opened.fd, opened.name))
     }
 
+    /// The real name, relative to the root and without links, of a file that may be opened.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn named_file(&self, path: &str) -> std::result::Result<PathBuf, ToolFailure> {
+        self.open_file(path).map(|opened| opened.name)
+    }
+
+    /// Where a program of this name is in the PATH of every command, if it is none of the project's.
+    pub fn system_program(&self, name: &str) -> Option<PathBuf> {
+        let found = facts::found(self, name)?;
+        let real = found.canonicalize().ok()?;
+        (!real.starts_with(&self.canonical)).then_some(found)
+    }
+
     /// The absolute spellings under which the root may be named.
     fn spellings(&self) -> [&Path; 2] {
         [&self.canonical, &self.given]

@@ -6,6 +6,7 @@
 mod folders;
 mod repositories;
 mod settle;
+mod watch;
 
 use super::walk::{Order, Walk};
 use super::{Stop, Workspace, resolve};
@@ -108,6 +109,12 @@ impl Workspace {
     /// After a command: takes away what it left for git to run outside the walls. Answers with what was done, in sentences.
     pub fn settle(&self, before: &Covers) -> Vec<String> {
         settle::settle(self, before)
+    }
+
+    /// While a command runs: the name of a blocked file that is not the one that was covered any more, so that the command may
+    /// be able to read it; with `new_ones_too` also of one that has appeared since.
+    pub fn disturbed(&self, before: &Covers, new_ones_too: bool, stop: &Stop) -> Option<String> {
+        watch::disturbed(self, before, new_ones_too, stop)
     }
 }
 

@@ -122,7 +122,7 @@ fn a_cancelled_call_leaves_nothing() {
 }
 
 /// Whether nothing with the marker runs, or stops running within a moment.
-fn is_gone(marker: &str) -> bool {
+pub(super) fn is_gone(marker: &str) -> bool {
     (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         running(marker) == 0

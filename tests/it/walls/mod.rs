@@ -5,6 +5,7 @@ mod calls;
 mod doctor;
 mod escape;
 mod git;
+mod jobs;
 mod left;
 mod users;
 mod work;
