@@ -82,6 +82,17 @@ impl HeadTail {
         self.total_bytes
     }
 
+    /// The text without a character at its end that is not there in full, and the bytes of that one: for output that is
+    /// taken while it still comes.
+    pub fn finish_at_char(mut self) -> (Clipped, Vec<u8>) {
+        self.tail.rotate_left(self.oldest);
+        self.oldest = 0;
+        let last = if self.tail.is_empty() { &mut self.head } else { &mut self.tail };
+        let rest = last.split_off(last.len() - cut_off(last));
+        self.total_bytes -= rest.len() as u64;
+        (self.finish(), rest)
+    }
+
     /// The text, at most as long as head, tail and the sentence between them.
     pub fn finish(mut self) -> Clipped {
         self.tail.rotate_left(self.oldest);

@@ -9,7 +9,7 @@
 //! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`] and the words everybody uses |
 //! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
-//! | the hands | `tools` | `workspace`, `process`, `tools` |
+//! | the hands | `tools` | `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold |
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
@@ -44,6 +44,10 @@ pub mod toolbox;
 pub mod process;
 #[cfg(feature = "tools")]
 pub mod tools;
+#[cfg(feature = "tools")]
+pub mod trial;
+#[cfg(feature = "tools")]
+pub mod walls;
 #[cfg(feature = "tools")]
 pub mod workspace;
 

@@ -6,9 +6,10 @@ use std::io;
 use std::path::PathBuf;
 use tokio::process::Child;
 
-/// The group that a child leads. Dropping it kills the group.
+/// The group that a child leads. Dropping it kills the group, unless it ends by itself.
 pub(super) struct Group {
     number: Option<Pid>,
+    left_alone: bool,
     #[cfg(target_os = "linux")]
     leader: tokio::io::unix::AsyncFd<rustix::fd::OwnedFd>,
 }
@@ -32,12 +33,12 @@ impl Group {
     fn watching(number: Pid) -> io::Result<Group> {
         let leader = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
         let leader = tokio::io::unix::AsyncFd::with_interest(leader, tokio::io::Interest::READABLE)?;
-        Ok(Group { number: Some(number), leader })
+        Ok(Group { number: Some(number), left_alone: false, leader })
     }
 
     #[cfg(not(target_os = "linux"))]
     fn watching(number: Pid) -> io::Result<Group> {
-        Ok(Group { number: Some(number) })
+        Ok(Group { number: Some(number), left_alone: false })
     }
 
     /// Waits until the leader has ended. `false` if that cannot be known.
@@ -50,6 +51,11 @@ impl Group {
     #[cfg(not(target_os = "linux"))]
     pub(super) async fn leader_ended(&self, child: &mut Child) -> bool {
         child.wait().await.is_ok()
+    }
+
+    /// Says whether the leader ends by itself, and all that it started with it, when it hears nothing of us any more.
+    pub(super) fn ends_by_itself(&mut self, yes: bool) {
+        self.left_alone = yes;
     }
 
     /// Asks every process of the group to end.
@@ -77,7 +83,9 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.kill();
+        if !self.left_alone {
+            self.kill();
+        }
     }
 }
 

@@ -1,16 +1,21 @@
 //! A child and all it starts: a deadline, bounded output, nothing left behind.
 //!
-//! This module judges no command and builds no walls. It knows process groups: what leaves its group on purpose (a
-//! daemon that calls setsid(2)) is out of its reach.
+//! This module judges no command and builds no walls. By itself it knows process groups: what leaves its group on purpose
+//! (a daemon that calls setsid(2)) is out of its reach. With a *keeper*, a program that holds the command and all it
+//! starts, nothing is: when the keeper is told to, or its line to us breaks, everything it holds has an end.
 
 mod environment;
 mod group;
+mod keeper;
+mod live;
 
 pub use environment::environment;
+pub use live::{Live, Sent};
 
 use crate::clip::{Clipped, HeadTail};
 use group::Group;
-use rustix::fd::BorrowedFd;
+use keeper::{Answer, Keeper};
+use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Stdio;
@@ -23,6 +28,9 @@ const CHUNK: usize = 64 << 10;
 
 /// How long a process that outlives the command may hold its output before it is ended.
 const LINGER: Duration = Duration::from_secs(2);
+
+/// As long as a command can run that has no other limit.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// From the polite signal to the other one.
 const GRACE: Duration = Duration::from_millis(300);
@@ -45,6 +53,8 @@ pub struct Job<'a> {
     pub limit: Duration,
     /// Bytes of output kept: half of the beginning, half of the end.
     pub keep: usize,
+    /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
+    pub live: Option<&'a Live>,
 }
 
 /// How a command ended.
@@ -63,6 +73,8 @@ pub struct Outcome {
     pub signal: Option<i32>,
     /// Whether the time was over.
     pub timed_out: bool,
+    /// Whether it was told to stop.
+    pub stopped: bool,
     /// Whether a process it had started still held its output two seconds after the command itself had ended.
     pub lingered: bool,
     /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
@@ -79,12 +91,44 @@ pub struct Outcome {
 /// # Errors
 /// The program cannot be started, or the system runs out of descriptors.
 pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
-    let (mut running, output) = start(job)?;
-    let mut reader = Reader::new(output, job.keep);
-    let deadline = Instant::now() + job.limit;
-    let timed_out = !running.ends_by(deadline, &mut reader).await;
+    let input = match job.live.and_then(Live::stdin) {
+        Some(input) => Stdio::from(input.try_clone()?),
+        None => Stdio::null(),
+    };
+    let (running, output) = start(job, input, None)?;
+    follow(job, running, output).await
+}
+
+/// The same where the program is a keeper, to which `told` is said on its stdin, a socket. It answers with one line when
+/// the command it keeps has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
+/// socket is closed, and passes SIGTERM on.
+///
+/// # Errors
+/// Those of [`run`], and the answer of a keeper that could not start its command; see [`is_changed`].
+pub async fn run_kept(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
+    let (keeper, theirs) = Keeper::new()?;
+    let (mut running, output) = start(job, theirs.into(), Some(keeper))?;
+    running.tell(told, job.live.and_then(Live::stdin)).await?;
+    follow(job, running, output).await
+}
+
+/// Whether an error of [`run_kept`] says that the keeper was told of files that are not as they were.
+pub fn is_changed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::StaleNetworkFileHandle
+}
+
+async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Result<Outcome> {
+    let mut reader = Reader::new(output, job);
+    let deadline = Instant::now() + job.limit.min(LONGEST);
+    let stopped = tokio::select! {
+        biased;
+        () = Live::stopped(job.live) => None,
+        ended = running.ends_by(deadline, &mut reader) => Some(ended),
+    };
+    let timed_out = stopped == Some(false);
+    let stopped = stopped.is_none();
     let mut lingered = false;
-    if timed_out {
+    if timed_out || stopped {
         running.group.terminate();
         running.ends_by(Instant::now() + GRACE, &mut reader).await;
     } else {
@@ -94,14 +138,15 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
             reader.drains_by(Instant::now() + GRACE).await;
         }
     }
-    running.group.kill();
+    running.end().await;
     let escaped = !reader.drains_by(Instant::now() + GRACE).await;
-    let status = running.reap().await?;
-    let outcome = outcome(status, reader.buffer.finish(), timed_out);
-    Ok(Outcome { lingered, escaped, ..outcome })
+    let ending = running.reap(timed_out || stopped).await?;
+    let kept = job.live.map_or_else(|| reader.buffer.finish(), Live::take);
+    let outcome = outcome(&ending, kept, timed_out);
+    Ok(Outcome { stopped, lingered, escaped, ..outcome })
 }
 
-fn start(job: &Job<'_>) -> io::Result<(Running, Receiver)> {
+fn start(job: &Job<'_>, input: Stdio, keeper: Option<Keeper>) -> io::Result<(Running, Receiver)> {
     let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let mut command = tokio::process::Command::new(job.program);
     command
@@ -109,7 +154,7 @@ fn start(job: &Job<'_>) -> io::Result<(Running, Receiver)> {
         .env_clear()
         .envs(job.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(group::path_to(job.folder)?)
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(writing.try_clone()?)
         .stderr(writing)
         .process_group(0);
@@ -117,53 +162,116 @@ fn start(job: &Job<'_>) -> io::Result<(Running, Receiver)> {
     // The command holds the writing end: as long as it lives, the output has no end.
     drop(command);
     rustix::io::ioctl_fionbio(&reading, true)?;
-    let group = Group::led_by(&child)?;
-    Ok((Running { group, child }, Receiver::from_owned_fd(reading)?))
+    let mut group = Group::led_by(&child)?;
+    group.ends_by_itself(keeper.is_some());
+    Ok((Running { group, keeper, seen_off: false, child }, Receiver::from_owned_fd(reading)?))
 }
 
 /// The fields are dropped in this order: the group is killed while its leader still holds its number.
 struct Running {
     group: Group,
+    keeper: Option<Keeper>,
+    /// Whether the keeper has said that nothing is left. It is reaped when it ends, without anybody waiting for it.
+    seen_off: bool,
     child: tokio::process::Child,
 }
 
 impl Running {
-    /// Reads output until the leader has ended; `false` if the time is over before. The leader is not reaped, so that the
+    /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
+    async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        match timeout_at(Instant::now() + LAST_WAIT, keeper.tell(told, input)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(io::Error::other("the helper of the walls does not listen")),
+        }
+    }
+
+    /// Reads output until the command has ended; `false` if the time is over before. The leader is not reaped, so that the
     /// number of the group stays taken and no other group can be hit by a signal meant for this one.
-    async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader) -> bool {
+    async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader<'_>) -> bool {
         loop {
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return false,
+                () = Keeper::answered(&mut self.keeper) => return true,
                 ended = self.group.leader_ended(&mut self.child) => return ended,
                 () = reader.read(), if !reader.ended => {}
             }
         }
     }
 
-    async fn reap(mut self) -> io::Result<std::process::ExitStatus> {
-        match timeout_at(Instant::now() + LAST_WAIT, self.child.wait()).await {
-            Ok(status) => {
-                let status = status?;
-                self.group.is_over();
-                Ok(status)
+    /// Ends whatever is still there. A keeper is given the time to see everything off.
+    async fn end(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.hang_up();
+            tokio::select! {
+                biased;
+                // It ends by itself and is reaped behind us: what it kept is gone.
+                () = Keeper::gone(&mut self.keeper) => {
+                    self.seen_off = true;
+                    return;
+                }
+                _ = self.group.leader_ended(&mut self.child) => {}
+                () = sleep_until(Instant::now() + LAST_WAIT) => {}
             }
-            Err(_) => Err(io::Error::other("the command was killed and does not end")),
         }
+        self.group.kill();
+    }
+
+    async fn reap(mut self, timed_out: bool) -> io::Result<Ending> {
+        let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
+        let Some(keeper) = self.keeper else { return Ok(Ending::of(status)) };
+        match keeper.answer().await {
+            Answer::Ended(ending) => Ok(ending),
+            Answer::None if timed_out => Ok(Ending::of(None)),
+            Answer::None => Err(io::Error::other(format!("the helper of the walls ended by itself ({status:?})"))),
+            Answer::Trouble(error) => Err(error),
+        }
+    }
+
+    async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
+        let Ok(status) = timeout_at(Instant::now() + LAST_WAIT, self.child.wait()).await else {
+            return Err(io::Error::other("the command was killed and does not end"));
+        };
+        let status = status?;
+        self.group.is_over();
+        Ok(status)
     }
 }
 
-struct Reader {
+/// How a command ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ending {
+    code: Option<i32>,
+    signal: Option<i32>,
+}
+
+impl Ending {
+    fn of(status: Option<std::process::ExitStatus>) -> Ending {
+        use std::os::unix::process::ExitStatusExt;
+        Ending { code: status.and_then(|status| status.code()), signal: status.and_then(|status| status.signal()) }
+    }
+}
+
+struct Reader<'a> {
     pipe: Receiver,
     chunk: Box<[u8]>,
     buffer: HeadTail,
+    live: Option<&'a Live>,
     ended: bool,
 }
 
-impl Reader {
-    fn new(pipe: Receiver, keep: usize) -> Reader {
-        let buffer = HeadTail::new(keep / 2, keep / 2);
-        Reader { pipe, chunk: vec![0; CHUNK].into_boxed_slice(), buffer, ended: false }
+impl<'a> Reader<'a> {
+    fn new(pipe: Receiver, job: &Job<'a>) -> Reader<'a> {
+        let buffer = HeadTail::new(job.keep / 2, job.keep / 2);
+        Reader { pipe, chunk: vec![0; CHUNK].into_boxed_slice(), buffer, live: job.live, ended: false }
+    }
+
+    fn push(&mut self, read: usize) {
+        match self.live {
+            Some(live) => live.push(&self.chunk[..read]),
+            None => self.buffer.push(&self.chunk[..read]),
+        }
     }
 
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.
@@ -176,7 +284,7 @@ impl Reader {
         for _ in 0..TURN {
             match self.pipe.try_read(&mut self.chunk) {
                 Ok(0) => self.ended = true,
-                Ok(read) => self.buffer.push(&self.chunk[..read]),
+                Ok(read) => self.push(read),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => self.ended = true,
             }
@@ -197,12 +305,11 @@ impl Reader {
     }
 }
 
-fn outcome(status: std::process::ExitStatus, kept: Clipped, timed_out: bool) -> Outcome {
-    use std::os::unix::process::ExitStatusExt;
+fn outcome(ending: &Ending, kept: Clipped, timed_out: bool) -> Outcome {
     /// As of timeout(1).
     const TIMED_OUT: i32 = 124;
-    let signal = status.signal().filter(|_| !timed_out);
-    let by_itself = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(TIMED_OUT);
+    let signal = ending.signal.filter(|_| !timed_out);
+    let by_itself = ending.code.or(signal.map(|signal| 128 + signal)).unwrap_or(TIMED_OUT);
     Outcome {
         output: kept.text,
         total_bytes: kept.total_bytes,
@@ -210,6 +317,7 @@ fn outcome(status: std::process::ExitStatus, kept: Clipped, timed_out: bool) -> 
         exit_code: if timed_out { TIMED_OUT } else { by_itself },
         signal,
         timed_out,
+        stopped: false,
         lingered: false,
         escaped: false,
     }

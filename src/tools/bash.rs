@@ -1,62 +1,97 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
-use super::{RESULT_LIMIT, blocking, spec_of};
-use crate::process::{self, Job, Outcome, environment};
+use super::commands::{MOST_SECONDS, Wanted};
+use super::jobs::{Jobs, Waited};
+use super::spec_of;
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::Workspace;
 use crate::{ErrorCode, Output, ToolFailure, ToolSpec};
-use rustix::fd::{AsFd, OwnedFd};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Seconds a command may run unless it says otherwise, and at most.
-const SECONDS: (u64, u64) = (30, 600);
+/// Seconds a command may run unless it says otherwise.
+const SECONDS: u64 = 30;
+
+/// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
+const YIELD: Duration = Duration::from_secs(60);
+
+/// How long the start of a job is watched: servers say then where they listen, or why they cannot.
+const BEGINNING: Duration = Duration::from_secs(1);
 
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 
-/// The tool.
+/// The tool. Commands run inside the walls of the workspace where these can be raised; see
+/// [`Workspace::walls`](crate::workspace::Workspace::walls).
 #[derive(Debug)]
 pub struct Bash {
     spec: ToolSpec,
-    workspace: Arc<Workspace>,
     shell: OsString,
-    environment: Vec<(OsString, OsString)>,
+    jobs: Arc<Jobs>,
+    patience: Duration,
 }
 
 impl Bash {
-    /// On one workspace, with what of this process's environment may be passed on.
+    /// On one workspace, with what of this process's environment may be passed on. Its jobs are its own.
     pub fn new(workspace: Arc<Workspace>) -> Bash {
+        Bash::with_jobs(Arc::new(Jobs::new(workspace)))
+    }
+
+    /// The same with jobs that other tools see.
+    pub fn with_jobs(jobs: Arc<Jobs>) -> Bash {
         let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
-        let environment = environment(std::env::vars_os(), workspace.search_path());
-        Bash { spec: spec_of("bash"), workspace, shell: shell.into(), environment }
+        Bash { spec: spec_of("bash"), shell: shell.into(), jobs, patience: YIELD }
+    }
+
+    /// The same where a command that was given more time than this becomes a job after it. The default is 60 s.
+    #[must_use]
+    pub fn yield_after(self, patience: Duration) -> Bash {
+        Bash { patience, ..self }
     }
 
     async fn command(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
-        if permit.flag("background", false) {
-            return Err(no_background().into());
+        let background = permit.flag("background", false);
+        let seconds = permit.count("timeout").map(|seconds| seconds.min(MOST_SECONDS));
+        let limit = if background { seconds } else { Some(seconds.unwrap_or(SECONDS)) };
+        let wanted = self.wanted(permit, limit);
+        // Only a helper can promise that a job ends with the session.
+        let can_be_job = !wanted.outside && self.jobs.commands.is_walled().await?;
+        if background && !can_be_job {
+            return Err(no_background(wanted.outside).into());
         }
-        let command = permit.text("command").unwrap_or_default();
-        let seconds = permit.count("timeout").unwrap_or(SECONDS.0).min(SECONDS.1);
-        let folder = self.folder(permit.text("cwd").unwrap_or(".")).await?;
-        let job = Job {
-            program: &self.shell,
-            args: &["--noprofile", "--norc", "-c", command].map(OsStr::new),
-            folder: folder.as_fd(),
-            environment: &self.environment,
-            limit: Duration::from_secs(seconds),
-            // The sentence about the cut and the notes need room too.
-            keep: RESULT_LIMIT - 1000,
-        };
-        let outcome = process::run(&job).await.map_err(|error| not_started(&error))?;
-        Ok(output_of(outcome, seconds))
+        if background {
+            let job = self.jobs.start(wanted, true)?;
+            job.ends_within(BEGINNING).await;
+            return self.jobs.told(&job);
+        }
+        if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
+            return self.wait(wanted).await;
+        }
+        let ran = self.jobs.commands.run(&wanted, None).await?;
+        Ok(self.jobs.commands.output(ran))
     }
 
-    async fn folder(&self, path: &str) -> Result<OwnedFd, ToolError> {
-        let path = path.to_owned();
-        blocking(&self.workspace, move |workspace, _| workspace.folder(&path)).await
+    /// Waits for its end, and leaves it as a job where that does not come soon.
+    async fn wait(&self, wanted: Wanted) -> Result<Output, ToolError> {
+        let job = self.jobs.start(wanted, false)?;
+        let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
+        job.ends_within(self.patience).await;
+        waited.job = None;
+        self.jobs.told(&job)
+    }
+
+    fn wanted(&self, permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
+        let command = permit.text("command").unwrap_or_default();
+        let words = ["--noprofile", "--norc", "-c", command].map(OsString::from);
+        Wanted {
+            words: std::iter::once(self.shell.clone()).chain(words).collect(),
+            folder: permit.text("cwd").unwrap_or(".").to_owned(),
+            seconds,
+            network: permit.flag("network", false),
+            outside: permit.flag("outside_walls", false),
+        }
     }
 }
 
@@ -70,51 +105,10 @@ impl Tool for Bash {
     }
 }
 
-fn output_of(outcome: Outcome, seconds: u64) -> Output {
-    let failure = failure_of(&outcome, seconds);
-    let mut text = outcome.output;
-    if let Some(note) = left_running(outcome.lingered, outcome.escaped) {
-        let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        text.push_str(&format!("{lead}[{note}]\n"));
-    }
-    Output {
-        truncated: outcome.truncated,
-        total_bytes: outcome.total_bytes,
-        exit_code: Some(outcome.exit_code),
-        failure,
-        ..Output::text(text)
-    }
-}
-
-fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
-    if escaped {
-        return Some(
-            "At least one process it started could not be ended: it left the process group, as setsid does, still \
-             holds the output and may go on running. End it by its process id if it is not wanted.",
-        );
-    }
-    lingered.then_some("Processes it left running in the background were ended with it.")
-}
-
-fn failure_of(outcome: &Outcome, seconds: u64) -> Option<ToolFailure> {
-    if outcome.timed_out {
-        let more = format!("Give a longer timeout ({} at most), or do it in smaller steps.", SECONDS.1);
-        let message = format!("The command did not end within {seconds} s and was ended. {more}");
-        return Some(ToolFailure::new(ErrorCode::Timeout, message));
-    }
-    let message = match (outcome.signal, outcome.exit_code) {
-        (Some(signal), code) => format!("The command was ended by signal {signal} (status {code})."),
-        (None, 0) => return None,
-        (None, code) => format!("The command ended with status {code}."),
-    };
-    Some(ToolFailure::new(ErrorCode::ExitStatus, message))
-}
-
-fn no_background() -> ToolFailure {
-    let message = "Background jobs are not available yet. Run the command in the foreground with a timeout.";
+fn no_background(outside: bool) -> ToolFailure {
+    let why = if outside { "outside of the walls" } else { "because no walls stand here" };
+    let message = format!(
+        "Nothing could promise that this job ends with the session, {why}. Run the command in the foreground with a timeout."
+    );
     ToolFailure::new(ErrorCode::InvalidArgument, message)
-}
-
-fn not_started(error: &std::io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run: {error}."))
 }

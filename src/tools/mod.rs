@@ -4,15 +4,22 @@
 
 mod apply_patch;
 mod bash;
+mod commands;
+mod job;
+mod jobs;
 mod list_files;
 mod read_file;
+mod run_python;
 mod search;
 mod write_file;
 
 pub use apply_patch::Patch;
 pub use bash::Bash;
+pub use job::Job;
+pub use jobs::Jobs;
 pub use list_files::List;
 pub use read_file::Read;
+pub use run_python::Python;
 pub use search::Search;
 pub use write_file::Write;
 
@@ -26,13 +33,16 @@ pub const RESULT_LIMIT: usize = 100 * 1000;
 
 /// The tools built so far, on one workspace.
 pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
+    let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
     Toolbox::new()
         .with(Read::new(Arc::clone(&workspace)))
         .with(List::new(Arc::clone(&workspace)))
         .with(Search::new(Arc::clone(&workspace)))
         .with(Write::new(Arc::clone(&workspace)))
-        .with(Patch::new(Arc::clone(&workspace)))
-        .with(Bash::new(workspace))
+        .with(Patch::new(workspace))
+        .with(Bash::with_jobs(Arc::clone(&jobs)))
+        .with(Python::new(Arc::clone(&jobs)))
+        .with(Job::new(jobs))
 }
 
 /// The spec of a tool of this folder.

@@ -20,8 +20,7 @@ impl Facts for Workspace {
         if program.is_empty() || program.contains(['/', '\0']) {
             return ProgramFact::Unknown;
         }
-        let mut places = std::env::split_paths(self.search_path()).map(|folder| folder.join(program));
-        let Some(found) = places.find(|path| runs(path)) else { return ProgramFact::Missing };
+        let Some(found) = found(self, program) else { return ProgramFact::Missing };
         match found.canonicalize() {
             Ok(real) if real.starts_with(&self.canonical) => ProgramFact::Project,
             Ok(_) => ProgramFact::System,
@@ -36,7 +35,7 @@ impl Facts for Workspace {
     }
 
     fn walls(&self) -> Walls {
-        Walls::default()
+        Walls { hold: self.enclosure().report().holds }
     }
 }
 
@@ -107,6 +106,11 @@ fn real_name(folder: &Path, last: &Last) -> PathBuf {
         Last::File(name) => folder.join(name),
         Last::Missing(names) => names.iter().fold(folder.to_owned(), |path, name| path.join(name)),
     }
+}
+
+/// Where the PATH finds a program.
+pub(super) fn found(workspace: &Workspace, program: &str) -> Option<PathBuf> {
+    std::env::split_paths(workspace.search_path()).map(|folder| folder.join(program)).find(|path| runs(path))
 }
 
 /// Whether this is a file that may be run.

@@ -6,6 +6,7 @@
 //! What the block rules forbid is forbidden here too, whoever asks: the policy judges calls, this module judges files.
 
 mod checked;
+mod covers;
 mod diff;
 mod facts;
 mod folder;
@@ -27,6 +28,7 @@ mod walk;
 mod wanted;
 mod write;
 
+pub use covers::{Covers, Looked};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
 pub use patch::{Patched, PatchedFile};
 pub use read::{FileText, ReadFile, ReadLimits, Total};
@@ -34,11 +36,13 @@ pub use search::{Found, SearchFiles, SearchLine};
 pub use write::Written;
 
 use crate::policy::PathRules;
+use crate::walls::{Enclosure, Settings};
 use crate::{Error, Result, ToolFailure};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One project: its root as an open folder, and the rules about names in it.
@@ -49,6 +53,9 @@ pub struct Workspace {
     given: PathBuf,
     rules: PathRules,
     search_path: OsString,
+    walls: Settings,
+    enclosure: OnceLock<Enclosure>,
+    memory: covers::Memory,
 }
 
 impl Workspace {
@@ -63,7 +70,16 @@ impl Workspace {
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
         let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
-        Ok(Workspace { root: fd, canonical, given, rules, search_path })
+        Ok(Workspace {
+            root: fd,
+            canonical,
+            given,
+            rules,
+            search_path,
+            walls: Settings::default(),
+            enclosure: OnceLock::new(),
+            memory: covers::Memory::default(),
+        })
     }
 
     /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
@@ -79,7 +95,8 @@ impl Workspace {
     /// The same with the PATH of another host than this process.
     #[must_use]
     pub fn host_path(self, path: &OsStr) -> Workspace {
-        Workspace { search_path: programs::search_path(Some(path), &self.canonical), ..self }
+        let search_path = programs::search_path(Some(path), &self.canonical);
+        Workspace { search_path, enclosure: OnceLock::new(), ..self }
     }
 
     /// Opens a folder inside the root, for a process to run in.
@@ -88,6 +105,29 @@ impl Workspace {
     /// As for every path, and `invalid_argument` for what is no folder.
     pub fn folder(&self, path: &str) -> std::result::Result<OwnedFd, ToolFailure> {
         self.open_folder(path).map(|opened| opened.fd)
+    }
+
+    /// The same with its real name relative to the root, without links.
+    ///
+    /// # Errors
+    /// Those of [`Workspace::folder`].
+    pub fn named_folder(&self, path: &str) -> std::result::Result<(OwnedFd, PathBuf), ToolFailure> {
+        self.open_folder(path).map(|opened| (opened.fd, opened.name))
+    }
+
+    /// The real name, relative to the root and without links, of a file that may be opened.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn named_file(&self, path: &str) -> std::result::Result<PathBuf, ToolFailure> {
+        self.open_file(path).map(|opened| opened.name)
+    }
+
+    /// Where a program of this name is in the PATH of every command, if it is none of the project's.
+    pub fn system_program(&self, name: &str) -> Option<PathBuf> {
+        let found = facts::found(self, name)?;
+        let real = found.canonicalize().ok()?;
+        (!real.starts_with(&self.canonical)).then_some(found)
     }
 
     /// The absolute spellings under which the root may be named.

@@ -345,18 +345,18 @@ fn the_policy_is_explained() {
     let denied = explain(&["--json", "ls; rm -rf /"], "").lines();
     assert_eq!((&denied[0]["verdict"], &denied[0]["effective"]), (&"deny".into(), &"deny".into()));
     assert_eq!(denied[0]["commands"], serde_json::json!(["ls", "rm -rf /"]));
-    let met = explain(&["--json", "ls; make; rm -rf /; make"], "").lines();
+    let met = explain(&["--json", "ls; mkdir m; rm -rf /; mkdir m"], "").lines();
     let rules: Vec<&Value> = met[0]["met"].as_array().unwrap().iter().map(|met| &met["verdict"]).collect();
     assert!(rules.contains(&&"ask".into()) && rules.contains(&&"deny".into()), "{met:?}");
     let reasons = met[0]["met"].as_array().unwrap().iter().filter_map(|met| met["reason"].as_str());
-    assert_eq!(reasons.filter(|reason| reason.starts_with("make ")).count(), 1, "each once: {met:?}");
-    let told = explain(&["ls; make; rm -rf /"], "").out;
-    for line in ["  runs    make\n", "  met     ask by ", "  met     deny by "] {
+    assert_eq!(reasons.filter(|reason| reason.starts_with("mkdir ")).count(), 1, "each once: {met:?}");
+    let told = explain(&["ls; mkdir m; rm -rf /"], "").out;
+    for line in ["  runs    mkdir m\n", "  met     ask by ", "  met     deny by "] {
         assert!(told.contains(line), "{line} in {told}");
     }
     let read = explain(&["--json", "--tool", "read_file", "--args", "{\"path\":\"x\"}"], "").lines();
     assert!(read[0]["met"].as_array().unwrap().iter().any(|met| met["rule"] == "read"), "{read:?}");
-    let batch = explain(&["--batch"], "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"make\"}\n").lines();
+    let batch = explain(&["--batch"], "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"mkdir m\"}\n").lines();
     assert_eq!((&batch[0]["id"], &batch[0]["verdict"]), (&7.into(), &"allow".into()));
     assert_eq!((&batch[1]["id"], &batch[1]["verdict"]), (&8.into(), &"ask".into()));
     let tool = explain(&["--tool", "write_file", "--args", "{\"path\":\".env\",\"content\":\"\"}"], "");

@@ -38,3 +38,5 @@ mod terminal;
 mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(all(feature = "tools", target_os = "linux"))]
+mod walls;

@@ -7,9 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A reply that begins a command which would run for a minute; it leaves its process number in `name`.
+/// A reply that begins a command which would run for a minute; it leaves in `name` how it is called. Its process number
+/// would say nothing: inside the walls it is another one.
 fn long(name: &str) -> String {
-    let command = format!("echo $$ > {name}.new; mv {name}.new {name}; exec sleep 60");
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let called = format!("sleep 60.{}{:03}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let command = format!("echo {called} > {name}.new; mv {name}.new {name}; exec {called}");
     let call = serde_json::json!({"name": "bash", "args": {"command": command}});
     format!("%%% reply\n```tool\n{call}\n```\n")
 }
@@ -47,10 +51,13 @@ fn ends(process: &str) -> bool {
     is_over(process)
 }
 
-/// Whether a process has ended, be it that nobody has asked for its status yet.
+/// Whether no process is called so. One that has ended has no name, be it that nobody has asked for its status yet.
 fn is_over(process: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
+    let is_called = |entry: std::fs::DirEntry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(process)
+    };
+    !std::fs::read_dir("/proc").unwrap().flatten().any(is_called)
 }
 
 #[test]

@@ -142,10 +142,10 @@ fn always_asks_no_more_for_exactly_this() {
 
 #[test]
 fn always_says_why_it_is_not_on_offer_and_asks_again() {
-    let folder = with_replies(&["python3 -c 1", "git commit -m x"]);
+    let folder = with_replies(&["python3 -c 1 *.x", "git commit -m x"]);
     let shown = on_a_terminal(folder.path(), REPLAYED, "", &["a", "always", "always python3", "n", "always git", "n"]);
     assert!(shown.contains("Say always to allow it for this session"), "{shown}");
-    assert!(shown.contains("Always is not on offer: python3 is an interpreter."), "{shown}");
+    assert!(shown.contains("Always is not on offer: not every word of it is literal."), "{shown}");
     assert!(shown.contains("\"python3\" begins no command"), "{shown}");
     assert!(!shown.contains("in this session: python3"), "{shown}");
     assert!(shown.contains("in this session: git commit -m x"), "{shown}");

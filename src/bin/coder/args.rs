@@ -4,6 +4,7 @@ use crate::failure::STATUSES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use toolfence::prompt::Language;
+use toolfence::walls;
 
 /// A coding agent for chat models that can only talk.
 ///
@@ -84,6 +85,12 @@ pub(crate) struct Rules {
     /// Never open files of this name
     #[arg(long, global = true, value_name = "GLOB")]
     pub(crate) deny_path: Vec<String>,
+    /// What the walls around a command leave writable [default: project-write]
+    #[arg(long, global = true, value_enum, value_name = "MODE")]
+    pub(crate) walls: Option<Walls>,
+    /// Let every command use the network
+    #[arg(long, global = true)]
+    pub(crate) network: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,6 +114,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
+    /// Break each wall around commands, to see which hold here
+    Doctor(DoctorArguments),
     /// The files of settings: what they hold, and what counts
     Config {
         #[command(subcommand)]
@@ -230,6 +239,14 @@ pub(crate) struct ExplainArguments {
     pub(crate) args: Option<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
+    /// "user":..,"findings":[{"wall":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..]}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Every value that counts, with the place it comes from
@@ -330,6 +347,27 @@ pub(crate) enum Mode {
     Dangerous,
     /// Everything asks
     Always,
+}
+
+/// What the walls leave writable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Walls {
+    /// There are none, and what only walls hold asks
+    Off,
+    /// The project, but for what is blocked and for hooks and settings of git
+    ProjectWrite,
+    /// Nothing but what is private to the command
+    ReadOnly,
+}
+
+impl From<Walls> for walls::Mode {
+    fn from(walls: Walls) -> walls::Mode {
+        match walls {
+            Walls::Off => walls::Mode::Off,
+            Walls::ProjectWrite => walls::Mode::ProjectWrite,
+            Walls::ReadOnly => walls::Mode::ReadOnly,
+        }
+    }
 }
 
 /// The language of persona and instructions.

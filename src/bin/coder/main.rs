@@ -20,6 +20,8 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: this program is also the helper that raises the walls around a command.
+    toolfence::walls::enter_if_asked();
     let cli = Cli::parse();
     if cli.options.debug {
         debug::start();
@@ -41,6 +43,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
+        (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),
     }
 }

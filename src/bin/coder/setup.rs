@@ -1,6 +1,6 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
-use crate::args::{BackendKind, Color, Instructions, Lang, Options};
+use crate::args::{BackendKind, Color, Instructions, Lang, Options, Walls};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::terminal;
@@ -61,7 +61,7 @@ impl Setup {
     fn build(config: Config, persona: Persona, root: &Path, policy: Policy) -> Result<Setup, Failure> {
         let workspace = Workspace::open(root, policy.paths().clone())
             .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
-        let workspace = Arc::new(workspace);
+        let workspace = Arc::new(workspace.walls(walls(&config)?));
         tracing::debug!(target: "toolfence", root = %workspace.root().display(), "root");
         let mut toolbox = tools::standard(workspace.clone());
         if let Some(names) = &persona.tools {
@@ -125,6 +125,13 @@ impl Setup {
 /// was only named by its URL; a provider named by its model finds its own variable itself.
 fn key() -> Option<String> {
     std::env::var("TOOLFENCE_API_KEY").ok().filter(|key| !key.is_empty())
+}
+
+/// What the layers want around every command.
+pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failure> {
+    let mode = config.choice::<Walls>("walls.mode")?;
+    let network = config.text("walls.network") == Some("on");
+    Ok(toolfence::walls::Settings::new().mode(mode.into()).network(network))
 }
 
 fn language(config: &Config) -> Result<Language, Failure> {

@@ -134,7 +134,7 @@ fn bash_tells_status_and_time() {
     assert_eq!(result.error.expect("it fails").code, ErrorCode::Timeout);
     assert!(started.elapsed() < Duration::from_secs(10));
     let (code, message) = failure(&place, "bash", json!({"command": "true", "background": true}));
-    assert!(code == ErrorCode::InvalidArgument && message.contains("not available yet"), "{message}");
+    assert!(code == ErrorCode::InvalidArgument && message.contains("no walls stand here"), "{message}");
     assert_eq!(failure(&place, "bash", json!({"command": "true", "cwd": "none"})).0, ErrorCode::NotFound);
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod ask;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod grammar;
 pub(crate) mod parse;

@@ -57,17 +57,39 @@ const OWN: &[Key] = &[
     ),
 ];
 
+/// What is around every command. A persona may tighten them too.
+const WALLS: &[Key] = &[
+    Key::new(
+        "walls.mode",
+        Takes::Choice(&["off", "project-write", "read-only"]),
+        InProject::Stricter,
+        "\"project-write\"",
+        "What the walls around a command leave writable. `coder doctor` shows which walls stand here.\n\
+         project-write: the project, but for what is blocked and for hooks and settings of git.\n\
+         read-only: nothing but what is private to the command.\n\
+         off: there are no walls, and what only walls hold asks.",
+    ),
+    Key::new(
+        "walls.network",
+        Takes::Choice(&["on", "off"]),
+        InProject::Stricter,
+        "\"off\"",
+        "Whether every command may use the network. Where it is off, a command can ask for it, and you are asked.\n\
+         on: walls with an open network do not count as holding, so what only walls hold asks.",
+    ),
+];
+
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).collect()
+    OWN.iter().chain(KEYS).chain(WALLS).collect()
 }
 
-/// The keys of the policy alone: all that a persona may hold.
+/// The keys of the policy and the walls: all that a persona may hold.
 pub(crate) fn of_policy() -> Vec<&'static Key> {
-    KEYS.iter().collect()
+    KEYS.iter().chain(WALLS).collect()
 }
 
 /// A key by its name.
 pub(crate) fn named(name: &str) -> Option<&'static Key> {
-    OWN.iter().chain(KEYS).find(|key| key.name == name)
+    OWN.iter().chain(KEYS).chain(WALLS).find(|key| key.name == name)
 }

@@ -21,6 +21,8 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("lang", "--lang", word(options.lang)),
         ("instructions", "--instructions", word(options.instructions)),
         ("color", "--color", word(options.color)),
+        ("walls.mode", "--walls", word(rules.walls)),
+        ("walls.network", "--network", rules.network.then(|| "on".to_owned())),
         ("mode", if options.yes { "--yes" } else { "--mode" }, word(mode)),
     ] {
         entries.extend(text.map(|text| entry(key, option, Value::Text(text))));
@@ -56,7 +58,7 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{BackendKind, Color, Instructions, Lang};
+    use crate::args::{BackendKind, Color, Instructions, Lang, Walls};
     use toolfence::policy::settings::Takes;
 
     /// The words a file may hold and those that can be typed are the same.
@@ -71,6 +73,7 @@ mod tests {
             ("instructions", words::<Instructions>()),
             ("color", words::<Color>()),
             ("mode", words::<Mode>()),
+            ("walls.mode", words::<Walls>()),
         ] {
             let Some(Takes::Choice(known)) = keys::named(key).map(|key| key.takes) else { panic!("{key} takes words") };
             let (mut known, mut typed) = (known.to_vec(), typed);

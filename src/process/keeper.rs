@@ -1,0 +1,112 @@
+//! The line to a keeper: what it is told, and the one line it answers.
+
+use super::Ending;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use std::io;
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+/// The longest answer in bytes.
+const LONGEST: usize = 4096;
+
+/// Our end of the line. Dropping it ends what the keeper keeps.
+pub(super) struct Keeper {
+    line: UnixStream,
+    heard: Vec<u8>,
+    silent: bool,
+}
+
+/// What the keeper said.
+pub(super) enum Answer {
+    Ended(Ending),
+    Trouble(io::Error),
+    None,
+}
+
+impl Keeper {
+    /// Our end, and the one that becomes the keeper's stdin.
+    pub(super) fn new() -> io::Result<(Keeper, OwnedFd)> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let keeper = Keeper { line: UnixStream::from_std(ours)?, heard: Vec::new(), silent: false };
+        Ok((keeper, theirs.into()))
+    }
+
+    /// The first byte goes with the descriptor that shall be the command's stdin, where there is one: see unix(7) for
+    /// `SCM_RIGHTS`.
+    pub(super) async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
+        let (first, rest) = told.split_at(told.len().min(1));
+        match input {
+            Some(input) => send_with(self.line.as_fd(), first, input.as_fd())?,
+            None => self.line.write_all(first).await?,
+        }
+        self.line.write_all(rest).await
+    }
+
+    /// Waits for the answer; for ever where there is no keeper, or it will not answer any more. Nothing is lost if the
+    /// future is dropped.
+    pub(super) async fn answered(keeper: &mut Option<Keeper>) {
+        let Some(keeper) = keeper else { return std::future::pending().await };
+        if !keeper.hear(1).await {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Says that everything shall end. The answer can still be heard.
+    pub(super) fn hang_up(&mut self) {
+        // A line that is broken already says the same.
+        let _ = rustix::net::shutdown(self.line.as_fd(), rustix::net::Shutdown::Write);
+    }
+
+    /// Waits until nothing is left of what it kept, which it says with a second line.
+    pub(super) async fn gone(keeper: &mut Option<Keeper>) {
+        let Some(keeper) = keeper else { return std::future::pending().await };
+        if !keeper.hear(2).await {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The answer, after the keeper has ended or said that all is gone: then it is there or will never be.
+    pub(super) async fn answer(mut self) -> Answer {
+        self.hear(1).await;
+        let line = String::from_utf8_lossy(&self.heard);
+        let line = line.lines().next().unwrap_or_default();
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match (word, rest.parse()) {
+            ("status", Ok(code)) => Answer::Ended(Ending { code: Some(code), signal: None }),
+            ("signal", Ok(signal)) => Answer::Ended(Ending { code: None, signal: Some(signal) }),
+            ("changed", _) => Answer::Trouble(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, rest.to_owned())),
+            ("failed", _) => Answer::Trouble(io::Error::other(rest.to_owned())),
+            _ => Answer::None,
+        }
+    }
+
+    /// Reads on until so many lines were heard; `false` if there are less.
+    async fn hear(&mut self, lines: usize) -> bool {
+        while self.heard.iter().filter(|&&byte| byte == b'\n').count() < lines {
+            if self.silent {
+                return false;
+            }
+            let mut chunk = [0; 256];
+            match self.line.read(&mut chunk).await {
+                Ok(read) if read > 0 && self.heard.len() < LONGEST => self.heard.extend(&chunk[..read]),
+                _ => self.silent = true,
+            }
+        }
+        true
+    }
+}
+
+/// The line is new and empty, so that a byte is taken at once.
+fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut told = SendAncillaryBuffer::new(&mut space);
+    let all = [descriptor];
+    if !told.push(SendAncillaryMessage::ScmRights(&all)) {
+        return Err(io::Error::other("there is no room for a descriptor"));
+    }
+    rustix::net::sendmsg(line, &[IoSlice::new(bytes)], &mut told, SendFlags::empty())?;
+    Ok(())
+}

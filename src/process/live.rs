@@ -1,0 +1,150 @@
+//! A command that others look at while it runs: what it writes is taken piece by piece, it can be told something on its
+//! stdin, and it can be told to stop.
+
+use crate::clip::{Clipped, HeadTail};
+use rustix::fd::{AsFd, OwnedFd};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, watch};
+
+/// The handle. It belongs to one [`Job`](super::Job), and is shared with whoever looks at it.
+#[derive(Debug)]
+pub struct Live {
+    output: Mutex<HeadTail>,
+    keep: usize,
+    written: Notify,
+    stop: watch::Sender<bool>,
+    input: Option<Input>,
+}
+
+/// Both ends of the pipe that is the command's stdin.
+#[derive(Debug)]
+struct Input {
+    reading: OwnedFd,
+    writing: OwnedFd,
+}
+
+/// What came of an attempt to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sent {
+    /// The pipe took all of it.
+    All,
+    /// It took so many bytes and is full: the command does not read.
+    Some(usize),
+    /// The command has no input.
+    Nowhere,
+}
+
+impl Live {
+    /// One that keeps `keep` bytes of what nobody has taken yet, half of the beginning and half of the end; with or without
+    /// a stdin that can be written to.
+    ///
+    /// # Errors
+    /// The system runs out of descriptors.
+    pub fn new(keep: usize, input: bool) -> io::Result<Live> {
+        let input = if input { Some(Input::new()?) } else { None };
+        Ok(Live {
+            output: Mutex::new(HeadTail::new(keep / 2, keep / 2)),
+            keep,
+            written: Notify::new(),
+            stop: watch::Sender::new(false),
+            input,
+        })
+    }
+
+    /// Takes what was written since the last time.
+    pub fn take(&self) -> Clipped {
+        let fresh = HeadTail::new(self.keep / 2, self.keep / 2);
+        let mut output = self.output();
+        let (taken, rest) = std::mem::replace(&mut *output, fresh).finish_at_char();
+        output.push(&rest);
+        taken
+    }
+
+    /// Whether there is anything to take.
+    pub fn has_output(&self) -> bool {
+        self.output().total_bytes() > 0
+    }
+
+    /// Waits until something is written, or was since it was taken.
+    pub async fn wrote(&self) {
+        while !self.has_output() {
+            self.written.notified().await;
+        }
+    }
+
+    /// Tells the command to end; see [`run`](super::run).
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Writes on its stdin as much as it takes at once.
+    ///
+    /// # Errors
+    /// The pipe is broken.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<Sent> {
+        let Some(input) = &self.input else { return Ok(Sent::Nowhere) };
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match rustix::io::write(&input.writing, &bytes[sent..]) {
+                Ok(written) => sent += written,
+                Err(rustix::io::Errno::AGAIN) => return Ok(Sent::Some(sent)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Sent::All)
+    }
+
+    pub(super) async fn stopped(live: Option<&Live>) {
+        let Some(live) = live else { return std::future::pending().await };
+        // The sender lives in this handle: the channel is open as long as somebody waits.
+        let _ = live.stop.subscribe().wait_for(|stop| *stop).await;
+    }
+
+    pub(super) fn push(&self, bytes: &[u8]) {
+        self.output().push(bytes);
+        self.written.notify_one();
+    }
+
+    /// What the command reads from.
+    pub(super) fn stdin(&self) -> Option<&OwnedFd> {
+        self.input.as_ref().map(|input| &input.reading)
+    }
+
+    /// A push or a take is one call: what a thread that died left is whole.
+    fn output(&self) -> MutexGuard<'_, HeadTail> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Input {
+    fn new() -> io::Result<Input> {
+        let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        rustix::io::ioctl_fionbio(writing.as_fd(), true)?;
+        Ok(Input { reading, writing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_taken_once_and_splits_no_character() {
+        let live = Live::new(100, false).unwrap();
+        live.push("aé".as_bytes().split_last().unwrap().1);
+        assert_eq!(live.take().text, "a");
+        live.push(&["é".as_bytes()[1], b'b']);
+        assert_eq!((live.take().text.as_str(), live.has_output()), ("éb", false));
+        assert_eq!(live.send(b"x").unwrap(), Sent::Nowhere);
+    }
+
+    #[test]
+    fn input_that_nobody_reads_is_not_waited_for() {
+        let live = Live::new(100, true).unwrap();
+        assert_eq!(live.send(b"x").unwrap(), Sent::All);
+        assert!(matches!(live.send(&vec![0; 1 << 20]).unwrap(), Sent::Some(most) if most < 1 << 20));
+    }
+}

@@ -1,0 +1,267 @@
+//! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
+
+use super::{RESULT_LIMIT, blocking};
+use crate::process::{self, Job, Live, Outcome, environment};
+use crate::toolbox::ToolError;
+use crate::walls::{self, Errand, Kind};
+use crate::workspace::{Covers, Workspace};
+use crate::{ErrorCode, Output, ToolFailure};
+use rustix::fd::{AsFd, OwnedFd};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often the walls are raised anew where the project changes under them.
+const MOST_TRIES: u32 = 4;
+
+/// The most seconds a command in the foreground may run.
+pub(super) const MOST_SECONDS: u64 = 600;
+
+/// Bytes of output that are kept: the sentence about the cut and the notes need room too.
+pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
+
+/// Where the commands of a session run.
+#[derive(Debug)]
+pub(super) struct Commands {
+    workspace: Arc<Workspace>,
+    environment: Vec<(OsString, OsString)>,
+    /// How many ran into their time one after the other.
+    late: AtomicU32,
+}
+
+/// What shall run.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    /// The program, and its arguments.
+    pub(super) words: Vec<OsString>,
+    /// The folder it runs in, as the model named it.
+    pub(super) folder: String,
+    /// How long it may run; `None` for a job that ends with the session.
+    pub(super) seconds: Option<u64>,
+    pub(super) network: bool,
+    pub(super) outside: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) outcome: Outcome,
+    notes: Vec<String>,
+    seconds: Option<u64>,
+}
+
+impl Commands {
+    pub(super) fn new(workspace: Arc<Workspace>) -> Commands {
+        let environment = environment(std::env::vars_os(), workspace.search_path());
+        Commands { workspace, environment, late: AtomicU32::new(0) }
+    }
+
+    pub(super) fn workspace(&self) -> &Arc<Workspace> {
+        &self.workspace
+    }
+
+    /// Whether there are walls here; they are tried out at the first call.
+    pub(super) async fn is_walled(&self) -> Result<bool, ToolError> {
+        blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().kind > Kind::Nothing)).await
+    }
+
+    /// Runs it to its end. Dropping the future ends it.
+    pub(super) async fn run(&self, wanted: &Wanted, live: Option<&Live>) -> Result<Ran, ToolError> {
+        let (folder, name) = self.folder(&wanted.folder).await?;
+        let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
+        let job = Job {
+            program: words[0],
+            args: &words[1..],
+            folder: folder.as_fd(),
+            environment: &self.environment,
+            limit: wanted.seconds.map_or(Duration::MAX, Duration::from_secs),
+            keep: KEPT,
+            live,
+        };
+        let (outcome, notes) = if wanted.outside || !self.is_walled().await? {
+            (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
+        } else {
+            self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network }).await?
+        };
+        Ok(Ran { outcome, notes, seconds: wanted.seconds })
+    }
+
+    async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
+        let path = path.to_owned();
+        blocking(&self.workspace, move |workspace, _| workspace.named_folder(&path)).await
+    }
+
+    /// Runs it inside, or not at all: it was cleared because the walls stand.
+    async fn run_inside(&self, job: &Job<'_>, inside: &Inside<'_>) -> Result<(Outcome, Vec<String>), ToolError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let covers = Arc::new(blocking(&self.workspace, Workspace::covers).await?);
+            let ended = tokio::select! {
+                biased;
+                ended = self.run_covered(job, inside, &covers) => Ok(ended),
+                disturbed = self.disturbed(&covers, job.live.is_some()) => Err(disturbed),
+            };
+            let retry = |error: &io::Error| process::is_changed(error) && tries < MOST_TRIES;
+            if ended.as_ref().is_ok_and(|ended| ended.as_ref().err().is_some_and(retry)) {
+                // A file was put where another was looked at: the covers would be beside it.
+                continue;
+            }
+            let notes = blocking(&self.workspace, move |workspace, _| Ok(workspace.settle(&covers))).await?;
+            return match ended {
+                Ok(ended) => Ok((ended.map_err(|error| not_walled(&error))?, notes)),
+                Err(disturbed) => Err(disturbed.into()),
+            };
+        }
+    }
+
+    async fn run_covered(&self, job: &Job<'_>, inside: &Inside<'_>, covers: &Covers) -> io::Result<Outcome> {
+        let Inside { words, folder, network } = *inside;
+        let errand = Errand { command: words, folder, covers: covers.list(), network };
+        let entry = self.workspace.enclosure().entry(&errand);
+        let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
+        let argument = [OsStr::new(entry.argument)];
+        let environment = walls::environment(job.environment, self.workspace.root());
+        let helper = Job { program: &entry.program, args: &argument, environment: &environment, ..*job };
+        process::run_kept(&helper, &entry.told).await
+    }
+
+    /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the
+    /// mask away with it.
+    async fn disturbed(&self, covers: &Arc<Covers>, new_ones_too: bool) -> ToolFailure {
+        /// Between two looks; and a look may take this part of the time, where the project is large.
+        const PAUSE: Duration = Duration::from_secs(1);
+        const PART: u32 = 20;
+        let mut pause = PAUSE;
+        loop {
+            tokio::time::sleep(pause).await;
+            let (started, covers) = (Instant::now(), Arc::clone(covers));
+            let looked =
+                blocking(&self.workspace, move |workspace, stop| Ok(workspace.disturbed(&covers, new_ones_too, stop)));
+            if let Ok(Some(name)) = looked.await {
+                return unmasked(&name);
+            }
+            pause = PAUSE.max(started.elapsed() * PART);
+        }
+    }
+
+    /// The answer to a call, once the command has ended.
+    pub(super) fn output(&self, ran: Ran) -> Output {
+        let Ran { outcome, notes, seconds } = ran;
+        let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
+        self.late.store(row, Ordering::Relaxed);
+        let failure = failure_of(&outcome, seconds, row);
+        let no_terminal = no_terminal(&outcome);
+        let mut text = outcome.output;
+        let left = left_running(outcome.lingered, outcome.escaped);
+        for note in left.into_iter().chain(no_terminal).chain(notes.iter().map(String::as_str)) {
+            noted(&mut text, note);
+        }
+        Output {
+            truncated: outcome.truncated,
+            total_bytes: outcome.total_bytes,
+            exit_code: Some(outcome.exit_code),
+            failure,
+            ..Output::text(text)
+        }
+    }
+}
+
+/// What is special about a command that runs inside.
+struct Inside<'a> {
+    words: &'a [&'a OsStr],
+    folder: &'a Path,
+    network: bool,
+}
+
+/// A sentence of ours on a line of its own behind the output.
+pub(super) fn noted(text: &mut String, note: &str) {
+    let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    text.push_str(&format!("{lead}[{note}]\n"));
+}
+
+fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
+    if escaped {
+        return Some(
+            "At least one process it started could not be ended: it left the process group, as setsid does, still \
+             holds the output and may go on running. End it by its process id if it is not wanted.",
+        );
+    }
+    lingered.then_some("Processes it left running in the background were ended with it.")
+}
+
+/// What programs say that miss a terminal. They may have waited for an answer that nobody can give.
+fn no_terminal(outcome: &Outcome) -> Option<&'static str> {
+    const WORDS: &[&str] = &[
+        "not a tty",
+        "not a terminal",
+        "no tty present",
+        "a terminal is required",
+        "Inappropriate ioctl for device",
+        "/dev/tty",
+        "TERM environment variable",
+        "Terminal is dumb",
+        "EOF when reading a line",
+    ];
+    /// Programs say it at the end.
+    const LOOKED_AT: usize = 4000;
+    let start = outcome.output.len().saturating_sub(LOOKED_AT);
+    let end = &outcome.output.as_bytes()[start..];
+    let says = |word: &str| memchr::memmem::find(end, word.as_bytes()).is_some();
+    (outcome.exit_code != 0 && WORDS.iter().any(|word| says(word))).then_some(
+        "There is no terminal here and nobody to answer a question. Use options that ask nothing, such as --yes, -m or \
+         --no-edit, and change files with the file tools instead of an editor.",
+    )
+}
+
+fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Option<ToolFailure> {
+    if outcome.stopped {
+        return None;
+    }
+    if outcome.timed_out {
+        return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), late_in_a_row)));
+    }
+    let message = match (outcome.signal, outcome.exit_code) {
+        (Some(signal), code) => format!("The command was ended by signal {signal} (status {code})."),
+        (None, 0) => return None,
+        (None, code) => format!("The command ended with status {code}."),
+    };
+    Some(ToolFailure::new(ErrorCode::ExitStatus, message))
+}
+
+fn late(seconds: u64, in_a_row: u32) -> String {
+    /// So many are no accident.
+    const MANY: u32 = 3;
+    let more = format!("Give a longer timeout ({MOST_SECONDS} at most), or do it in smaller steps.");
+    let message = format!("The command did not end within {seconds} s and was ended. {more}");
+    if in_a_row < MANY {
+        return message;
+    }
+    format!(
+        "{message} This is number {in_a_row} in a row. Do not try the same again: find out first what it waits for, or run \
+         it with background: true and poll it."
+    )
+}
+
+fn unmasked(name: &str) -> ToolFailure {
+    let message = format!(
+        "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden, so the \
+         command was ended. What it had done by then has stayed. Check before you run it again."
+    );
+    ToolFailure::new(ErrorCode::Conflict, message)
+}
+
+fn not_walled(error: &io::Error) -> ToolFailure {
+    let message = format!(
+        "The walls around the command could not be raised ({error}), so it was not run. Try again; if it fails again, ask \
+         the user, who can allow it with outside_walls: true."
+    );
+    ToolFailure::new(ErrorCode::IoError, message)
+}
+
+fn not_started(error: &io::Error) -> ToolFailure {
+    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run: {error}."))
+}

@@ -1,0 +1,221 @@
+//! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
+//! runtime the host has, and end with the session.
+
+use super::commands::{Commands, KEPT, Ran, Wanted, noted};
+use crate::process::Live;
+use crate::toolbox::ToolError;
+use crate::workspace::Workspace;
+use crate::{Error, ErrorCode, Output, ToolFailure};
+use serde_json::json;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// The most jobs at a time.
+const MOST: usize = 16;
+
+/// How long the end of the session waits for the end of a job, which takes a moment.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
+/// After the first output of a look, how long more is waited for.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// What the tools that run commands share. When the last of them is dropped, the jobs are ended.
+#[derive(Debug)]
+pub struct Jobs {
+    pub(super) commands: Arc<Commands>,
+    all: Mutex<Vec<Arc<Running>>>,
+    next: AtomicU32,
+}
+
+/// One job.
+#[derive(Debug)]
+pub(super) struct Running {
+    id: String,
+    live: Arc<Live>,
+    ended: watch::Receiver<bool>,
+    result: Arc<Mutex<Option<Result<Ran, ToolError>>>>,
+    /// Closed when the thread is at its end.
+    thread: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Jobs {
+    /// None yet, on one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Jobs {
+        Jobs { commands: Arc::new(Commands::new(workspace)), all: Mutex::default(), next: AtomicU32::new(1) }
+    }
+
+    /// Starts one; with a stdin that can be written to, or an empty one.
+    pub(super) fn start(&self, wanted: Wanted, input: bool) -> Result<Arc<Running>, ToolFailure> {
+        let mut all = self.all();
+        if all.len() >= MOST {
+            let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
+            let message = format!("{MOST} jobs are there already: {}. Stop one first.", ids.join(", "));
+            return Err(ToolFailure::new(ErrorCode::TooLarge, message));
+        }
+        let id = format!("j{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let job = Running::start(id, Arc::clone(&self.commands), wanted, input)
+            .map_err(|error| ToolFailure::new(ErrorCode::IoError, format!("The job could not be started: {error}.")))?;
+        let job = Arc::new(job);
+        all.push(Arc::clone(&job));
+        Ok(job)
+    }
+
+    pub(super) fn find(&self, id: &str) -> Result<Arc<Running>, ToolFailure> {
+        let all = self.all();
+        if let Some(job) = all.iter().find(|job| job.id == id) {
+            return Ok(Arc::clone(job));
+        }
+        let ids: Vec<String> = all.iter().map(|job| job.id.clone()).collect();
+        let known =
+            if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };
+        let message = format!("There is no job of this id, or its end was told already. {known}");
+        Err(ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3)))
+    }
+
+    /// What is to be told of a job now; one that has ended is forgotten with it.
+    pub(super) fn told(&self, job: &Running) -> Result<Output, ToolError> {
+        let is_over = job.ended.has_changed().is_err();
+        let Some(result) = job.result().take() else {
+            return if is_over {
+                Err(ToolError::Fatal(Error::new("A thread that ran a job has died.")))
+            } else {
+                Ok(job.so_far())
+            };
+        };
+        self.forget(job);
+        match result {
+            Ok(ran) => {
+                let output = self.commands.output(ran);
+                Ok(Output { data: Some(json!({"job": job.id, "running": false})), ..output })
+            }
+            Err(ToolError::Respond(failure)) => {
+                let rest = job.live.take();
+                let output =
+                    Output { truncated: rest.truncated, total_bytes: rest.total_bytes, ..Output::text(rest.text) };
+                Ok(Output { failure: Some(failure), ..output })
+            }
+            Err(fatal) => Err(fatal),
+        }
+    }
+
+    pub(super) fn forget(&self, job: &Running) {
+        self.all().retain(|known| known.id != job.id);
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        let all = std::mem::take(&mut *self.all());
+        all.iter().for_each(|job| job.live.stop());
+        all.iter().for_each(|job| job.wait_for_thread());
+    }
+}
+
+impl Running {
+    fn start(id: String, commands: Arc<Commands>, wanted: Wanted, input: bool) -> io::Result<Running> {
+        let live = Arc::new(Live::new(KEPT, input)?);
+        let (say_ended, ended) = watch::channel(false);
+        let (running, thread) = mpsc::channel();
+        let result = Arc::new(Mutex::new(None));
+        let (its_live, its_result) = (Arc::clone(&live), Arc::clone(&result));
+        std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
+            let _running: mpsc::Sender<()> = running;
+            let ran = block_on(commands.run(&wanted, Some(&its_live)));
+            *its_result.lock().unwrap_or_else(PoisonError::into_inner) = Some(ran);
+            say_ended.send_replace(true);
+        })?;
+        Ok(Running { id, live, ended, result, thread: Mutex::new(thread) })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Waits for the end, but not longer than this; `false` if it goes on.
+    pub(super) async fn ends_within(&self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.ended()).await.is_ok()
+    }
+
+    /// Waits for the end or for output, but not longer than this.
+    pub(super) async fn says_within(&self, patience: Duration) {
+        let said = async {
+            tokio::select! {
+                () = self.ended() => {}
+                () = self.live.wrote() => {
+                    self.ends_within(SETTLE).await;
+                }
+            }
+        };
+        // Nothing said is an answer too.
+        let _ = tokio::time::timeout(patience, said).await;
+    }
+
+    async fn ended(&self) {
+        // A sender that is gone without a word is a thread that died: then there is nothing to wait for.
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+
+    fn so_far(&self) -> Output {
+        let taken = self.live.take();
+        let mut text = taken.text;
+        noted(
+            &mut text,
+            &format!(
+                "It runs on as job {0}. Use job with {{\"id\": \"{0}\", \"action\": \"poll\"}} to look at it, \"write\" for \
+                 its stdin, \"stop\" to end it.",
+                self.id
+            ),
+        );
+        Output {
+            truncated: taken.truncated,
+            total_bytes: taken.total_bytes,
+            data: Some(json!({"job": self.id, "running": true})),
+            ..Output::text(text)
+        }
+    }
+
+    fn result(&self) -> MutexGuard<'_, Option<Result<Ran, ToolError>>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for_thread(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        // What does not end in time ends with the process: its line to us breaks.
+        let _ = thread.recv_timeout(LAST_WAIT);
+    }
+}
+
+fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
+    let ran = runtime.block_on(run);
+    // Nothing that counts is left on it.
+    runtime.shutdown_background();
+    ran
+}
+
+/// A job that a call waits for: when the call is cancelled, so is the job.
+pub(super) struct Waited<'a> {
+    pub(super) jobs: &'a Jobs,
+    pub(super) job: Option<Arc<Running>>,
+}
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = &self.job {
+            job.live.stop();
+            self.jobs.forget(job);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Systems without walls of ours: everything is said to be down, and nothing is raised.
+
+use super::{Entry, Errand, Identity, Kind, Report, Settings, helper};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Does nothing on this system but to note that it was asked.
+pub fn enter_if_asked() {
+    helper::is_hooked();
+}
+
+/// No walls.
+#[derive(Debug)]
+pub struct Enclosure {
+    settings: Settings,
+    report: Report,
+}
+
+impl Enclosure {
+    /// Around nothing.
+    pub fn new(settings: Settings, _: &Path, _: Identity, _: &OsStr) -> Enclosure {
+        let why = vec!["There are walls on Linux only.".into()];
+        Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
+    }
+
+    /// That there are none.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Never anything.
+    pub fn entry(&self, _: &Errand<'_>) -> Option<Entry> {
+        None
+    }
+}

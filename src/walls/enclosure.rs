@@ -1,0 +1,116 @@
+//! The host's side: what is around the commands of one project.
+
+use super::layout::{Ground, Layout};
+use super::plan::{Guard, Name, Plan, Spot, Step};
+use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, enter, helper, probe};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Must be the first thing that a `main` does whose program raises its own walls. It comes back where the program was
+/// started by a person; where it was started as the helper, it becomes the command and ends with it.
+pub fn enter_if_asked() {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == helper::ENTER) {
+        std::process::exit(enter::main());
+    }
+    helper::is_hooked();
+}
+
+/// The walls around the commands of one project: looked up once, raised anew around each command.
+#[derive(Debug)]
+pub struct Enclosure {
+    settings: Settings,
+    root: PathBuf,
+    is: Identity,
+    helper: Option<PathBuf>,
+    layout: Result<Layout, String>,
+    report: OnceLock<Report>,
+}
+
+impl Enclosure {
+    /// Around the project whose real path is `root` and which is the folder `is`; `search_path` is the PATH of its commands.
+    pub fn new(settings: Settings, root: &Path, is: Identity, search_path: &OsStr) -> Enclosure {
+        let variable = |name: &str| std::env::var_os(name);
+        let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable });
+        let helper = settings.helper.clone().or_else(|| helper::find(search_path));
+        Enclosure { settings, root: root.to_owned(), is, helper, layout, report: OnceLock::new() }
+    }
+
+    /// Which walls stand here, tried out at the first call: that takes some milliseconds.
+    pub fn report(&self) -> &Report {
+        self.report.get_or_init(|| probe::report(self))
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What to start for a command, with the walls that stand here; `None` where there are none.
+    pub fn entry(&self, errand: &Errand<'_>) -> Option<Entry> {
+        self.entry_of(self.report().kind, errand)
+    }
+
+    pub(super) fn helper(&self) -> Option<&Path> {
+        self.helper.as_deref()
+    }
+
+    /// Why no walls can stand around this project, whatever the machine can do.
+    pub(super) fn hindrance(&self) -> Option<&str> {
+        self.layout.as_ref().err().map(String::as_str)
+    }
+
+    pub(super) fn entry_of(&self, kind: Kind, errand: &Errand<'_>) -> Option<Entry> {
+        if kind == Kind::Nothing || self.settings.mode == Mode::Off {
+            return None;
+        }
+        let plan = self.plan(kind, errand)?;
+        let text = serde_json::to_vec(&plan).ok()?;
+        let mut told = u32::try_from(text.len()).ok()?.to_le_bytes().to_vec();
+        told.extend(text);
+        Some(Entry { program: self.helper.as_ref()?.into(), argument: helper::ENTER, told })
+    }
+
+    fn plan(&self, kind: Kind, errand: &Errand<'_>) -> Option<Plan> {
+        let layout = self.layout.as_ref().ok()?;
+        let namespaces = kind == Kind::Namespaces;
+        let network = errand.network || self.settings.network;
+        let mut steps = layout.steps.clone();
+        if network {
+            steps.extend(names_of_the_network());
+        }
+        Some(Plan {
+            version: env!("CARGO_PKG_VERSION").into(),
+            namespaces,
+            network,
+            writable: self.settings.mode == Mode::ProjectWrite,
+            processes: self.settings.processes,
+            root: self.root.as_path().into(),
+            root_is: self.is,
+            folder: errand.folder.into(),
+            steps,
+            masks: layout.masks.iter().cloned().chain(self.masks(errand)).collect(),
+            guards: self.guards(errand),
+            scratch: if namespaces { layout.scratch.clone() } else { vec!["/dev/null".into()] },
+            command: errand.command.iter().map(|word| Name::from(*word)).collect(),
+        })
+    }
+
+    fn masks(&self, errand: &Errand<'_>) -> Vec<Spot> {
+        let hidden = errand.covers.iter().filter(|cover| cover.how == How::Hide);
+        hidden.map(|cover| Spot { at: self.root.join(&cover.path).into(), is: Some(cover.is) }).collect()
+    }
+
+    fn guards(&self, errand: &Errand<'_>) -> Vec<Guard> {
+        let guarded = errand.covers.iter().filter(|cover| cover.how != How::Hide);
+        let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == How::Freeze };
+        guarded.map(|cover| guard(&cover.path, cover.is, cover.how)).collect()
+    }
+}
+
+/// The file that names the servers of names is often a link into a folder that is not shown.
+fn names_of_the_network() -> Option<Step> {
+    let real = Path::new("/etc/resolv.conf").canonicalize().ok()?;
+    (!real.starts_with("/etc")).then(|| Step::ShowIfThere { at: real.into() })
+}

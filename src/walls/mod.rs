@@ -1,0 +1,60 @@
+//! What can happen at all: namespaces, masks, Landlock, a filter of system calls and limits around a command.
+//!
+//! This module judges no command and walks no project: it is told what to hide. It starts no command either: it says which
+//! helper to start and what to tell it, and is that helper when it is started as such. Nothing runs between fork and exec
+//! in the host, which only spawns; the helper enters the walls by itself.
+//!
+//! # What stands
+//! | kind | files | processes | network |
+//! |---|---|---|---|
+//! | [`Kind::Namespaces`] | a tree of its own: the system read-only, the home hidden but for toolchains, blocked files masked, repositories guarded; Landlock behind it | a process namespace of its own, which ends as a whole; no capabilities, a filter of system calls | none, unless it is asked for |
+//! | [`Kind::Landlock`] | Landlock: nothing outside the system, the toolchains and the project; blocked files are *not* hidden | a filter of system calls | no sockets but those of files |
+//! | [`Kind::Nothing`] | | | |
+//!
+//! Only the first one is said to hold.
+//!
+//! # For embedders
+//! The helper is the program itself, started again. The first line of its `main`, before any thread is started, is:
+//! ```
+//! toolfence::walls::enter_if_asked();
+//! ```
+//! Without that line, `toolfence-walls` or `coder` is looked for beside the program and in the PATH; without those, there
+//! are no walls, and [`Enclosure::report`] says so.
+
+#[cfg(target_os = "linux")]
+mod attempts;
+#[cfg(target_os = "linux")]
+mod enter;
+mod helper;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod layout;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod rights;
+#[cfg(target_os = "linux")]
+mod seccomp;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod trouble;
+
+#[cfg(target_os = "linux")]
+mod enclosure;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
+mod enclosure;
+mod environment;
+mod words;
+
+pub use enclosure::{Enclosure, enter_if_asked};
+pub use environment::environment;
+#[cfg(target_os = "linux")]
+use trouble::Trouble;
+pub use words::{Cover, Entry, Errand, How, Identity, Kind, Mode, Report, Settings};

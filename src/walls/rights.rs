@@ -1,0 +1,76 @@
+//! What a process may: namespaces, limits, capabilities. Each is given up for good.
+
+use super::sys;
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
+use std::io;
+
+/// Enters namespaces of its own; the network's too, unless it may be used. The next child is in the process namespace.
+///
+/// user_namespaces(7): the one user there is, is the one who asks. Where there are none, root needs none.
+pub(super) fn namespaces(network: bool) -> io::Result<()> {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let mut most = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
+    if !network {
+        most |= UnshareFlags::NEWNET;
+    }
+    if let Err(refused) = sys::unshare(most | UnshareFlags::NEWUSER) {
+        return if is_able()? { Ok(sys::unshare(most)?) } else { Err(refused.into()) };
+    }
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
+}
+
+/// No more processes and threads than this in the namespace whose first process asks, root's too: pid_max, of which each
+/// namespace has its own since Linux 6.14. Before, it was the machine's, which must not be touched.
+pub(super) fn bound_processes(most: u32) -> io::Result<()> {
+    /// The kernel keeps the first numbers for itself and takes no lower bound.
+    const LEAST: u32 = 301;
+    if !has_own_bound() {
+        return Ok(());
+    }
+    std::fs::write("/proc/sys/kernel/pid_max", most.max(LEAST).to_string())
+}
+
+fn has_own_bound() -> bool {
+    const SINCE: [u32; 2] = [6, 14];
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)] >= SINCE
+}
+
+fn is_able() -> io::Result<bool> {
+    Ok(rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// No core files, and an end to processes and open files. Here processes are not limited for root, and for others it is all
+/// they have that is counted: where there is a namespace, [`bound_processes`] is stricter.
+pub(super) fn limit(processes: u32) -> io::Result<()> {
+    const SPARE: u64 = 2048;
+    let processes = u64::from(processes) + SPARE;
+    for (what, most) in [(Resource::Core, 0), (Resource::Nproc, processes), (Resource::Nofile, 16384)] {
+        let now = rustix::process::getrlimit(what);
+        let most = [now.current, now.maximum].into_iter().flatten().fold(most, u64::min);
+        rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+/// Capabilities go for good: from what there is, from what a program could gain, and `no_new_privs`.
+pub(super) fn drop_all() -> io::Result<()> {
+    rustix::thread::set_no_new_privs(true)?;
+    let own = rustix::thread::capabilities(None)?;
+    if own.effective.contains(CapabilitySet::SETPCAP) {
+        for bit in 0..64 {
+            // The highest one the kernel knows is found by asking for more.
+            if rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)).is_err() {
+                break;
+            }
+        }
+    }
+    rustix::thread::clear_ambient_capability_set()?;
+    let none = CapabilitySet::empty();
+    Ok(rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
+}

@@ -1,0 +1,160 @@
+//! The words in which the host speaks of walls.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Which walls are wanted around every command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How much a command may change.
+    pub mode: Mode,
+    /// Whether every command may use the network. Walls with an open network are not said to hold.
+    pub network: bool,
+    /// The most processes and threads a command may have at a time: 301 at least, which is the kernel's own least.
+    pub processes: u32,
+    /// The helper, where it is another one than would be found.
+    pub helper: Option<PathBuf>,
+}
+
+/// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
+const PROCESSES: u32 = 2048;
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { mode: Mode::default(), network: false, processes: PROCESSES, helper: None }
+    }
+}
+
+impl Settings {
+    /// The default: the project can be written, the network is off.
+    pub fn new() -> Settings {
+        Settings::default()
+    }
+
+    /// The same in another mode.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Settings {
+        Settings { mode, ..self }
+    }
+
+    /// The same with the network open or not.
+    #[must_use]
+    pub fn network(self, network: bool) -> Settings {
+        Settings { network, ..self }
+    }
+
+    /// The same with so many processes and threads for a command at the most.
+    #[must_use]
+    pub fn processes(self, processes: u32) -> Settings {
+        Settings { processes, ..self }
+    }
+
+    /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
+    #[must_use]
+    pub fn helper(self, helper: impl Into<PathBuf>) -> Settings {
+        Settings { helper: Some(helper.into()), ..self }
+    }
+}
+
+/// How much a command may change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// There are no walls.
+    Off,
+    /// Nothing but what is private to the command.
+    ReadOnly,
+    /// The project, but for its hooks, its settings of git and what is blocked.
+    #[default]
+    ProjectWrite,
+}
+
+/// Which walls stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// None.
+    Nothing,
+    /// What a process can do to itself: Landlock and a filter of system calls.
+    Landlock,
+    /// All of them.
+    Namespaces,
+}
+
+/// Which walls can be raised on this machine around one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The best that was raised when it was tried.
+    pub kind: Kind,
+    /// Why nothing better stands: one sentence for each kind that was tried in vain.
+    pub why: Vec<String>,
+    /// The program that raises them.
+    pub helper: Option<PathBuf>,
+    /// Whether they fully hold: files, processes and network.
+    pub holds: bool,
+}
+
+/// A file or folder of the project that is not as the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cover {
+    /// Relative to the root, without links.
+    pub path: PathBuf,
+    /// Which one is meant.
+    pub is: Identity,
+    /// What is done to it.
+    pub how: How,
+}
+
+/// What is done to a file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum How {
+    /// It cannot be renamed or removed.
+    Keep,
+    /// Nor changed.
+    Freeze,
+    /// Nor read.
+    Hide,
+}
+
+/// Device and inode of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Identity(pub u64, pub u64);
+
+impl Identity {
+    /// Of a file whose status this is.
+    #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
+    pub fn of(stat: &rustix::fs::Stat) -> Identity {
+        Identity(stat.st_dev as u64, stat.st_ino as u64)
+    }
+}
+
+/// A command that is to run inside.
+#[derive(Debug, Clone, Copy)]
+pub struct Errand<'a> {
+    /// The program by its absolute path, and its arguments. Without any, the helper itself tries what must be refused and
+    /// writes a line for each: `refused NAME` or `allowed NAME`.
+    pub command: &'a [&'a OsStr],
+    /// The folder it runs in, relative to the root.
+    pub folder: &'a Path,
+    /// What of the project is hidden, frozen or kept; a folder before what is in it.
+    pub covers: &'a [Cover],
+    /// Whether it may use the network.
+    pub network: bool,
+}
+
+/// What has to be started for it: a helper, and what it is told on a socket that is its stdin.
+///
+/// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` where the covers are not as they
+/// were told. It ends everything when the socket is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The helper.
+    pub program: OsString,
+    /// Its only argument.
+    pub argument: &'static str,
+    /// The plan with its length before it.
+    pub told: Vec<u8>,
+}

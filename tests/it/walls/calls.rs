@@ -1,0 +1,130 @@
+//! System calls that are refused inside: this test program runs a copy of itself behind the walls, which tries them all.
+#![allow(unsafe_code, reason = "calls that no safe crate has, made to see them refused")]
+
+use super::Place;
+use libc::{c_long, c_ulong};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+
+/// Set for the copy that runs inside.
+const INSIDE: &str = "TOOLFENCE_TEST_INSIDE";
+
+/// What stands before the errors, so that they are found in the output of the test program.
+const MARK: &str = "errors:";
+
+const TIOCSTI: c_ulong = 0x5412;
+const TIOCLINUX: c_ulong = 0x541C;
+const X32: c_long = 0x4000_0000;
+const HIGH: u64 = 1 << 32;
+
+/// Every call with its arguments and the error it has to end with.
+fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
+    let text = |text: &'static std::ffi::CStr| text.as_ptr() as u64;
+    let flag = |flag: i32| [flag as u32 as u64, 0, 0, 0, 0];
+    let none = [0; 5];
+    let own = u64::from(std::process::id());
+    vec![
+        ("mount", libc::SYS_mount, [text(c"none"), text(c"/tmp"), text(c"tmpfs"), 0, 0], libc::EPERM),
+        ("umount2", libc::SYS_umount2, [text(c".env"), libc::MNT_DETACH as u64, 0, 0, 0], libc::EPERM),
+        ("pivot_root", libc::SYS_pivot_root, [text(c"."), text(c"."), 0, 0, 0], libc::EPERM),
+        ("chroot", libc::SYS_chroot, [text(c"."), 0, 0, 0, 0], libc::EPERM),
+        ("open_tree", libc::SYS_open_tree, [libc::AT_FDCWD as u64, text(c"."), 1, 0, 0], libc::EPERM),
+        ("move_mount", libc::SYS_move_mount, none, libc::EPERM),
+        ("mount_setattr", libc::SYS_mount_setattr, none, libc::EPERM),
+        ("fsopen", libc::SYS_fsopen, [text(c"tmpfs"), 0, 0, 0, 0], libc::EPERM),
+        ("unshare user", libc::SYS_unshare, flag(libc::CLONE_NEWUSER), libc::EPERM),
+        ("setns", libc::SYS_setns, none, libc::EPERM),
+        ("clone user", libc::SYS_clone, flag(libc::CLONE_NEWUSER), libc::EPERM),
+        ("clone mount", libc::SYS_clone, flag(libc::CLONE_NEWNS), libc::EPERM),
+        ("clone network, high bits", libc::SYS_clone, [HIGH | libc::CLONE_NEWNET as u64, 0, 0, 0, 0], libc::EPERM),
+        ("clone3", libc::SYS_clone3, none, libc::ENOSYS),
+        ("ptrace", libc::SYS_ptrace, [u64::from(libc::PTRACE_TRACEME), 0, 0, 0, 0], libc::EPERM),
+        ("process_vm_readv", libc::SYS_process_vm_readv, [own, 0, 0, 0, 0], libc::EPERM),
+        ("process_vm_writev", libc::SYS_process_vm_writev, [own, 0, 0, 0, 0], libc::EPERM),
+        ("pidfd_getfd", libc::SYS_pidfd_getfd, none, libc::EPERM),
+        ("bpf", libc::SYS_bpf, none, libc::EPERM),
+        ("keyctl", libc::SYS_keyctl, none, libc::EPERM),
+        ("add_key", libc::SYS_add_key, none, libc::EPERM),
+        ("request_key", libc::SYS_request_key, none, libc::EPERM),
+        ("userfaultfd", libc::SYS_userfaultfd, none, libc::EPERM),
+        ("perf_event_open", libc::SYS_perf_event_open, none, libc::EPERM),
+        ("open_by_handle_at", libc::SYS_open_by_handle_at, none, libc::EPERM),
+        ("io_uring_setup", libc::SYS_io_uring_setup, none, libc::EPERM),
+        ("socket inet", libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0, 0], libc::EPERM),
+        ("socket inet, high bits", libc::SYS_socket, [HIGH | libc::AF_INET as u64, 1, 0, 0, 0], libc::EPERM),
+        ("socket inet6", libc::SYS_socket, [libc::AF_INET6 as u64, 2, 0, 0, 0], libc::EPERM),
+        ("socket netlink", libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 0, 0, 0], libc::EPERM),
+        ("socket vsock", libc::SYS_socket, [libc::AF_VSOCK as u64, 1, 0, 0, 0], libc::EPERM),
+        ("TIOCSTI", libc::SYS_ioctl, [0, TIOCSTI, text(c"x"), 0, 0], libc::EPERM),
+        ("TIOCSTI, high bits", libc::SYS_ioctl, [0, HIGH | TIOCSTI, text(c"x"), 0, 0], libc::EPERM),
+        ("TIOCLINUX", libc::SYS_ioctl, [0, TIOCLINUX, text(c"x"), 0, 0], libc::EPERM),
+        ("sethostname", libc::SYS_sethostname, [text(c"x"), 1, 0, 0, 0], libc::EPERM),
+        ("reboot", libc::SYS_reboot, none, libc::EPERM),
+        // What the kernel refuses by itself where there is no capability and no such process.
+        ("mknod", libc::SYS_mknodat, [libc::AT_FDCWD as u64, text(c"disk"), 0o060_600, 0x800, 0], libc::EPERM),
+        ("setuid", libc::SYS_setuid, [12345, 0, 0, 0, 0], libc::EINVAL),
+        ("setgroups", libc::SYS_setgroups, none, libc::EPERM),
+        ("x32 mount", X32 | libc::SYS_mount, none, libc::ENOSYS),
+    ]
+}
+
+fn error_of(number: c_long, arguments: [u64; 5]) -> i32 {
+    let [a, b, c, d, e] = arguments;
+    // SAFETY: pointers among the arguments are to constant C strings; what is not refused makes or changes nothing that
+    // this program uses.
+    let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
+    if done < 0 { io::Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
+}
+
+#[test]
+fn calls_that_lead_out_are_refused() {
+    if std::env::var_os(INSIDE).is_some() {
+        let mut said = String::from(MARK);
+        for (_, number, arguments, _) in refused() {
+            write!(said, " {}", error_of(number, arguments)).expect("a String takes all");
+        }
+        println!("\n{said}");
+        return;
+    }
+    let Some(output) = inside("calls_that_lead_out_are_refused", "") else { return };
+    let line = output.lines().find_map(|line| line.strip_prefix(MARK)).unwrap_or_else(|| panic!("{output}"));
+    let got: Vec<i32> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+    let want = refused();
+    assert_eq!(got.len(), want.len(), "{output}");
+    let wrong: Vec<_> = want.iter().zip(got).filter(|((.., want), got)| want != got).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// `int 0x80` is the door for programs of 32 bits, whose calls have other numbers: 20 is getpid there.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn calls_of_another_architecture_end_the_program() {
+    if std::env::var_os(INSIDE).is_some() {
+        let number: u64;
+        // SAFETY: getpid has no arguments and changes nothing but the result's register and those that are named.
+        unsafe {
+            std::arch::asm!(
+                "int 0x80",
+                inout("rax") 20_u64 => number,
+                out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+            );
+        }
+        println!("\n{MARK} {number}");
+        return;
+    }
+    let Some(output) = inside("calls_of_another_architecture_end_the_program", "; echo ended $?") else { return };
+    assert!(output.contains("ended 159") && !output.contains(MARK), "{output}");
+}
+
+/// Runs one test of this program inside, in a project with a blocked file.
+fn inside(test: &str, after: &str) -> Option<String> {
+    let place = Place::new();
+    place.file(".env", "KEY=SECRETVALUE\n");
+    let own = std::env::current_exe().expect("this program has a file");
+    if fs::hard_link(&own, place.at("probe")).is_err() {
+        fs::copy(&own, place.at("probe")).expect("a program can be copied");
+    }
+    let module = module_path!().split_once("::").map_or("", |(_, module)| module);
+    place.says(&format!("{INSIDE}=1 ./probe --exact {module}::{test} --nocapture 2>&1 {after}"))
+}

@@ -1,0 +1,239 @@
+//! Jobs over several calls, and the tools that start them.
+
+use super::left::{is_gone, running};
+use super::{Place, block_on, stands};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use toolfence::policy::{Mode, Policy, Verdict};
+use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::tools::{Bash, Job, Jobs, Python};
+use toolfence::workspace::Workspace;
+use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
+
+/// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
+struct Session {
+    workspace: Arc<Workspace>,
+    toolbox: Toolbox,
+}
+
+impl Session {
+    /// `None`, said aloud, where this kernel refuses the walls.
+    fn new(place: &Place) -> Option<Session> {
+        let workspace = Arc::new(place.workspace());
+        let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
+        let toolbox = Toolbox::new()
+            .with(Bash::with_jobs(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
+            .with(Python::new(Arc::clone(&jobs)))
+            .with(Job::new(jobs));
+        stands(&workspace).then_some(Session { workspace, toolbox })
+    }
+
+    fn call(&self, tool: &str, args: Value) -> ToolResult {
+        let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
+        let call = ToolCall::new("1", tool, args);
+        match Policy::default().mode(Mode::Never).review(call, &self.toolbox.catalog(), &*self.workspace) {
+            Verdict::Cleared(cleared) => block_on(self.toolbox.run(cleared, &NoProgress)).expect("no tool is broken"),
+            other => panic!("not cleared: {other:?}"),
+        }
+    }
+
+    fn job(&self, id: &str, action: &str) -> ToolResult {
+        self.call("job", json!({"id": id, "action": action}))
+    }
+
+    /// Polls until it has ended; all it wrote and how it ended.
+    fn rest(&self, id: &str) -> (String, ToolResult) {
+        let mut all = String::new();
+        for _ in 0..20 {
+            let result = self.job(id, "poll");
+            all.push_str(&result.output);
+            if !is_running(&result) {
+                return (all, result);
+            }
+        }
+        panic!("{id} does not end: {all}");
+    }
+}
+
+fn is_running(result: &ToolResult) -> bool {
+    result.data.as_ref().is_some_and(|data| data["running"] == true)
+}
+
+fn id_of(result: &ToolResult) -> String {
+    let id = result.data.as_ref().and_then(|data| data["job"].as_str());
+    id.unwrap_or_else(|| panic!("no job: {result:?}")).to_owned()
+}
+
+/// A server that is started, polled while it serves, written to and stopped, each in a call with a runtime of its own.
+#[test]
+fn a_server_lives_over_several_turns() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    place.file("serve.sh", "echo listening; while read -r line; do echo \"got $line\"; done; sleep 72101\n");
+    let begun = session.call("bash", json!({"command": "bash serve.sh", "background": true}));
+    assert!(begun.success && begun.output.starts_with("listening\n") && is_running(&begun), "{begun:?}");
+    let id = id_of(&begun);
+    for word in ["one", "two"] {
+        let input = format!("{word}\n");
+        let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
+        assert!(told.output.starts_with(&format!("got {word}\n[It runs on")), "{told:?}");
+    }
+    let started = Instant::now();
+    let quiet = session.job(&id, "poll");
+    assert!(quiet.output.starts_with("[It runs on") && started.elapsed() >= Duration::from_secs(4), "{quiet:?}");
+    let stopped = session.job(&id, "stop");
+    assert!(stopped.success && stopped.output.contains("has ended") && !is_running(&stopped), "{stopped:?}");
+    assert_eq!(running(&place.root.display().to_string()), 0);
+    let gone = session.job(&id, "poll").error.expect("it is forgotten");
+    assert!(gone.code == ErrorCode::NotFound && gone.message.contains("There is none now"), "{gone:?}");
+}
+
+#[test]
+fn what_takes_long_becomes_a_job_and_what_does_not_does_not() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let short = session.call("bash", json!({"command": "echo done; exit 3", "timeout": 60}));
+    assert_eq!((short.output.as_str(), short.exit_code), ("done\n", Some(3)));
+    let command = "echo begun; sleep 2; echo ended; exit 4";
+    let long = session.call("bash", json!({"command": command, "timeout": 60}));
+    assert!(is_running(&long) && long.output.starts_with("begun\n[It runs on as job"), "{long:?}");
+    let id = id_of(&long);
+    let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"})).error.expect("no stdin");
+    assert!(written.code == ErrorCode::InvalidArgument && written.message.contains("background: true"), "{written:?}");
+    let (said, last) = session.rest(&id);
+    assert!(said.contains("ended\n"), "{said}");
+    assert_eq!((last.exit_code, last.error.map(|error| error.code)), (Some(4), Some(ErrorCode::ExitStatus)));
+    let late = session.call("bash", json!({"command": "echo x; sleep 72102", "timeout": 2}));
+    let (said, last) = session.rest(&id_of(&late));
+    assert_eq!((last.exit_code, last.error.map(|error| error.code)), (Some(124), Some(ErrorCode::Timeout)), "{said}");
+}
+
+#[test]
+fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let flood = session.call("bash", json!({"command": "yes | head -c 3000000; sleep 72103", "background": true}));
+    assert!(flood.truncated && flood.output.len() < 101_000, "{}", flood.output.len());
+    assert!(flood.output_bytes > 100_000 && flood.output.contains("left out"), "{}", flood.output_bytes);
+    let id = id_of(&flood);
+    let input = "x".repeat(1 << 20);
+    let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
+    assert!(told.output.contains("It does not read: only"), "{told:?}");
+    session.job(&id, "stop");
+}
+
+#[test]
+fn jobs_end_with_the_session() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    for command in
+        ["sleep 72104", "trap '' TERM; sleep 72104; sleep 72104", "set -m; (setsid sleep 72104 &); sleep 72104"]
+    {
+        session.call("bash", json!({"command": command, "background": true}));
+    }
+    assert!(running("sleep 72104") >= 3);
+    drop(session);
+    assert_eq!(running("sleep 72104"), 0);
+}
+
+#[test]
+fn a_call_that_is_cancelled_while_it_could_become_a_job_leaves_nothing() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let args = [("command".to_owned(), json!("sleep 72105")), ("timeout".to_owned(), json!(60))];
+    let call = ToolCall::new("1", "bash", args.into_iter().collect());
+    let policy = Policy::default().mode(Mode::Never);
+    let Verdict::Cleared(cleared) = policy.review(call, &session.toolbox.catalog(), &*session.workspace) else {
+        panic!("it is not cleared");
+    };
+    block_on(async {
+        let run = session.toolbox.run(cleared, &NoProgress);
+        let _ = tokio::time::timeout(Duration::from_millis(400), run).await.expect_err("it sleeps for a day");
+    });
+    assert!(is_gone("sleep 72105"));
+}
+
+#[test]
+fn too_many_jobs_are_refused() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let begin = || session.call("bash", json!({"command": "sleep 72106", "timeout": 1, "background": true}));
+    let refused = (0..17).map(|_| begin()).find_map(|result| result.error);
+    let refused = refused.unwrap_or_else(|| panic!("17 jobs were started"));
+    // Where the machine is slow the first have ended by then, and a poll has to tell it.
+    assert!(matches!(refused.code, ErrorCode::TooLarge | ErrorCode::Timeout), "{refused:?}");
+}
+
+/// Whoever saves a file by renaming another over it takes the mask away with it.
+#[test]
+fn a_blocked_file_that_changes_ends_the_command() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let command = "echo begun; while ! cat .env 2>/dev/null; do sleep 0.1; done; sleep 0.05; sleep 72107";
+    for (background, change) in [(false, ".env"), (true, ".env"), (true, "sub/.env.local")] {
+        place.file("sub/plain", "");
+        place.file(".env", "OLD\n");
+        place.file("attempt.sh", command);
+        let args = json!({"command": ". ./attempt.sh", "background": background, "timeout": 20});
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                place.file("new", "NEW\n");
+                std::fs::rename(place.at("new"), place.at(change)).expect("it can be renamed");
+            });
+            let result = session.call("bash", args);
+            if is_running(&result) { session.rest(&id_of(&result)).1 } else { result }
+        });
+        let error = result.error.unwrap_or_else(|| panic!("{change} changed and nothing happened"));
+        assert!(error.code == ErrorCode::Conflict && error.message.starts_with(change), "{error:?}");
+        assert!(is_gone("sleep 72107") && is_gone("attempt.sh"));
+        let _ = std::fs::remove_file(place.at("sub/.env.local"));
+    }
+}
+
+#[test]
+fn three_in_a_row_that_run_into_their_time_are_told() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let late = || session.call("bash", json!({"command": "sleep 72108", "timeout": 1})).error.expect("late").message;
+    assert!(!late().contains("in a row") && !late().contains("in a row"));
+    assert!(late().contains("number 3 in a row"));
+    session.call("bash", json!({"command": "true"}));
+    assert!(!late().contains("in a row"));
+}
+
+#[test]
+fn what_misses_a_terminal_is_told() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    for (command, is_told) in [
+        ("read -r line < /dev/tty || exit 1", true),
+        ("stty size || exit 1", true),
+        ("echo fine", false),
+        ("echo other; exit 1", false),
+    ] {
+        place.file("attempt.sh", command);
+        let result = session.call("bash", json!({"command": ". ./attempt.sh"}));
+        assert_eq!(result.output.contains("There is no terminal here"), is_told, "{command}: {}", result.output);
+    }
+}
+
+#[test]
+fn python_runs_inside_the_walls() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    if session.workspace.system_program("python3").is_none() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    place.file(".env", "SECRETVALUE\n");
+    let script = "import os, sys\nprint(sys.argv[1:], os.getcwd())\nprint('err', file=sys.stderr)\n\
+                  try:\n    print(open('.env').read())\nexcept OSError as e:\n    print(type(e).__name__)\nsys.exit(5)\n";
+    place.file("sub/a b.py", script);
+    let result = session.call("run_python", json!({"path": "sub/a b.py", "args": ["--x", "$HOME `y`"]}));
+    let want = format!("['--x', '$HOME `y`'] {}\nerr\nPermissionError\n", place.root.display());
+    assert_eq!((result.output, result.exit_code), (want, Some(5)));
+    let missing = session.call("run_python", json!({"path": "sub/none.py"})).error.expect("it is not there");
+    assert_eq!(missing.code, ErrorCode::NotFound);
+}
