@@ -12,11 +12,24 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str) -> Result<Args, 
         if value.is_null() {
             continue;
         }
+        let value = rename_inside(param, value, owner)?;
         if taught.insert(param.name.clone().into_owned(), value).is_some() {
             return Err(invalid(format!("{owner}: {} is given twice, once as {name:?}. Give it once.", param.name)));
         }
     }
     Ok(taught)
+}
+
+/// The fields of objects under their taught names.
+fn rename_inside(param: &Param, value: Value, owner: &str) -> Result<Value, ToolFailure> {
+    let (ParamKind::Objects(fields), Value::Array(items)) = (&param.kind, &value) else { return Ok(value) };
+    let renamed = items.iter().enumerate().map(|(index, item)| match item {
+        Value::Object(item) => {
+            rename(fields, item.clone(), &format!("{owner}: {}[{index}]", param.name)).map(Value::Object)
+        }
+        other => Ok(other.clone()),
+    });
+    renamed.collect::<Result<_, _>>().map(Value::Array)
 }
 
 /// Every required argument is there and every value is of its kind.
@@ -55,9 +68,6 @@ fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Resul
         let Some(item) = item.as_object() else {
             return Err(invalid(format!("{place} is {}, an object is wanted.", got(item))));
         };
-        if let Some(name) = item.keys().find(|name| !fields.iter().any(|field| field.name == name.as_str())) {
-            return Err(unknown(fields, name, &place));
-        }
         values(fields, item, &place)?;
     }
     Ok(())

@@ -4,16 +4,23 @@
 
 mod apply_patch;
 mod bash;
+mod changes;
+mod edit_file;
 mod list_files;
 mod read_file;
+mod replace_text;
 mod search;
+mod views;
 mod write_file;
 
 pub use apply_patch::Patch;
 pub use bash::Bash;
+pub use edit_file::Edit;
 pub use list_files::List;
 pub use read_file::Read;
+pub use replace_text::Replace;
 pub use search::Search;
+pub use views::Views;
 pub use write_file::Write;
 
 use crate::toolbox::{ToolError, Toolbox};
@@ -26,12 +33,15 @@ pub const RESULT_LIMIT: usize = 100 * 1000;
 
 /// The tools built so far, on one workspace.
 pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
+    let views = Views::default();
     Toolbox::new()
-        .with(Read::new(Arc::clone(&workspace)))
+        .with(Read::new(Arc::clone(&workspace)).views(&views))
         .with(List::new(Arc::clone(&workspace)))
         .with(Search::new(Arc::clone(&workspace)))
-        .with(Write::new(Arc::clone(&workspace)))
-        .with(Patch::new(Arc::clone(&workspace)))
+        .with(Write::new(Arc::clone(&workspace)).views(&views))
+        .with(Edit::new(Arc::clone(&workspace)).views(&views))
+        .with(Replace::new(Arc::clone(&workspace)).views(&views))
+        .with(Patch::new(Arc::clone(&workspace)).views(&views))
         .with(Bash::new(workspace))
 }
 

@@ -6,11 +6,16 @@
 //! What the block rules forbid is forbidden here too, whoever asks: the policy judges calls, this module judges files.
 
 mod checked;
+#[cfg(test)]
+mod crash;
 mod diff;
+mod edit;
 mod facts;
+mod fault;
 mod folder;
 mod globs;
 mod ignores;
+mod journal;
 mod links;
 mod list;
 mod names;
@@ -23,14 +28,17 @@ mod search;
 mod stage;
 mod temp;
 mod trouble;
+mod version;
 mod walk;
 mod wanted;
 mod write;
 
+pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
 pub use patch::{Patched, PatchedFile};
 pub use read::{FileText, ReadFile, ReadLimits, Total};
 pub use search::{Found, SearchFiles, SearchLine};
+pub use version::Version;
 pub use write::Written;
 
 use crate::policy::PathRules;
@@ -52,7 +60,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the root once; it stays the same folder even if it is renamed.
+    /// Opens the root once; it stays the same folder even if it is renamed. What changes left behind whose process was
+    /// killed is taken away.
     ///
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
@@ -63,7 +72,9 @@ impl Workspace {
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
         let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
-        Ok(Workspace { root: fd, canonical, given, rules, search_path })
+        let workspace = Workspace { root: fd, canonical, given, rules, search_path };
+        journal::clean(&workspace);
+        Ok(workspace)
     }
 
     /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
@@ -88,6 +99,17 @@ impl Workspace {
     /// As for every path, and `invalid_argument` for what is no folder.
     pub fn folder(&self, path: &str) -> std::result::Result<OwnedFd, ToolFailure> {
         self.open_folder(path).map(|opened| opened.fd)
+    }
+
+    /// The name of what a path leads to, or would if it existed: relative to the root and without links.
+    ///
+    /// # Errors
+    /// `permission_denied` outside the root, and where the system refuses.
+    pub fn real_name(&self, path: &str) -> std::result::Result<String, ToolFailure> {
+        let relative = self.relative(path)?;
+        let spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let folder = self.real_folder(path, &spot.folder, &spot.folder_name)?;
+        Ok(names::text_of(&resolve::Spot { folder_name: folder, ..spot }.name()))
     }
 
     /// The absolute spellings under which the root may be named.
