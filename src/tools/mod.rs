@@ -23,10 +23,11 @@ pub use search::Search;
 pub use views::Views;
 pub use write_file::Write;
 
-use crate::toolbox::{ToolError, Toolbox};
+use crate::toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use crate::workspace::{Stop, Workspace};
 use crate::{Error, Output, ToolFailure, ToolSpec, clip};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The longest text of a result in bytes; head and tail of what is longer are kept.
 pub const RESULT_LIMIT: usize = 100 * 1000;
@@ -50,8 +51,20 @@ fn spec_of(name: &'static str) -> ToolSpec {
     ToolSpec::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
 }
 
+/// How often it is told how far a walk is.
+const BETWEEN_NOTES: Duration = Duration::from_secs(1);
+
 /// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.
 async fn blocking<T, W>(workspace: &Arc<Workspace>, work: W) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+{
+    watched(workspace, &NoProgress, work).await
+}
+
+/// The same for work that walks a tree: now and then it is told how much of it was seen.
+async fn watched<T, W>(workspace: &Arc<Workspace>, progress: &dyn Progress, work: W) -> Result<T, ToolError>
 where
     T: Send + 'static,
     W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
@@ -59,7 +72,14 @@ where
     let stop = Arc::new(Stop::default());
     let guard = StopOnDrop(Arc::clone(&stop));
     let workspace = Arc::clone(workspace);
-    let done = tokio::task::spawn_blocking(move || work(&workspace, &stop)).await;
+    let mut working = tokio::task::spawn_blocking(move || work(&workspace, &stop));
+    let done = loop {
+        match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
+            Ok(done) => break done,
+            Err(_) if guard.0.seen() == 0 => {}
+            Err(_) => progress.note(&format!("{} files and folders so far", clip::grouped(guard.0.seen()))),
+        }
+    };
     drop(guard);
     let result = done.map_err(|cause| ToolError::Fatal(Error::because("finish a tool", cause)))?;
     result.map_err(ToolError::Respond)

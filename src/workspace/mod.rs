@@ -26,6 +26,7 @@ mod repository;
 mod resolve;
 mod search;
 mod stage;
+mod suggest;
 mod temp;
 mod trouble;
 mod version;
@@ -47,7 +48,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One project: its root as an open folder, and the rules about names in it.
 #[derive(Debug)]
@@ -133,18 +134,30 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     Ok(absolute)
 }
 
-/// Stops long work from another thread.
+/// Stops long work from another thread, and shows there how far it is.
 #[derive(Debug, Default)]
-pub struct Stop(AtomicBool);
+pub struct Stop {
+    stopped: AtomicBool,
+    seen: AtomicU64,
+}
 
 impl Stop {
     /// Asks the work to stop soon.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was asked to.
     pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// How many files and folders a walk has met so far.
+    pub fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    fn saw(&self, entries: usize) {
+        self.seen.fetch_add(entries as u64, Ordering::Relaxed);
     }
 }

@@ -247,9 +247,10 @@ impl Endings {
     }
 }
 
+/// Whether nobody has changed a file in between; the time of its last change of any kind cannot be set back.
 pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
-    (a.st_dev, a.st_ino, a.st_size, a.st_mtime, a.st_mtime_nsec)
-        == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
+    let of = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
+    of(a) == of(b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
 }
 
 /// How many names a file has beside the one by which it was found.
