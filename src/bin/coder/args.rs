@@ -129,6 +129,9 @@ pub(crate) struct ExecArguments {
     /// {"v":1,"event":"ignored","message":..} where no call counts that was meant to
     #[arg(long)]
     pub(crate) json: bool,
+    /// On stderr, for people: what was found in the text, every repair by its name, what ran and why the rest did not
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 /// The client keeps its conversation and its model. It writes, one JSON object a line: {"type":"chunk","text":..} for each

@@ -6,6 +6,7 @@ mod config;
 mod confirm;
 mod debug;
 mod edit;
+mod explain;
 mod failure;
 mod marks;
 mod preview;
