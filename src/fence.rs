@@ -75,9 +75,21 @@ pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
 /// Whether there is a line feed or a carriage return.
 #[inline]
 pub(crate) fn has_line_ending(bytes: &[u8]) -> bool {
-    // One comparison a byte for nearly every chunk: both are small, and hardly anything else is.
-    let small = bytes.len() >= 16 || bytes.iter().any(|byte| *byte <= b'\r');
+    // One comparison for four bytes of nearly every chunk: both are small, and hardly anything else is.
+    let small = bytes.len() >= 16 || {
+        let (words, rest) = bytes.as_chunks::<4>();
+        words.iter().any(|word| has_below(u32::from_ne_bytes(*word), b'\r' + 1))
+            || rest.iter().any(|byte| *byte <= b'\r')
+    };
     small && find_either(b'\n', b'\r', bytes).is_some()
+}
+
+/// Whether one of four bytes is below `bound`, which is at most 128. Looks at all of them at once: only a byte below the
+/// bound borrows from its own highest bit while that is not set.
+#[inline]
+pub(crate) fn has_below(word: u32, bound: u8) -> bool {
+    const HIGHEST: u32 = 0x8080_8080;
+    word.wrapping_sub(u32::from_ne_bytes([bound; 4])) & !word & HIGHEST != 0
 }
 
 fn run(bytes: &[u8], mark: u8) -> usize {
@@ -87,6 +99,21 @@ fn run(bytes: &[u8], mark: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn four_bytes_at_once_are_as_four() {
+        for bound in [1, 14, 0x20, 128] {
+            for byte in 0..=u8::MAX {
+                for place in 0..4 {
+                    for others in [bound, b'a', 0xff] {
+                        let mut four = [others.max(bound); 4];
+                        four[place] = byte;
+                        assert_eq!(has_below(u32::from_ne_bytes(four), bound), byte < bound, "{four:?} {bound}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn openings() {

@@ -4,6 +4,8 @@
 //! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
 //! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
 
+use crate::fence::has_below;
+
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
 
@@ -159,8 +161,7 @@ impl Lexer {
     /// Reads the next piece where it is nothing but text inside an open string, without telling anybody; whether it is.
     /// When not, nothing is read.
     pub(crate) fn plain_text(&mut self, piece: &str) -> bool {
-        let plain =
-            self.state == State::String && piece.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        let plain = self.state == State::String && is_plain(piece.as_bytes());
         if plain {
             self.at += piece.len();
         }
@@ -384,6 +385,18 @@ impl Lexer {
         self.state = State::Number(next);
         true
     }
+}
+
+/// Whether all bytes stand for themselves in a string. Four at a time: chunks are mostly that long.
+#[inline]
+fn is_plain(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let all_of = |byte: u8| u32::from_ne_bytes([byte; 4]);
+    words.iter().all(|word| {
+        let word = u32::from_ne_bytes(*word);
+        let special = has_below(word ^ all_of(b'"'), 1) || has_below(word ^ all_of(b'\\'), 1);
+        !special && !has_below(word, 0x20)
+    }) && rest.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
 }
 
 /// What the whole escape of two bytes at `at` stands for, if one is there.

@@ -189,8 +189,9 @@ impl Parser {
     }
 
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is said.
+    // Inlined whatever its size: for the usual chunk the event is made where it is used, and never goes through memory.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self) -> Option<Event<'_>> {
         if self.idle {
             return None;
@@ -248,19 +249,19 @@ impl Parser {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn text(&self, span: Span) -> Event<'_> {
         Event::Text { text: self.input.text(span).into(), span }
     }
 
-    #[inline]
+    #[inline(always)]
     fn progress<'a>(&'a self, text: &'a str) -> Event<'a> {
         let (id, arg) = self.found.growing();
         Event::Progress { id: id.into(), arg: arg.into(), text: text.into() }
     }
 
     /// The usual chunk is taken without a look at the line's beginning.
-    #[inline]
+    #[inline(always)]
     fn middle_of_line(&mut self) -> Middle {
         match &self.state {
             State::Prose if self.hold == Hold::Free => self.middle_of_prose(),
@@ -270,7 +271,7 @@ impl Parser {
     }
 
     /// More of a line that is known to be text; it may end, and the next may begin with a letter.
-    #[inline]
+    #[inline(always)]
     fn middle_of_prose(&mut self) -> Middle {
         if !self.input.only_words(self.options.limits.block) && !self.ends_plain_lines() {
             return Middle::Other;
@@ -312,8 +313,9 @@ impl Parser {
 
     /// Notes the text up to `end`, an index of the input, that was not told yet.
     fn show(&mut self, end: usize) {
-        let text = self.input.take_text(end);
-        self.found.extend(text.map(Item::Text));
+        if let Some(text) = self.input.take_text(end) {
+            self.found.push(Item::Text(text));
+        }
     }
 
     /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
