@@ -2,7 +2,7 @@
 //! README.
 //!
 //! `cargo bench --no-default-features --features tools --bench files`. A tree of 20,000 files is made for it, or that of the
-//! environment variable `TREE` is taken. Programs are measured with their start; where one is missing there is a dash.
+//! environment variable `TREE` is taken; `-- list` shows one part of list, search, read and edit. Programs are measured with their start; where one is missing there is a dash.
 //! Everything is in the page cache.
 
 #[path = "shared/timing.rs"]
@@ -21,10 +21,16 @@ fn main() {
     let hands = Hands { workspace: Workspace::open(&tree, PathRules::default()).expect("a folder"), tree };
     println!("| ms | ours | {} |", PEERS.join(" | "));
     println!("|---|---:|{}", "---:|".repeat(PEERS.len()));
-    hands.listing();
-    hands.searching();
-    reading(home.path());
-    editing(home.path());
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let parts: [(&str, &dyn Fn()); 4] = [
+        ("list", &|| hands.listing()),
+        ("search", &|| hands.searching()),
+        ("read", &|| reading(home.path())),
+        ("edit", &|| editing(home.path())),
+    ];
+    for (_, part) in parts.iter().filter(|(name, _)| words.is_empty() || words.iter().any(|word| word == name)) {
+        part();
+    }
 }
 
 const PEERS: [&str; 4] = ["limit or crates alone", "find / sed / grep", "rg", "ours / best peer"];
