@@ -47,7 +47,10 @@ impl Hands {
                 ListFiles { limit: usize::MAX, include_hidden: true, respect_gitignore: false, ..ListFiles::new(".") };
             self.workspace.list(&wanted, &Stop::default()).expect("it is there").entries.len()
         };
-        let crates = || ignore::WalkBuilder::new(&self.tree).standard_filters(false).build().count();
+        let crates = || {
+            let walk = ignore::WalkBuilder::new(&self.tree).standard_filters(false).sort_by_file_name(Ord::cmp).build();
+            walk.flatten().filter(|entry| entry.metadata().is_ok_and(|meta| meta.len() < u64::MAX)).count()
+        };
         let find = || program(&self.tree, "find", &[".", "-printf", "%y %s %p\n"]);
         let rg = || program(&self.tree, "rg", &["--files", "-uu"]);
         row("list all, with type and size", &ours, &crates, &find, &rg);
