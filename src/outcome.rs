@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 
 /// Why a call did not do what was asked. The names are what the model and the host see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,6 +67,15 @@ impl ToolFailure {
         self
     }
 }
+
+impl fmt::Display for ToolFailure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+/// For a host that calls the workspace itself and hands on what it cannot do.
+impl std::error::Error for ToolFailure {}
 
 /// What a tool gives back when it ran: its text, and what a program wants to know of it.
 #[derive(Debug, Clone, Default, PartialEq)]

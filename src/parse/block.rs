@@ -10,6 +10,7 @@ use super::taught;
 use super::track::{Listener, Track, tag_of};
 use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
+use crate::tool::find_param;
 use crate::{Args, Catalog, ParamKind, Repair};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -442,7 +443,7 @@ fn keeps_final_newline(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str)
     let mut param = steps.next().and_then(|name| spec.find(name));
     for step in steps {
         let Some(ParamKind::Objects(fields)) = param.map(|param| &param.kind) else { continue };
-        if let Some(field) = fields.iter().find(|field| field.name == step) {
+        if let Some(field) = find_param(fields, step) {
             param = Some(field);
         }
     }

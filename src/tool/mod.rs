@@ -239,7 +239,8 @@ fn same_word(a: &str, b: &str) -> bool {
     a == b || letters(a).eq(letters(b))
 }
 
-fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
+/// The argument that `name` means among these, by its taught name or an alias.
+pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
     params
         .iter()
         .find(|param| param.name == name)

@@ -59,6 +59,9 @@ fn words(done: &Patched, dry_run: bool) -> String {
             let _ = writeln!(text, "  hunk {}: {}", number + 1, hunk_words(hunk));
         }
     }
+    for name in &done.broken_links {
+        let _ = writeln!(text, "[{name} had other names (hard links); there the old content remains.]");
+    }
     text
 }
 

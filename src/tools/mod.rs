@@ -131,3 +131,37 @@ fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = String
 fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", clip::grouped(number), if number == 1 { "" } else { "s" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::PathRules;
+    use crate::workspace::ListFiles;
+    use std::sync::Mutex;
+
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<String>>);
+
+    impl Progress for Notes {
+        fn note(&self, text: &str) {
+            self.0.lock().expect("nobody panics").push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_long_walk_says_how_far_it_is() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        (0..3).for_each(|n| std::fs::write(home.path().join(n.to_string()), "").expect("it can be written"));
+        let workspace = Arc::new(Workspace::open(home.path(), PathRules::default()).expect("it is a folder"));
+        let notes = Notes::default();
+        let work = |workspace: &Workspace, stop: &Stop| {
+            let listing = workspace.list(&ListFiles::new("."), stop)?;
+            std::thread::sleep(BETWEEN_NOTES + BETWEEN_NOTES / 2);
+            Ok(listing.entries.len())
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let done = runtime.block_on(watched(&workspace, &notes, work));
+        assert_eq!(done.ok(), Some(3));
+        assert_eq!(*notes.0.lock().expect("nobody panics"), ["3 files and folders so far"]);
+    }
+}

@@ -5,10 +5,11 @@ use super::globs::{self, Glob};
 use super::walk::{Node, Order, Walk};
 use super::{Stop, Workspace, names, resolve};
 use crate::{ErrorCode, ToolFailure};
-use rustix::fd::AsFd;
-use rustix::fs::FileType;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType};
 use serde::Serialize;
-use std::path::Path;
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
 
 /// Which entries of which folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +121,8 @@ impl Workspace {
             return Err(ToolFailure::new(ErrorCode::Cancelled, "The listing was stopped."));
         }
         let report = walk.report(&wanted.path)?;
-        let entries = nodes.iter().map(|node| self.entry(node)).collect();
+        let mut sizes = Sizes { workspace: self, folders: Vec::new() };
+        let entries = nodes.iter().map(|node| entry(node, &mut sizes)).collect();
         let path = names::text_of(&start.name);
         Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })
     }
@@ -142,13 +144,39 @@ impl Workspace {
         let glob = inner.or(pattern).map(|glob| Glob::new(&glob)).transpose()?;
         Ok((start, glob))
     }
+}
 
-    fn entry(&self, node: &Node) -> Entry {
-        let kind = kind_of(node.kind);
-        let visible = kind == EntryKind::File && node.blocked.is_none();
-        let stat = || resolve::stat_exact(self.root.as_fd(), &node.name).ok();
-        let size = visible.then(stat).flatten().and_then(|stat| u64::try_from(stat.st_size).ok());
-        Entry::new(&node.name, kind, size, node.blocked.is_some())
+fn entry(node: &Node, sizes: &mut Sizes<'_>) -> Entry {
+    let kind = kind_of(node.kind);
+    let visible = kind == EntryKind::File && node.blocked.is_none();
+    let size = if visible { sizes.of(&node.name) } else { None };
+    Entry::new(&node.name, kind, size, node.blocked.is_some())
+}
+
+/// Asks for sizes in the order of paths, with the folders that come again kept open.
+struct Sizes<'w> {
+    workspace: &'w Workspace,
+    folders: Vec<(PathBuf, OwnedFd)>,
+}
+
+impl Sizes<'_> {
+    fn of(&mut self, name: &Path) -> Option<u64> {
+        const MOST_OPEN: usize = 8;
+        let (above, last) = (name.parent()?, name.file_name()?);
+        let known = self.folders.iter().rposition(|(folder, _)| folder.as_os_str() == above.as_os_str());
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let fd = resolve::open_exact(self.workspace.root.as_fd(), above).ok()?;
+                if self.folders.len() == MOST_OPEN {
+                    self.folders.remove(0);
+                }
+                self.folders.push((above.to_owned(), fd));
+                self.folders.len() - 1
+            }
+        };
+        let stat = rustix::fs::statat(&self.folders[at].1, last, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        u64::try_from(stat.st_size).ok()
     }
 }
 
@@ -161,8 +189,18 @@ fn nearest(walk: &mut Walk<'_>, start: &Path, glob: Option<&Glob>, limit: usize)
     let mut nodes: Vec<Node> = walk.filter(matches).take(limit.saturating_add(1)).collect();
     let truncated = nodes.len() > limit;
     nodes.truncate(limit);
-    nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    nodes.sort_unstable_by(|a, b| by_names(&a.name, &b.name));
     (nodes, truncated)
+}
+
+/// The order of paths name by name, as `Path` has it, without taking them apart: no name holds a NUL.
+fn by_names(a: &Path, b: &Path) -> Ordering {
+    let (a, b) = (a.as_os_str().as_encoded_bytes(), b.as_os_str().as_encoded_bytes());
+    let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+    match a.iter().zip(b).find(|(a, b)| a != b) {
+        Some((a, b)) => rank(a).cmp(&rank(b)),
+        None => a.len().cmp(&b.len()),
+    }
 }
 
 fn alone(file: &Opened) -> Listing {
@@ -178,5 +216,20 @@ fn kind_of(kind: FileType) -> EntryKind {
         FileType::Directory => EntryKind::Folder,
         FileType::Symlink => EntryKind::Link,
         _ => EntryKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_sort_name_by_name() {
+        let mut paths = ["a.rs", "a/z", "a", "a/b/c", "a!", "a-b", "b", "ä", "a/b", "B"].map(Path::new);
+        paths.sort_by(|a, b| by_names(a, b));
+        let mut wanted = paths;
+        wanted.sort();
+        assert_eq!(paths, wanted);
+        assert_eq!(paths[..5], ["B", "a", "a/b", "a/b/c", "a/z"].map(Path::new));
     }
 }

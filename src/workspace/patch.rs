@@ -4,7 +4,7 @@ use super::resolve::{Last, Trouble};
 use super::stage::{Target, Wanted};
 use super::version::Version;
 use super::wanted::{invalid, shown};
-use super::write::{MOST, too_large};
+use super::write::{MOST, other_names, too_large};
 use super::{Workspace, diff, names, trouble};
 use crate::patch::{self, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
 use crate::{ErrorCode, ToolFailure};
@@ -28,6 +28,8 @@ pub struct Patched {
     pub after: Vec<(String, Option<Version>)>,
     /// All of it as a unified diff; `None` where it would be too big, or a file is no text.
     pub diff: Option<String>,
+    /// Files that had other names (hard links), which still hold the old content, as they can be shown on one line.
+    pub broken_links: Vec<String>,
 }
 
 /// What a patch did to one file.
@@ -69,7 +71,8 @@ impl Workspace {
         }
         planned();
         self.change_together(&wanted)?;
-        Ok(Patched { after: wanted.iter().map(after).collect(), ..patched(&plan) })
+        let broken_links = wanted.iter().filter_map(broken_link).collect();
+        Ok(Patched { after: wanted.iter().map(after).collect(), broken_links, ..patched(&plan) })
     }
 }
 
@@ -153,6 +156,11 @@ fn after(wanted: &Wanted<'_>) -> (String, Option<Version>) {
     (names::text_of(&wanted.target.spot.name()), wanted.content.map(Version::of))
 }
 
+fn broken_link(wanted: &Wanted<'_>) -> Option<String> {
+    let stat = wanted.target.stat.as_ref().filter(|stat| wanted.content.is_some() && other_names(stat) > 0);
+    stat.map(|_| names::quoted(&wanted.target.path).into())
+}
+
 fn too_many() -> ToolFailure {
     let message = format!("The patch changes more than {MOST_FILES} files at once. Send it in parts.");
     ToolFailure::new(ErrorCode::TooLarge, message)
@@ -184,7 +192,7 @@ fn patched(plan: &Plan) -> Patched {
         files: plan.files.iter().map(file).collect(),
         modified: plan.changes.iter().map(|change| change.path.clone()).collect(),
         diff: diffs.map(|diffs| diffs.concat()),
-        after: Vec::new(),
+        ..Patched::default()
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::journal::Journal;
 use super::resolve::{Last, Spot};
-use super::temp::{Home, Made, Temp};
-use super::write::{conflict, is_same};
+use super::temp::{Home, Made, Onto, Temp};
+use super::write::{conflict, is_same, not_put};
 use super::{Workspace, fault, trouble};
 use crate::{ErrorCode, ToolFailure};
 use rustix::fd::OwnedFd;
@@ -154,11 +154,9 @@ impl Step<'_> {
                 self.old = Some(Temp::link(self.place.home(), name).map_err(|error| trouble::of_io(&error, path))?);
             }
         }
+        let onto = self.wanted.target.stat.as_ref().map_or(Onto::Nothing, Onto::This);
         match self.temp.take() {
-            Some(temp) => temp.rename(name, self.wanted.target.stat.is_some()).map_err(|errno| match errno {
-                Errno::EXIST => conflict(path),
-                errno => system(errno),
-            }),
+            Some(temp) => temp.rename(name, onto).map_err(|errno| not_put(errno, path)),
             None => {
                 fault::point();
                 rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system)
@@ -168,7 +166,7 @@ impl Step<'_> {
 
     fn put_back(&mut self) -> Result<(), Errno> {
         match self.old.take() {
-            Some(old) => old.rename(&self.place.name, true),
+            Some(old) => old.rename(&self.place.name, Onto::Anything),
             None => rustix::fs::unlinkat(&self.place.folder, &self.place.name, AtFlags::empty()),
         }
     }

@@ -24,6 +24,22 @@ pub(super) struct Home<'f> {
     pub(super) journal: &'f Journal,
 }
 
+/// What stands where a file is put.
+#[derive(Clone, Copy)]
+pub(super) enum Onto<'s> {
+    Nothing,
+    /// Whatever it is.
+    Anything,
+    /// This file, as it was found.
+    This(&'s Stat),
+}
+
+/// Whether two states are of one file with one content. A rename changes the time of the state, and nothing else.
+pub(super) fn is_content_of(a: &Stat, b: &Stat) -> bool {
+    let of = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
+    of(a) == of(b)
+}
+
 /// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
 pub(super) struct Made {
     /// Each with the folder it stands in, outermost first.
@@ -130,18 +146,52 @@ impl<'f> Temp<'f> {
         Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(old.st_mode))?)
     }
 
-    /// Puts it in the place of `name`, at once. Where nothing was there before, nothing may be there now.
-    pub(super) fn rename(mut self, name: &OsStr, replaces: bool) -> Result<(), Errno> {
+    /// Puts it in the place of `name`, at once.
+    ///
+    /// # Errors
+    /// `EXIST` where something is that should not be there, `STALE` where it is not what it should be; then all is as it was.
+    pub(super) fn rename(mut self, name: &OsStr, onto: Onto<'_>) -> Result<(), Errno> {
         fault::point();
-        if replaces {
-            rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
-        } else {
-            self.rename_to_free(name)?;
+        match onto {
+            Onto::Nothing => self.rename_to_free(name)?,
+            Onto::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
+            Onto::This(old) => self.change_places(name, old)?,
         }
         self.renamed = true;
-        fault::point();
         self.sync_folder();
+        fault::point();
         Ok(())
+    }
+
+    /// Both change places, and what was replaced is looked at before it goes: somebody may have been there a moment ago.
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn change_places(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let (folder, own) = (self.folder, self.name.clone());
+        let exchange = || renameat_with(folder, &own, folder, name, RenameFlags::EXCHANGE);
+        match exchange() {
+            // Some file systems cannot.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                return rustix::fs::renameat(folder, &own, folder, name);
+            }
+            done => done?,
+        }
+        // Under our name is now what is not ours: it goes only when it is known.
+        self.renamed = true;
+        fault::point();
+        let replaced = rustix::fs::statat(folder, &own, AtFlags::SYMLINK_NOFOLLOW);
+        if replaced.is_ok_and(|now| is_content_of(&now, old)) {
+            let _ = rustix::fs::unlinkat(folder, &own, AtFlags::empty());
+            return Ok(());
+        }
+        exchange()?;
+        self.renamed = false;
+        Err(Errno::STALE)
+    }
+
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    fn change_places(&mut self, name: &OsStr, _: &Stat) -> Result<(), Errno> {
+        rustix::fs::renameat(self.folder, &self.name, self.folder, name)
     }
 
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -199,7 +249,12 @@ mod tests {
         assert_eq!(names(), 1, "the journal");
         fs::write(home.path().join("taken"), "old").expect("it can be written");
         let temp = Temp::write(of(&workspace.root, ""), b"new", None).expect("it can be written");
-        assert_eq!(temp.rename(OsStr::new("taken"), false), Err(Errno::EXIST));
+        assert_eq!(temp.rename(OsStr::new("taken"), Onto::Nothing), Err(Errno::EXIST));
+        let was = rustix::fs::statat(&workspace.root, "taken", AtFlags::empty()).expect("it is there");
+        fs::write(home.path().join("other"), "old").expect("it can be written");
+        fs::rename(home.path().join("other"), home.path().join("taken")).expect("it can be renamed");
+        let temp = Temp::write(of(&workspace.root, ""), b"new", None).expect("it can be written");
+        assert_eq!(temp.rename(OsStr::new("taken"), Onto::This(&was)), Err(Errno::STALE));
         drop(journal);
         assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));
     }

@@ -3,7 +3,7 @@
 use super::diff::{self, Difference};
 use super::journal::Journal;
 use super::resolve::{LOOK, Last, Spot};
-use super::temp::{Home, Made, Temp};
+use super::temp::{Home, Made, Onto, Temp, is_content_of};
 use super::version::Version;
 use super::wanted::{self, invalid, shown};
 use super::{Workspace, names, trouble};
@@ -156,7 +156,7 @@ impl Workspace {
         if !is_same(&now, stat) {
             return Err(conflict(path));
         }
-        temp.rename(last, true).map_err(system)
+        temp.rename(last, Onto::This(stat)).map_err(|errno| not_put(errno, path))
     }
 
     /// What the file holds now (`None` when it is longer than what may be written), and its state.
@@ -197,10 +197,7 @@ impl Workspace {
         self.refuse_unwritable(path, &folder_name.join(last))?;
         let home = Home { folder: &folder, name: &folder_name, journal: &journal };
         let temp = Temp::write(home, content.as_bytes(), None).map_err(|error| trouble::of_io(&error, path))?;
-        temp.rename(last, false).map_err(|errno| match errno {
-            Errno::EXIST => conflict(path),
-            errno => system(errno),
-        })?;
+        temp.rename(last, Onto::Nothing).map_err(|errno| not_put(errno, path))?;
         made.keep();
         Ok(Written { created: true, changed: true, ..written(name, None, content.as_bytes()) })
     }
@@ -249,14 +246,21 @@ impl Endings {
 
 /// Whether nobody has changed a file in between; the time of its last change of any kind cannot be set back.
 pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
-    let of = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
-    of(a) == of(b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
+    is_content_of(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
 }
 
 /// How many names a file has beside the one by which it was found.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 pub(super) fn other_names(stat: &Stat) -> u64 {
     (stat.st_nlink as u64).saturating_sub(1)
+}
+
+/// Why a file could not be put in its place.
+pub(super) fn not_put(errno: Errno, path: &str) -> ToolFailure {
+    match errno {
+        Errno::EXIST | Errno::STALE => conflict(path),
+        errno => trouble::of_system(errno, path),
+    }
 }
 
 pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {

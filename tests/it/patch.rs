@@ -2,7 +2,7 @@
 
 mod cases;
 mod git;
-mod laws;
+pub(crate) mod laws;
 mod parts;
 
 use std::collections::BTreeMap;

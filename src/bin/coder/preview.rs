@@ -6,7 +6,7 @@ use serde_json::Value;
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
-use toolfence::workspace::{ReadFile, Stop, Workspace};
+use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace};
 use toolfence::{ToolCall, ToolSpec};
 
 /// Rows of a diff or of an argument that are shown at first.
@@ -36,7 +36,10 @@ impl Preview {
         match (text("command"), text("path"), text("content")) {
             (Some(command), ..) => command_rows(call, command, asks, colour),
             (None, Some(path), Some(content)) => diff(path, content, workspace),
-            _ => Preview::of(arguments(call)),
+            _ => match edited(call, workspace) {
+                Some(diff) => Preview::of([marked("a change:", "  ", "  "), marked(&diff, "  ", "  ")].concat()),
+                None => Preview::of(arguments(call)),
+            },
         }
     }
 
@@ -116,6 +119,29 @@ fn diff(path: &str, content: &str, workspace: &Workspace) -> Preview {
     Preview::of([marked(&head, "  ", "  "), body].concat())
 }
 
+/// What an edit or a patch would do, where it can be done and is text.
+fn edited(call: &ToolCall, workspace: &Workspace) -> Option<String> {
+    let text = |name: &str| call.args.get(name).and_then(Value::as_str);
+    match call.name.as_str() {
+        "edit_file" => {
+            let edits = call.args.get("edits")?.as_array()?.iter().map(lines_of).collect::<Option<_>>()?;
+            workspace.edit(&EditFile { dry_run: true, ..EditFile::new(text("path")?, edits) }).ok()?.diff
+        }
+        "replace_text" => {
+            let wanted = ReplaceText::new(text("path")?, text("old")?, text("new")?);
+            workspace.replace_text(&ReplaceText { dry_run: true, ..wanted }).ok()?.diff
+        }
+        "apply_patch" => workspace.apply_patch(text("patch")?, true).ok()?.diff,
+        _ => None,
+    }
+}
+
+fn lines_of(edit: &Value) -> Option<EditLines> {
+    let line = |name: &str| edit.get(name)?.as_u64();
+    let replacement = edit.get("replacement")?.as_str()?.to_owned();
+    Some(EditLines { start_line: line("start_line")?, end_line: line("end_line")?, replacement })
+}
+
 fn arguments(call: &ToolCall) -> Vec<String> {
     let known = ToolSpec::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
     let mut rows = if known.is_empty() { Vec::new() } else { marked(known, "  ", "  ") };
@@ -186,6 +212,22 @@ mod tests {
         assert_eq!(label(&call("bash", json!({"command": "make\nmake test", "cwd": "x"}))), "bash $ make ...");
         assert_eq!(label(&call("search", json!({"pattern": "a b"}))), "search \"a b\"");
         assert_eq!(label(&call("weather", json!({"city": 3}))), "weather");
+    }
+
+    #[test]
+    fn an_edit_is_shown_as_what_it_would_do() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let shown = |name: &str, args: Value| Preview::new(&call(name, args), &[], false, &workspace).whole();
+        let change = "  a change:\n  --- a/a\n  +++ b/a\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
+        let edits = json!([{"start_line": 2, "end_line": 2, "replacement": "2"}]);
+        assert_eq!(shown("edit_file", json!({"path": "a", "edits": edits})), change);
+        assert_eq!(shown("replace_text", json!({"path": "a", "old": "two", "new": "2"})), change);
+        assert_eq!(shown("apply_patch", json!({"patch": "--- a/a\n+++ b/a\n@@ -2 +2 @@\n-two\n+2\n"})), change);
+        let impossible = shown("replace_text", json!({"path": "a", "old": "three", "new": "3"}));
+        assert!(impossible.contains("  old: \"three\"\n"), "{impossible}");
+        assert_eq!(std::fs::read_to_string(home.path().join("a")).ok().as_deref(), Some("one\ntwo\n"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use similar::TextDiff;
 use toolfence::patch::{self, Patch};
 
 /// Texts of few different lines, so that many places look alike.
-pub(super) fn text(random: &mut Random, lines: usize) -> String {
+pub(crate) fn text(random: &mut Random, lines: usize) -> String {
     const LINES: [&str; 14] =
         ["a", "b", "fn f() {", "}", "", "    x();", "\ty();", "-- c", "++ d", "  z", "@@ e", "--- f", "+++ g", "\\ h"];
     let words = [LINES.len(), 60][random.below(2)];
@@ -23,7 +23,7 @@ pub(super) fn text(random: &mut Random, lines: usize) -> String {
     text
 }
 
-pub(super) fn edited(random: &mut Random, old: &str) -> String {
+pub(crate) fn edited(random: &mut Random, old: &str) -> String {
     let mut lines: Vec<String> = old.split_inclusive('\n').map(str::to_owned).collect();
     for _ in 0..=random.below(4) {
         let at = random.below(lines.len() + 1);
@@ -37,7 +37,7 @@ pub(super) fn edited(random: &mut Random, old: &str) -> String {
     lines.concat()
 }
 
-pub(super) fn diff(old: &str, new: &str, context: usize) -> String {
+pub(crate) fn diff(old: &str, new: &str, context: usize) -> String {
     TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/x", "b/x").to_string()
 }
 
@@ -91,7 +91,7 @@ fn what_was_read_prints_and_reads_the_same() {
 }
 
 /// One thing that models do to a patch. None of them changes what is meant.
-fn perturbed(random: &mut Random, patch: &str) -> String {
+pub(crate) fn perturbed(random: &mut Random, patch: &str) -> String {
     let mut lines: Vec<String> = patch.lines().map(str::to_owned).collect();
     let kind = random.below(8);
     for line in &mut lines {
@@ -135,7 +135,7 @@ fn a_perturbed_patch_does_the_same_or_is_refused() {
 }
 
 /// Whether the hunks fit in several places when no number says which.
-fn is_ambiguous(patch: &str, old: &str) -> bool {
+pub(crate) fn is_ambiguous(patch: &str, old: &str) -> bool {
     let patch = patch::parse(patch).unwrap();
     let mut hunks = patch.files[0].hunks.clone();
     hunks.iter_mut().for_each(|hunk| hunk.stated = None);

@@ -9,6 +9,7 @@ mod process;
 mod races;
 mod read;
 mod search;
+mod trees;
 mod write;
 
 use std::fs;

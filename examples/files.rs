@@ -1,0 +1,72 @@
+//! The hands alone: files below one root for a program that has its own idea of tools. No protocol, no policy, no runtime.
+//!
+//! `cargo run --no-default-features --features tools --example files -- [FOLDER]`: without a folder it makes one and works in
+//! it, with a folder it only looks.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use toolfence::ErrorCode;
+use toolfence::policy::PathRules;
+use toolfence::workspace::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop, Workspace};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match std::env::args_os().nth(1) {
+        Some(folder) => look(&PathBuf::from(folder)),
+        None => {
+            let folder = tempfile::tempdir()?;
+            change(folder.path())?;
+            look(folder.path())
+        }
+    }
+}
+
+/// Reading. Every path is below `base`, which stays the same folder even if it is renamed.
+fn look(base: &Path) -> Result<(), Box<dyn Error>> {
+    let workspace = Workspace::open(base, PathRules::default())?;
+    // Another thread may stop what takes long, and see how far it is.
+    let stop = Stop::default();
+
+    let listing =
+        workspace.list(&ListFiles { pattern: Some("*.{rs,toml,md}".into()), ..ListFiles::new(".") }, &stop)?;
+    for entry in &listing.entries {
+        println!("{:?} {} {:?}", entry.kind, entry.path, entry.size);
+    }
+    println!("truncated: {}", listing.truncated);
+
+    let found = workspace.search(&SearchFiles { context: 1, ..SearchFiles::new(r"fn \w+") }, &stop)?;
+    for line in found.lines.iter().filter(|line| line.matched) {
+        println!("{}:{}: {}", line.path, line.line, line.text);
+    }
+    println!("{} matches in {} files", found.matches, found.files);
+
+    // What is wrong is data too.
+    match workspace.read(&ReadFile::new("src/mian.rs"), &stop) {
+        Err(failure) if failure.code == ErrorCode::NotFound => println!("{failure} {:?}", failure.suggestions),
+        other => println!("{other:?}"),
+    }
+    Ok(())
+}
+
+/// Changing. Each function changes all it was asked to, or nothing at all.
+fn change(base: &Path) -> Result<(), Box<dyn Error>> {
+    let workspace = Workspace::open(base, PathRules::default())?;
+    workspace.write("src/main.rs", "fn main() {\n    run(1);\n}\n")?;
+
+    // What was read says which content it was; an edit of another content is a conflict.
+    let seen = workspace.read(&ReadFile::new("src/main.rs"), &Stop::default())?;
+    let edits = vec![EditLines { start_line: 1, end_line: 0, replacement: "mod run;\n\n".into() }];
+    let mut edit = EditFile::new("src/main.rs", edits);
+    (edit.base, edit.dry_run) = (seen.version, true);
+    println!("{}", workspace.edit(&edit)?.diff.unwrap_or_default());
+    edit.dry_run = false;
+    workspace.edit(&edit)?;
+    assert_eq!(workspace.edit(&edit).map_err(|failure| failure.code), Err(ErrorCode::Conflict));
+
+    workspace.replace_text(&ReplaceText::new("src/main.rs", "run(1)", "run::run(2)"))?;
+
+    let patch = "*** Begin Patch\n*** Add File: src/run.rs\n+pub fn run(_: u8) {}\n*** Update File: src/main.rs\n@@ fn \
+                 main\n-    run::run(2);\n+    run::run(3);\n*** End Patch\n";
+    let done = workspace.apply_patch(patch, false)?;
+    println!("changed: {}", done.modified.join(", "));
+    Ok(())
+}
