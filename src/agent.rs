@@ -3,6 +3,7 @@
 //! This module decides nothing: what may run was judged, and what comes next the session says. It shows nothing
 //! itself: a [`Host`] does.
 
+use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Sink};
 use crate::parse::Event;
 use crate::policy::{Cleared, Pending};
@@ -15,6 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, watch};
+use tracing::Instrument;
 
 /// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
 pub trait Host: Send {
@@ -108,13 +110,26 @@ pub struct Agent {
     toolbox: Toolbox,
     backend: Arc<dyn Backend>,
     canceller: Canceller,
+    audit: Option<Arc<Audit>>,
 }
 
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
         let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() };
-        Agent { session, toolbox, backend, canceller }
+        Agent { session, toolbox, backend, canceller, audit: None }
+    }
+
+    /// The same with a log of what is decided and what comes of it.
+    #[must_use]
+    pub fn audit(self, audit: Arc<Audit>) -> Agent {
+        Agent { audit: Some(audit), ..self }
+    }
+
+    fn log(&self, what: impl FnOnce(&Audit)) {
+        if let Some(audit) = &self.audit {
+            what(audit);
+        }
     }
 
     /// The conversation, and what else the session tells of itself.
@@ -144,7 +159,7 @@ impl Agent {
         if let Err(error) = &ended {
             self.session.handle(Input::Failed(&error.to_string()));
             while let Some(action) = self.session.poll() {
-                shown(action, host);
+                self.tell(action, host);
             }
         }
         ended
@@ -159,11 +174,12 @@ impl Agent {
                 Some(Action::Ask(pending)) => self.ask(pending, host).await,
                 Some(Action::Run(cleared)) => {
                     self.canceller.forget_tools();
+                    self.log(|audit| audit.running(&cleared));
                     host.running(cleared.call());
                     hands.start(cleared);
                 }
                 Some(Action::Stop(reason)) => return Ok(reason),
-                Some(action) => shown(action, host),
+                Some(action) => self.tell(action, host),
                 None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
                 None => {
                     let _busy = Busy::new(&self.canceller);
@@ -192,7 +208,17 @@ impl Agent {
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
             answer = host.ask(&pending) => Some(answer),
         };
+        if let Some(answer) = &answer {
+            self.log(|audit| audit.asked(&pending, answer));
+        }
         self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
+    }
+
+    fn tell(&self, action: Action, host: &mut dyn Host) {
+        if let Action::Answered(result) = &action {
+            self.log(|audit| audit.answered(result));
+        }
+        shown(action, host);
     }
 
     /// Until a running call has its result, or somebody stops it.
@@ -286,7 +312,8 @@ impl<'a> Hands<'a> {
         let note = Note { id: cleared.call().id.clone(), notes: self.notes.clone() };
         let toolbox = self.toolbox;
         self.open.push(cleared.call().clone());
-        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }));
+        let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
+        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }.instrument(span)));
     }
 
     /// Ends what runs; gives the answers for it.

@@ -23,6 +23,7 @@ mod policy;
 mod prompt;
 mod provisional;
 mod random;
+mod redact;
 mod safety;
 #[cfg(feature = "policy")]
 mod session;

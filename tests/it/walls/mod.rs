@@ -1,5 +1,7 @@
 //! The walls from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
+#[cfg(feature = "cli")]
+mod audit;
 mod calls;
 #[cfg(feature = "cli")]
 mod doctor;
