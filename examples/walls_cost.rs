@@ -82,6 +82,7 @@ impl Host<'_> {
             environment: &self.environment,
             limit: Duration::from_secs(10),
             keep: 1000,
+            overflow: None,
             live: None,
         }
     }

@@ -105,6 +105,7 @@ impl Ground {
             environment: &environment,
             limit: LIMIT,
             keep: KEPT,
+            overflow: None,
             live: None,
         };
         Ok(process::run_kept(&job, &entry.told).await?.output)

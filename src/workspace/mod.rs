@@ -21,6 +21,7 @@ mod read;
 mod repository;
 mod resolve;
 mod search;
+mod spill;
 mod stage;
 mod temp;
 mod trouble;

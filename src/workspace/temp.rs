@@ -146,7 +146,7 @@ impl<'f> Temp<'f> {
     }
 }
 
-fn secret_name() -> io::Result<String> {
+pub(super) fn secret_name() -> io::Result<String> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(format!(".toolfence-{:016x}.tmp", u64::from_ne_bytes(random)))

@@ -19,6 +19,7 @@ async fn bash(command: &str, limit: Duration) -> Outcome {
         environment: &environment,
         limit,
         keep: 100_000,
+        overflow: None,
         live: None,
     };
     run(&job).await.expect("bash can be started")
