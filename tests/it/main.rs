@@ -14,6 +14,8 @@ mod http;
 mod json;
 #[cfg(feature = "backend")]
 mod live;
+#[cfg(feature = "tools")]
+mod marks;
 mod oracle;
 mod parse;
 #[cfg(feature = "patch")]
