@@ -126,9 +126,9 @@ impl Commands {
         let errand = Errand { command: words, folder, covers: covers.list(), network };
         let entry = self.workspace.enclosure().entry(&errand);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
-        let argument = [OsStr::new(entry.argument)];
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(job.environment, self.workspace.root());
-        let helper = Job { program: &entry.program, args: &argument, environment: &environment, ..*job };
+        let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         process::run_kept(&helper, &entry.told).await
     }
 

@@ -28,10 +28,11 @@ pub(super) fn report(enclosure: &Enclosure) -> Report {
         return nothing(vec![missing.into()]);
     }
     let mut why = Vec::new();
-    for kind in [Kind::Namespaces, Kind::Landlock] {
+    let kinds = [Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
+    for kind in kinds.into_iter().filter(|kind| *kind <= enclosure.settings().at_most) {
         match attempt(enclosure, kind) {
             Ok(()) => {
-                let holds = kind == Kind::Namespaces && !enclosure.settings().network;
+                let holds = kind > Kind::Landlock && !enclosure.settings().network;
                 return Report { kind, why, helper, holds };
             }
             Err(error) => why.push(format!("{kind:?} cannot be raised: {error}.")),
@@ -41,6 +42,9 @@ pub(super) fn report(enclosure: &Enclosure) -> Report {
 }
 
 fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
+    if let (Kind::Bubblewrap, Err(why)) = (kind, enclosure.bubblewrap()) {
+        return Err(io::Error::other(why.to_owned()));
+    }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
     let errand = Errand { command: &command, folder: Path::new(""), covers: &[], network: false };
     let entry = enclosure.entry_of(kind, &errand).ok_or_else(|| io::Error::other("there is no plan for it"))?;
@@ -57,7 +61,7 @@ fn ask(entry: &Entry) -> io::Result<String> {
     ours.set_read_timeout(Some(PATIENCE))?;
     ours.set_write_timeout(Some(PATIENCE))?;
     let mut child = Command::new(&entry.program)
-        .arg(entry.argument)
+        .args(&entry.arguments)
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
