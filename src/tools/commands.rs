@@ -83,11 +83,21 @@ impl Commands {
             overflow: Some(&overflow),
             live,
         };
-        let (outcome, notes) = if wanted.outside || !self.is_walled().await? {
+        let started = Instant::now();
+        let walled = !wanted.outside && self.is_walled().await?;
+        let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
             self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network }).await?
         };
+        tracing::debug!(
+            walled,
+            status = outcome.exit_code,
+            timed_out = outcome.timed_out,
+            bytes = outcome.total_bytes,
+            microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "a command ended"
+        );
         let notes = overflow.file().map(|(name, all)| spilled(&name, all)).into_iter().chain(notes).collect();
         Ok(Ran { outcome, notes, seconds: wanted.seconds })
     }

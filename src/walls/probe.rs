@@ -7,13 +7,21 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a trial may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The best kind that stands, and why no better one does.
 pub(super) fn report(enclosure: &Enclosure) -> Report {
+    let started = Instant::now();
+    let report = best(enclosure);
+    let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::debug!(kind = ?report.kind, holds = report.holds, why = ?report.why, microseconds, "the walls were tried");
+    report
+}
+
+fn best(enclosure: &Enclosure) -> Report {
     let helper = enclosure.helper().map(Path::to_owned);
     let nothing = |why: Vec<String>| Report { kind: Kind::Nothing, why, helper: helper.clone(), holds: false };
     if enclosure.settings().mode == Mode::Off {
