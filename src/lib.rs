@@ -10,7 +10,7 @@
 //! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
 //! | the hands | `tools` | `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold; `audit`: the log |
-//! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session |
+//! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
 //! looks at the clock, to say how long a call took.
@@ -58,6 +58,8 @@ pub mod workspace;
 pub mod agent;
 #[cfg(feature = "backend")]
 pub mod backend;
+#[cfg(feature = "backend")]
+pub mod pipe;
 
 pub use call::{Args, Repair, ToolCall};
 pub use error::{Error, Result};

@@ -54,7 +54,11 @@ pub fn reminder(language: Language) -> String {
 }
 
 fn tell(spec: &ToolSpec, words: &Words, out: &mut String) {
-    out.push_str(&format!("- `{}`: {}\n", spec.signature(), words.purpose(spec)));
+    let purpose = words.purpose(spec);
+    out.push_str(&format!("- `{}`: {}\n", spec.signature(), purpose.trim().replace('\n', "\n  ")));
+    for param in spec.params.iter().filter(|param| spec.is_foreign() && !param.help.is_empty()) {
+        out.push_str(&format!("  - `{}`: {}\n", param.name, param.help.trim().replace('\n', "\n    ")));
+    }
     if let Some(example) = &spec.example {
         out.push_str(&format!("\n{example}\n\n"));
     }

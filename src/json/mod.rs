@@ -26,7 +26,7 @@ mod lexer;
 mod repair;
 mod strict;
 
-pub(crate) use strict::object;
+pub(crate) use strict::{Listen, object};
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 

@@ -1,7 +1,7 @@
 //! Valid JSON to a value, by `serde_json`, with duplicate keys as errors.
 
 use super::Problem;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 use std::fmt;
@@ -29,18 +29,47 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     at
 }
 
+/// Is told of the strings of a value while it is built, and where they stand. `false` gives up.
+pub(crate) trait Listen {
+    /// An object or array opens; what is given is asked for again at its keys, its elements and its end.
+    fn enter(&mut self) -> usize {
+        0
+    }
+    /// The value of this key of the object comes next.
+    fn key(&mut self, _container: usize, _key: &str) -> bool {
+        true
+    }
+    /// This element of the array comes next.
+    fn element(&mut self, _container: usize, _index: usize) {}
+    fn leave(&mut self, _container: usize) {}
+    /// A string that is no key.
+    fn text(&mut self, _text: &str) -> bool {
+        true
+    }
+}
+
+impl Listen for () {}
+
 /// A value without duplicate keys.
 struct Unique(Value);
 
 impl<'de> Deserialize<'de> for Unique {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {
-        deserializer.deserialize_any(Build).map(Unique)
+        Build(&mut ()).deserialize(deserializer).map(Unique)
     }
 }
 
-struct Build;
+struct Build<'l, L>(&'l mut L);
 
-impl<'de> Visitor<'de> for Build {
+impl<'de, L: Listen> DeserializeSeed<'de> for Build<'_, L> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, L: Listen> Visitor<'de> for Build<'_, L> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,12 +92,8 @@ impl<'de> Visitor<'de> for Build {
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
+        if self.0.text(value) { Ok(Value::String(value.to_owned())) } else { Err(given_up()) }
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -76,28 +101,46 @@ impl<'de> Visitor<'de> for Build {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let container = self.0.enter();
         let mut array = Vec::new();
-        while let Some(Unique(item)) = items.next_element()? {
-            array.push(item);
+        loop {
+            self.0.element(container, array.len());
+            match items.next_element_seed(Build(&mut *self.0))? {
+                Some(item) => array.push(item),
+                None => break,
+            }
         }
+        self.0.leave(container);
         Ok(Value::Array(array))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Value, A::Error> {
-        object(members).map(Value::Object)
+        object(members, self.0).map(Value::Object)
     }
 }
 
 /// An object without duplicate keys.
-pub(crate) fn object<'de, A: MapAccess<'de>>(mut members: A) -> Result<Map<String, Value>, A::Error> {
+pub(crate) fn object<'de, A: MapAccess<'de>>(
+    mut members: A,
+    listener: &mut impl Listen,
+) -> Result<Map<String, Value>, A::Error> {
+    let container = listener.enter();
     let mut object = Map::new();
     while let Some(key) = members.next_key::<String>()? {
+        if !listener.key(container, &key) {
+            return Err(given_up());
+        }
         match object.entry(key) {
             Entry::Occupied(entry) => return Err(de::Error::custom(duplicate(entry.key()))),
-            Entry::Vacant(entry) => entry.insert(members.next_value::<Unique>()?.0),
+            Entry::Vacant(entry) => entry.insert(members.next_value_seed(Build(&mut *listener))?),
         };
     }
+    listener.leave(container);
     Ok(object)
+}
+
+fn given_up<E: de::Error>() -> E {
+    E::custom("given up")
 }
 
 /// The message for a key that stands twice.

@@ -83,11 +83,20 @@ impl Blocks {
         !self.quotes.is_empty()
     }
 
-    /// Takes a line whose first bytes say all: nearly every line of prose. Whether it was one; when not, nothing is done.
+    /// Takes a line whose first bytes say all: nearly every one outside of tool blocks. Whether it was one; when not,
+    /// nothing is done.
     pub(super) fn plain_line(&mut self, line: &[u8]) -> bool {
-        if !matches!(self.leaf, Leaf::None | Leaf::Paragraph(None)) {
-            return false;
+        match self.leaf {
+            Leaf::None | Leaf::Paragraph(None) => self.plain_prose(line),
+            Leaf::Fence { indent: 0, .. } if self.containers.is_empty() => {
+                !matches!(line.iter().find(|byte| **byte != b' ' && **byte != b'\t'), Some(b'`' | b'~'))
+            }
+            _ => false,
         }
+    }
+
+    #[inline]
+    fn plain_prose(&mut self, line: &[u8]) -> bool {
         match line {
             [] if self.quotes.is_empty() && !self.in_empty_item() => self.leaf = Leaf::None,
             [b'a'..=b'z' | b'A'..=b'Z', ..] => {
@@ -96,6 +105,7 @@ impl Blocks {
                     self.leaf = Leaf::Paragraph(None);
                 }
             }
+            [b'#', b' ', ..] | [b'#', b'#', b' ', ..] | [b'#', b'#', b'#', b' ', ..] => self.truncate(0),
             [b'-' | b'*' | b'+', b' ', b'a'..=b'z' | b'A'..=b'Z', ..] => {
                 self.truncate(0);
                 self.containers.push(Container::Item { indent: 2, empty: false });

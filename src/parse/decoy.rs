@@ -46,9 +46,9 @@ impl Decoys {
         Decoys { fence: None, drawn: None, limit }
     }
 
-    /// Whether nothing is being watched.
-    pub(super) fn is_idle(&self) -> bool {
-        self.fence.is_none() && self.drawn.is_none()
+    /// Whether nothing is being watched that a line without a fence could change.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.drawn.is_none() && self.fence.as_ref().is_none_or(|suspect| suspect.hope == Hope::None)
     }
 
     /// A fenced code block opens that is no tool block.

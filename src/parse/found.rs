@@ -64,6 +64,13 @@ pub(super) struct Found {
     arg: String,
 }
 
+/// How much was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    items: usize,
+    words: usize,
+}
+
 impl Found {
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -121,6 +128,20 @@ impl Found {
             Some(Item::Progress { text, .. }) => text.end = more.end,
             _ => self.items.push_back(Item::Progress { text: more, of: None }),
         }
+    }
+
+    /// What was found so far, for [`forget`](Found::forget). Makes room for a call of so many bytes.
+    pub(super) fn mark(&mut self, bytes: usize) -> Mark {
+        const USUAL_ITEMS: usize = 8;
+        self.items.reserve(USUAL_ITEMS);
+        self.words.reserve(2 * bytes);
+        Mark { items: self.items.len(), words: self.words.len() }
+    }
+
+    /// Forgets what was found since; nothing of it may have been told.
+    pub(super) fn forget(&mut self, mark: Mark) {
+        self.items.truncate(mark.items);
+        self.words.truncate(mark.words);
     }
 
     fn say(&mut self, text: &str) -> Range<usize> {

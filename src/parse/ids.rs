@@ -22,11 +22,21 @@ impl Ids {
     pub(super) fn give(&mut self) -> String {
         loop {
             self.given += 1;
-            let id = format!("call_{}", self.given);
+            let id = numbered(self.given);
             if self.own.is_empty() || !self.own.contains(id.as_str()) {
                 return id;
             }
         }
+    }
+
+    /// How far ids are given, for [`give_back`](Ids::give_back).
+    pub(super) fn given(&self) -> usize {
+        self.given
+    }
+
+    /// Takes back the ids given since, which nobody has seen.
+    pub(super) fn give_back(&mut self, given: usize) {
+        self.given = given;
     }
 
     fn was_given(&self, id: &str) -> bool {
@@ -35,9 +45,31 @@ impl Ids {
     }
 }
 
+/// `call_1`; every call has one, so it is written without the machinery of `format!`.
+fn numbered(mut number: usize) -> String {
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    while from == digits.len() || number > 0 {
+        from -= 1;
+        digits[from] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    let mut id = String::with_capacity("call_".len() + digits.len() - from);
+    id.push_str("call_");
+    id.extend(digits[from..].iter().map(|digit| *digit as char));
+    id
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Ids;
+    use super::{Ids, numbered};
+
+    #[test]
+    fn numbers_are_written_as_usual() {
+        for number in [0, 1, 9, 10, 907, usize::MAX] {
+            assert_eq!(numbered(number), format!("call_{number}"));
+        }
+    }
 
     #[test]
     fn nobody_has_the_id_of_another() {

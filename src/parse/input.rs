@@ -131,6 +131,32 @@ impl Input {
         words
     }
 
+    /// Whether the current line begins with a letter, has no ending yet and is within `most` bytes.
+    pub(super) fn rest_is_word(&mut self, most: usize) -> bool {
+        self.text.as_bytes().get(self.at).is_some_and(u8::is_ascii_alphabetic) && self.only_words(most)
+    }
+
+    /// Goes on behind all whole lines that end in a line feed and that `takes` takes, up to the first other one.
+    pub(super) fn pass_lines(&mut self, most: usize, mut takes: impl FnMut(&[u8]) -> bool) {
+        let bytes = &self.text.as_bytes()[self.at..];
+        let searched = self.searched - self.at;
+        let (mut start, mut lines) = (0, 0);
+        for end in memchr::memchr2_iter(b'\n', b'\r', &bytes[searched..]) {
+            let end = searched + end;
+            if bytes[end] == b'\r' || end - start > most || !takes(&bytes[start..end]) {
+                break;
+            }
+            start = end + 1;
+            lines += 1;
+        }
+        if lines > 0 {
+            self.at += start;
+            self.searched = self.at;
+            self.line += lines;
+            self.column = 0;
+        }
+    }
+
     /// Goes on behind the line.
     pub(super) fn pass(&mut self, line: Line) {
         self.at = line.next;

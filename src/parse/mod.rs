@@ -44,6 +44,7 @@ mod prose;
 mod reasoning;
 mod taught;
 mod track;
+mod whole;
 
 pub use event::{Event, Ignored, ReadError, Span};
 
@@ -166,6 +167,7 @@ impl Parser {
             options,
         };
         if parser.options.in_reasoning {
+            parser.options.bare = false;
             parser.state = State::Reasoning(Reasoning::opened_before());
         } else if parser.options.bare {
             parser.open_block(Span::default(), 1);
@@ -261,12 +263,19 @@ impl Parser {
     #[inline]
     fn middle_of_line(&mut self) -> Middle {
         match &self.state {
-            State::Prose if self.hold == Hold::Free && self.input.only_words(self.options.limits.block) => {
-                self.input.take_text(self.input.len()).map_or(Middle::Nothing, Middle::Text)
-            }
+            State::Prose if self.hold == Hold::Free => self.middle_of_prose(),
             State::Block if self.block.candidate.is_none() => self.middle_of_string(),
             _ => Middle::Other,
         }
+    }
+
+    /// More of a line that is known to be text; it may end, and the next may begin with a letter.
+    #[inline]
+    fn middle_of_prose(&mut self) -> Middle {
+        if !self.input.only_words(self.options.limits.block) && !self.ends_plain_lines() {
+            return Middle::Other;
+        }
+        self.input.take_text(self.input.len()).map_or(Middle::Nothing, Middle::Text)
     }
 
     /// More of an argument is told as it stands; what has to be decoded first is found.

@@ -30,7 +30,9 @@ impl Parser {
         if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
-        while let Some(line) = self.input.next_line(self.options.limits.block) {
+        loop {
+            self.plain_lines();
+            let Some(line) = self.input.next_line(self.options.limits.block) else { break };
             self.prose_line(line);
             if !self.found.is_empty() || !matches!(self.state, State::Prose) {
                 return true;
@@ -69,7 +71,7 @@ impl Parser {
     fn prose_line(&mut self, line: Line) {
         self.hold = Hold::default();
         self.hold_seen = 0;
-        let passes = self.skipping || self.is_plain_line(line);
+        let passes = self.skipping;
         self.skipping = line.cut;
         if !passes {
             let text = self.input.slice(self.input.at, line.end);
@@ -83,14 +85,40 @@ impl Parser {
         }
         let in_block = matches!(self.state, State::Block);
         self.input.pass(line);
-        if !in_block && (self.skipping || self.input.is_large()) {
+        if in_block {
+            self.whole_block();
+        } else if self.skipping || self.input.is_large() {
             self.show(self.input.at);
         }
     }
 
-    /// Takes a line that can be neither a fence nor anything that is watched: nearly every one.
-    fn is_plain_line(&mut self, line: Line) -> bool {
-        self.decoys.is_idle() && self.blocks.plain_line(self.input.bytes(self.input.at, line.end))
+    /// Takes the lines that end in the new text, where they can be nothing else, up to a line that begins with a letter or
+    /// has not begun. Whether all is taken; when not, lines may be passed, and no more is decided.
+    pub(super) fn ends_plain_lines(&mut self) -> bool {
+        self.plain_lines();
+        let rest = self.input.len() - self.input.at;
+        let words = rest > 0 && !self.skipping && self.input.rest_is_word(self.options.limits.block);
+        if words {
+            self.hold = Hold::Free;
+            self.hold_seen = rest;
+        }
+        words || (rest == 0 && self.input.finished.is_none())
+    }
+
+    /// Takes the lines that can be neither a fence nor anything that is watched: nearly all.
+    fn plain_lines(&mut self) {
+        if self.skipping || !self.decoys.is_quiet() {
+            return;
+        }
+        let before = self.input.at;
+        self.input.pass_lines(self.options.limits.block, |line| self.blocks.plain_line(line));
+        if self.input.at > before {
+            self.hold = Hold::default();
+            self.hold_seen = 0;
+            if self.input.is_large() {
+                self.show(self.input.at);
+            }
+        }
     }
 
     /// What the line is to CommonMark.

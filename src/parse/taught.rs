@@ -3,47 +3,66 @@
 //! Anything else is left to [`envelope`](super::envelope), which says what is wrong or what had to be mended.
 
 use super::envelope::{Draft, undecorated};
-use crate::{Args, json};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use crate::Args;
+use crate::json::{self, Listen};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 
+/// Is told of a call while it is read.
+pub(super) trait Telling: Listen {
+    /// The arguments of this tool begin. `false` gives up.
+    fn begins(&mut self, _tool: Option<&str>) -> bool {
+        true
+    }
+    /// The model gives an id. `false` gives up.
+    fn has_id(&mut self) -> bool {
+        true
+    }
+}
+
+impl Telling for () {}
+
 /// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else.
-pub(super) fn read(text: &str) -> Option<Draft> {
-    let Taught(draft) = serde_json::from_str(text).ok()?;
+pub(super) fn read(text: &str, telling: &mut impl Telling) -> Option<Draft> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let draft = Members(telling).deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
     let plain = !draft.name.is_empty() && undecorated(&draft.name).len() == draft.name.len();
     plain.then_some(draft)
 }
 
-struct Taught(Draft);
+struct Members<'t, T>(&'t mut T);
 
-impl<'de> Deserialize<'de> for Taught {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Taught, D::Error> {
-        deserializer.deserialize_map(Members)
+impl<'de, T: Telling> DeserializeSeed<'de> for Members<'_, T> {
+    type Value = Draft;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Draft, D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Taught;
+impl<'de, T: Telling> Visitor<'de> for Members<'_, T> {
+    type Value = Draft;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a call")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Taught, A::Error> {
-        let (mut name, mut args, mut reason, mut id) = (None, None, None, None);
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Draft, A::Error> {
+        let (mut name, mut args, mut reason, mut id) = (None::<String>, None, None, None);
         while let Some(key) = members.next_key()? {
             match key {
                 Key::Name if name.is_none() => name = Some(members.next_value()?),
-                Key::Args if args.is_none() => args = Some(members.next_value()?),
+                Key::Args if args.is_none() && self.0.begins(name.as_deref()) => {
+                    args = Some(members.next_value_seed(Object(&mut *self.0))?);
+                }
                 Key::Reason if reason.is_none() => reason = Some(members.next_value()?),
-                Key::Id if id.is_none() => id = Some(members.next_value()?),
+                Key::Id if id.is_none() && self.0.has_id() => id = Some(members.next_value()?),
                 _ => return Err(A::Error::custom("another key")),
             }
         }
         match (name, args) {
-            (Some(name), Some(Arguments(args))) => Ok(Taught(Draft { id, name, args, reason, repairs: Vec::new() })),
+            (Some(name), Some(args)) => Ok(Draft { id, name, args, reason, repairs: Vec::new() }),
             _ => Err(A::Error::custom("a key is missing")),
         }
     }
@@ -83,25 +102,25 @@ impl Visitor<'_> for Keys {
     }
 }
 
-struct Arguments(Args);
+struct Object<'t, T>(&'t mut T);
 
-impl<'de> Deserialize<'de> for Arguments {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments, D::Error> {
-        deserializer.deserialize_map(Object)
+impl<'de, T: Telling> DeserializeSeed<'de> for Object<'_, T> {
+    type Value = Args;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Args, D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-struct Object;
-
-impl<'de> Visitor<'de> for Object {
-    type Value = Arguments;
+impl<'de, T: Telling> Visitor<'de> for Object<'_, T> {
+    type Value = Args;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Arguments, A::Error> {
-        json::object(members).map(Arguments)
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Args, A::Error> {
+        json::object(members, self.0)
     }
 }
 
@@ -118,7 +137,7 @@ mod tests {
             r#"{"args": {"x": [1, {"y": null}], "z": "\u00e9\n"}, "id": "i", "reason": "r", "n\u0061me": "a"}"#,
         ];
         for text in texts {
-            let ours = read(text).unwrap_or_else(|| panic!("{text}"));
+            let ours = read(text, &mut ()).unwrap_or_else(|| panic!("{text}"));
             let theirs = envelope::drafts(vec![json::strict(text).unwrap()], &[], None).unwrap();
             assert_eq!(format!("{ours:?}"), format!("{:?}", theirs[0]), "{text}");
         }
@@ -135,7 +154,7 @@ mod tests {
             r#"[{"name": "a", "args": {}}]"#,
             r#"{"name": 1, "args": {"x": 1e999}}"#,
         ] {
-            assert!(read(text).is_none(), "{text}");
+            assert!(read(text, &mut ()).is_none(), "{text}");
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn closest(
 }
 
 /// The place with most votes, moved down by the length of the hunk so that it may begin before the file.
-fn most_voted(index: &Index<'_>, old: &[u32], near: Option<usize>) -> Option<usize> {
+pub(super) fn most_voted(index: &Index<'_>, old: &[u32], near: Option<usize>) -> Option<usize> {
     let mut lines: Vec<(usize, &[u32])> =
         old.iter().map(|number| index.places(*number)).enumerate().filter(|(_, places)| !places.is_empty()).collect();
     lines.sort_by_key(|(_, places)| places.len());

@@ -3,6 +3,9 @@
 //! This module knows no disk: [`plan()`] asks a [`Source`] for files and gives back what they shall be. It never guesses: a
 //! hunk that fits in two places, or that overlaps another, is refused, and then nothing at all is changed.
 //!
+//! Two ways to change a text without a patch are here too, for they share its lines and its words: [`edit_lines`] replaces
+//! ranges of lines, [`replace_passage`] a passage that occurs once.
+//!
 //! # The grammar
 //! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
 //! head has one too. What is not a line of this grammar is prose and passed over, but not inside of a hunk.
@@ -47,10 +50,12 @@ mod find;
 mod grammar;
 mod headings;
 mod index;
+mod lines;
 mod miss;
 mod model;
 mod names;
 mod pass;
+mod passage;
 mod place;
 mod plan;
 mod print;
@@ -59,8 +64,10 @@ mod text;
 mod unified;
 mod wrap;
 
+pub use lines::{LineEdit, LineProblem, edit_lines};
 pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
+pub use passage::{Nearest, PassageProblem, Replaced, replace_passage};
 pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan};
 
 /// The longest patch in bytes.

@@ -51,6 +51,11 @@ impl<'a> Text<'a> {
         self.starts.partition_point(|start| *start as usize <= byte).saturating_sub(1)
     }
 
+    /// All of it but the mark.
+    pub(super) fn body(&self) -> &'a [u8] {
+        &self.bytes[self.mark().len()..]
+    }
+
     pub(super) fn lines(&self) -> impl Iterator<Item = &'a [u8]> {
         (0..self.len()).map(|at| self.line(at))
     }

@@ -26,7 +26,8 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn purpose<'a>(&self, spec: &'a ToolSpec) -> &'a str {
-        self.purposes.iter().find(|(name, _)| *name == spec.name).map_or(&spec.purpose, |(_, purpose)| purpose)
+        let own = self.purposes.iter().find(|(name, _)| *name == spec.name && !spec.is_foreign());
+        own.map_or(&spec.purpose, |(_, purpose)| purpose)
     }
 }
 

@@ -282,6 +282,12 @@ impl Session {
         &self.history
     }
 
+    /// What has to stand first in the next user message. The session puts it there itself; it is of use to a host that
+    /// keeps the conversation elsewhere.
+    pub fn owed(&self) -> &[String] {
+        &self.owed
+    }
+
     /// The tools on offer.
     pub fn catalog(&self) -> &Catalog {
         &self.judge.catalog

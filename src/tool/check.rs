@@ -4,19 +4,39 @@ use super::{Param, ParamKind, find_param};
 use crate::{Args, ErrorCode, ToolFailure, close_names};
 use serde_json::Value;
 
-/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent".
-pub(super) fn rename(params: &[Param], args: Args, owner: &str) -> Result<Args, ToolFailure> {
+/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent". `open`:
+/// those that are not named stay as they are.
+pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<Args, ToolFailure> {
     let mut taught = Args::new();
     for (name, value) in args {
-        let param = find_param(params, &name).ok_or_else(|| unknown(params, &name, owner))?;
+        let param = find_param(params, &name);
+        if param.is_none() && !open {
+            return Err(unknown(params, &name, owner));
+        }
         if value.is_null() {
             continue;
         }
-        if taught.insert(param.name.clone().into_owned(), value).is_some() {
-            return Err(invalid(format!("{owner}: {} is given twice, once as {name:?}. Give it once.", param.name)));
+        let (meant, value) = match param {
+            Some(param) => (param.name.clone().into_owned(), rename_inside(param, value, owner)?),
+            None => (name.clone(), value),
+        };
+        if taught.insert(meant.clone(), value).is_some() {
+            return Err(invalid(format!("{owner}: {meant} is given twice, once as {name:?}. Give it once.")));
         }
     }
     Ok(taught)
+}
+
+/// The fields of objects under their taught names.
+fn rename_inside(param: &Param, value: Value, owner: &str) -> Result<Value, ToolFailure> {
+    let (ParamKind::Objects(fields), Value::Array(items)) = (&param.kind, &value) else { return Ok(value) };
+    let renamed = items.iter().enumerate().map(|(index, item)| match item {
+        Value::Object(item) => {
+            rename(fields, item.clone(), &format!("{owner}: {}[{index}]", param.name), false).map(Value::Object)
+        }
+        other => Ok(other.clone()),
+    });
+    renamed.collect::<Result<_, _>>().map(Value::Array)
 }
 
 /// Every required argument is there and every value is of its kind.
@@ -55,9 +75,6 @@ fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Resul
         let Some(item) = item.as_object() else {
             return Err(invalid(format!("{place} is {}, an object is wanted.", got(item))));
         };
-        if let Some(name) = item.keys().find(|name| !fields.iter().any(|field| field.name == name.as_str())) {
-            return Err(unknown(fields, name, &place));
-        }
         values(fields, item, &place)?;
     }
     Ok(())

@@ -3,10 +3,11 @@
 //! This module runs nothing and knows no files. One [`ToolSpec`] feeds validation, instructions, help and grammar.
 
 mod check;
+mod schema;
 mod table;
 
 use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 type Str = Cow<'static, str>;
 
 /// What running a call can do to the world. It belongs to a call, not to a tool: a dry run reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing.
@@ -120,6 +121,10 @@ pub struct ToolSpec {
     pub params: Vec<Param>,
     /// A block worth showing to the model, where it helps.
     pub example: Option<Str>,
+    /// Arguments it does not name are passed on.
+    open: bool,
+    /// Somebody else's: what its arguments are is told with it.
+    foreign: bool,
     /// See [`effect_of`](ToolSpec::effect_of).
     effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
 }
@@ -139,6 +144,8 @@ impl ToolSpec {
             purpose: purpose.into(),
             params: Vec::new(),
             example: None,
+            open: false,
+            foreign: false,
             effect: Arc::new(|_| Effect::Execute),
         }
     }
@@ -186,6 +193,11 @@ impl ToolSpec {
         (self.effect)(args)
     }
 
+    /// Whether it was described by somebody else: then the model knows nothing of its arguments but what it is told.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// The argument that `name` means, by its taught name or an alias.
     pub fn find(&self, name: &str) -> Option<&Param> {
         find_param(&self.params, name)
@@ -199,7 +211,7 @@ impl ToolSpec {
 
     /// Renames aliases, drops nulls, and checks every argument: unknown, missing, wrong kind, out of range.
     fn check(&self, args: &mut Args) -> Result<(), ToolFailure> {
-        let taught = check::rename(&self.params, std::mem::take(args), &self.name)?;
+        let taught = check::rename(&self.params, std::mem::take(args), &self.name, self.open)?;
         check::values(&self.params, &taught, &self.name)?;
         *args = taught;
         Ok(())
@@ -230,7 +242,8 @@ fn same_word(a: &str, b: &str) -> bool {
 fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
     params
         .iter()
-        .find(|param| same_word(&param.name, name))
+        .find(|param| param.name == name)
+        .or_else(|| params.iter().find(|param| same_word(&param.name, name)))
         .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
 }
 

@@ -128,11 +128,14 @@ fn write_file() -> ToolSpec {
 
 fn edit_file() -> ToolSpec {
     let edits = ParamKind::Objects(vec![
-        line("start_line", "first line to replace").required(),
-        count("end_line", 0, i64::MAX, "last line to replace; start_line - 1 inserts before start_line").required(),
-        content("replacement", "the new lines").required(),
+        line("start_line", "first line to replace").required().aliases(["start", "from"]),
+        count("end_line", 0, i64::MAX, "last line to replace; start_line - 1 inserts before start_line")
+            .required()
+            .aliases(["end", "to"]),
+        content("replacement", "the new lines").required().aliases(["new_text", "text", "content", "new_lines"]),
     ]);
     ToolSpec::new("edit_file", "Replace line ranges of one file, all or none; end_line = start_line - 1 inserts.")
+        .aliases(["edit", "edit_lines", "multi_edit"])
         .param(file("the file to change"))
         .param(Param::new("edits", edits, "line ranges of the file as last read").required())
         .param(dry_run())

@@ -1,6 +1,7 @@
 //! `apply_patch`: a patch over many files, all of them or none, with what was made of each hunk.
 
-use super::{blocking, capped, counted, spec_of};
+use super::changes::LONGEST_DIFF;
+use super::{Views, blocking, capped, counted, spec_of};
 use crate::patch::{Kind, Placed};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{Patched, PatchedFile, Workspace};
@@ -9,20 +10,25 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// A longer diff would be told nobody, only paid for.
-const LONGEST_DIFF: usize = 64 << 10;
-
 /// The tool.
 #[derive(Debug)]
 pub struct Patch {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
+    views: Views,
 }
 
 impl Patch {
     /// On one workspace.
     pub fn new(workspace: Arc<Workspace>) -> Patch {
-        Patch { spec: spec_of("apply_patch"), workspace }
+        Patch { spec: spec_of("apply_patch"), workspace, views: Views::default() }
+    }
+
+    /// The same, with what it leaves remembered for the tools that change files.
+    #[must_use]
+    pub fn views(mut self, views: &Views) -> Patch {
+        self.views = views.clone();
+        self
     }
 }
 
@@ -36,6 +42,7 @@ impl Tool for Patch {
         let dry_run = permit.flag("dry_run", false);
         Box::pin(async move {
             let done = blocking(&self.workspace, move |workspace, _| workspace.apply_patch(&patch, dry_run)).await?;
+            done.after.iter().for_each(|(name, version)| self.views.patched(name, *version));
             Ok(Output { data: Some(data_of(&done, dry_run)), ..capped(words(&done, dry_run), false) })
         })
     }

@@ -1,6 +1,6 @@
 //! `list_files`: what stands below a folder, with type and size.
 
-use super::{blocking, capped, counted, notes_on_names, spec_of};
+use super::{capped, counted, notes_on_names, spec_of, watched};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
 use crate::{Output, ToolSpec};
@@ -26,7 +26,7 @@ impl Tool for List {
         &self.spec
     }
 
-    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let wanted = ListFiles {
             pattern: permit.text("pattern").map(str::to_owned),
             max_depth: permit.count("max_depth"),
@@ -35,7 +35,8 @@ impl Tool for List {
             ..ListFiles::new(permit.text("path").unwrap_or("."))
         };
         Box::pin(async move {
-            let listing = blocking(&self.workspace, move |workspace, stop| workspace.list(&wanted, stop)).await?;
+            let listing =
+                watched(&self.workspace, progress, move |workspace, stop| workspace.list(&wanted, stop)).await?;
             Ok(output_of(&listing))
         })
     }

@@ -4,29 +4,37 @@
 
 mod apply_patch;
 mod bash;
+mod changes;
 mod commands;
+mod edit_file;
 mod job;
 mod jobs;
 mod list_files;
 mod read_file;
+mod replace_text;
 mod run_python;
 mod search;
+mod views;
 mod write_file;
 
 pub use apply_patch::Patch;
 pub use bash::Bash;
+pub use edit_file::Edit;
 pub use job::Job;
 pub use jobs::Jobs;
 pub use list_files::List;
 pub use read_file::Read;
+pub use replace_text::Replace;
 pub use run_python::Python;
 pub use search::Search;
+pub use views::Views;
 pub use write_file::Write;
 
-use crate::toolbox::{ToolError, Toolbox};
+use crate::toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use crate::workspace::{Stop, Workspace};
 use crate::{Error, Output, ToolFailure, ToolSpec, clip};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The longest text of a result in bytes; head and tail of what is longer are kept.
 pub const RESULT_LIMIT: usize = 100 * 1000;
@@ -34,12 +42,15 @@ pub const RESULT_LIMIT: usize = 100 * 1000;
 /// The tools built so far, on one workspace.
 pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
     let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
+    let views = Views::default();
     Toolbox::new()
-        .with(Read::new(Arc::clone(&workspace)))
+        .with(Read::new(Arc::clone(&workspace)).views(&views))
         .with(List::new(Arc::clone(&workspace)))
         .with(Search::new(Arc::clone(&workspace)))
-        .with(Write::new(Arc::clone(&workspace)))
-        .with(Patch::new(workspace))
+        .with(Write::new(Arc::clone(&workspace)).views(&views))
+        .with(Edit::new(Arc::clone(&workspace)).views(&views))
+        .with(Replace::new(Arc::clone(&workspace)).views(&views))
+        .with(Patch::new(workspace).views(&views))
         .with(Bash::with_jobs(Arc::clone(&jobs)))
         .with(Python::new(Arc::clone(&jobs)))
         .with(Job::new(jobs))
@@ -50,8 +61,20 @@ fn spec_of(name: &'static str) -> ToolSpec {
     ToolSpec::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
 }
 
+/// How often it is told how far a walk is.
+const BETWEEN_NOTES: Duration = Duration::from_secs(1);
+
 /// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.
 async fn blocking<T, W>(workspace: &Arc<Workspace>, work: W) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+{
+    watched(workspace, &NoProgress, work).await
+}
+
+/// The same for work that walks a tree: now and then it is told how much of it was seen.
+async fn watched<T, W>(workspace: &Arc<Workspace>, progress: &dyn Progress, work: W) -> Result<T, ToolError>
 where
     T: Send + 'static,
     W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
@@ -59,7 +82,14 @@ where
     let stop = Arc::new(Stop::default());
     let guard = StopOnDrop(Arc::clone(&stop));
     let workspace = Arc::clone(workspace);
-    let done = tokio::task::spawn_blocking(move || work(&workspace, &stop)).await;
+    let mut working = tokio::task::spawn_blocking(move || work(&workspace, &stop));
+    let done = loop {
+        match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
+            Ok(done) => break done,
+            Err(_) if guard.0.seen() == 0 => {}
+            Err(_) => progress.note(&format!("{} files and folders so far", clip::grouped(guard.0.seen()))),
+        }
+    };
     drop(guard);
     let result = done.map_err(|cause| ToolError::Fatal(Error::because("finish a tool", cause)))?;
     result.map_err(ToolError::Respond)

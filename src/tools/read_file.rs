@@ -1,6 +1,6 @@
 //! `read_file`: lines of a file, numbered.
 
-use super::{blocking, capped, spec_of};
+use super::{Views, blocking, capped, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{FileText, ReadFile, ReadLimits, Total, Workspace};
 use crate::{Output, ToolSpec};
@@ -14,12 +14,20 @@ pub struct Read {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     limits: ReadLimits,
+    views: Views,
 }
 
 impl Read {
     /// With the usual limits.
     pub fn new(workspace: Arc<Workspace>) -> Read {
-        Read { spec: spec_of("read_file"), workspace, limits: ReadLimits::default() }
+        Read { spec: spec_of("read_file"), workspace, limits: ReadLimits::default(), views: Views::default() }
+    }
+
+    /// The same, with what it shows remembered for the tools that change files.
+    #[must_use]
+    pub fn views(mut self, views: &Views) -> Read {
+        self.views = views.clone();
+        self
     }
 
     /// The same with other limits.
@@ -47,6 +55,7 @@ impl Tool for Read {
         let numbered = permit.flag("line_numbers", true);
         Box::pin(async move {
             let file = blocking(&self.workspace, move |workspace, stop| workspace.read(&wanted, stop)).await?;
+            self.views.read(&file);
             Ok(output_of(&file, numbered))
         })
     }

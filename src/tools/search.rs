@@ -1,6 +1,7 @@
 //! `search`: lines that match, as `file:line:snippet`.
 
-use super::{blocking, capped, counted, notes_on_names, spec_of};
+use super::{capped, counted, notes_on_names, spec_of, watched};
+use crate::clip::grouped;
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{Found, SearchFiles, SearchLine, Workspace};
 use crate::{Output, ToolSpec};
@@ -29,7 +30,7 @@ impl Tool for Search {
         &self.spec
     }
 
-    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let wanted = SearchFiles {
             literal: permit.text("type") == Some("literal"),
             path: permit.text("path").unwrap_or(".").to_owned(),
@@ -41,7 +42,8 @@ impl Tool for Search {
         };
         Box::pin(async move {
             let context = wanted.context > 0;
-            let found = blocking(&self.workspace, move |workspace, stop| workspace.search(&wanted, stop)).await?;
+            let found =
+                watched(&self.workspace, progress, move |workspace, stop| workspace.search(&wanted, stop)).await?;
             Ok(output_of(&found, context))
         })
     }
@@ -78,15 +80,21 @@ fn notes(found: &Found) -> Vec<String> {
     if found.gave_up {
         notes.push("[The tree is too big to be searched to its end; give a deeper path.]".into());
     }
+    if let Some((last, others)) = found.binary_names.split_last() {
+        let more = found.binary - found.binary_names.len() as u64;
+        let named = others.iter().fold(String::new(), |named, name| named + name + ", ") + last;
+        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+        notes.push(format!("[Binary files, not searched: {named}{more}.]"));
+    }
     let skipped = [
-        (found.binary, "binary"),
         (found.blocked, "blocked"),
         (found.unreadable, "unreadable"),
         (found.long_lines, "with a line of more than 8 MB"),
     ];
     let skipped = skipped.iter().filter(|(count, _)| *count > 0);
     notes.extend(skipped.map(|(count, why)| format!("[Files not searched: {count} {why}.]")));
-    let quoted = found.lines.iter().any(|line| line.shown.starts_with('"'));
+    let names = found.lines.iter().map(|line| &line.shown).chain(&found.binary_names);
+    let quoted = names.into_iter().any(|name| name.starts_with('"'));
     notes.extend(notes_on_names(quoted, found.lines.iter().any(|line| line.unnameable)));
     notes
 }

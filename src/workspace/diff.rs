@@ -18,22 +18,29 @@ pub(super) struct Difference {
     pub(super) unified: Option<String>,
     pub(super) added: u64,
     pub(super) removed: u64,
+    /// The first line that is not as it was, from 1; 0 where all are.
+    pub(super) first: u64,
 }
 
-/// The difference between two texts of the file `path`; `old` is `None` for a new file.
-pub(super) fn between(path: &str, old: Option<&str>, new: &str) -> Difference {
+/// The difference between two texts of the file `path`; `old` is `None` for a new file. Bytes that are not UTF-8 count as
+/// what they are and are shown as U+FFFD; where there is a NUL, nothing is.
+pub(super) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference {
+    if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
+        return Difference::default();
+    }
     let (old_lines, new_lines) = (lines_of(old.unwrap_or_default()), lines_of(new));
-    let (removed, added) = middles(&old_lines, &new_lines);
+    let Middles { before, removed, added } = middles(&old_lines, &new_lines);
+    let first = if removed + added == 0 { 0 } else { before as u64 + 1 };
     let too_much = removed.saturating_mul(added) > MOST_WORK;
-    if too_much || old.map_or(0, str::len) + new.len() > MOST_BYTES {
-        return Difference { unified: None, added: added as u64, removed: removed as u64 };
+    if too_much || old.map_or(0, <[u8]>::len) + new.len() > MOST_BYTES {
+        return Difference { unified: None, added: added as u64, removed: removed as u64, first };
     }
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(&old_lines, &new_lines);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
     let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
     let unified = diff.unified_diff().context_radius(3).header(&before, &header("b", path)).to_string();
-    Difference { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete) }
+    Difference { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
 /// A name with an end of line in it must not end the line of the header.
@@ -42,16 +49,22 @@ fn header(side: &str, path: &str) -> String {
 }
 
 /// Only LF ends a line, as for every other tool that reads a unified diff.
-fn lines_of(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
+fn lines_of(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// How many lines differ when those that are the same at the beginning and at the end are left out.
-fn middles(old: &[&str], new: &[&str]) -> (usize, usize) {
+/// Lines that are the same at the beginning, and how many differ without those and the same ones at the end.
+struct Middles {
+    before: usize,
+    removed: usize,
+    added: usize,
+}
+
+fn middles(old: &[&[u8]], new: &[&[u8]]) -> Middles {
     let before = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[before..], &new[before..]);
     let after = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    (old.len() - after, new.len() - after)
+    Middles { before, removed: old.len() - after, added: new.len() - after }
 }
 
 #[cfg(test)]
@@ -60,16 +73,16 @@ mod tests {
 
     #[test]
     fn a_change_and_a_new_file() {
-        let changed = between("a.txt", Some("one\ntwo\n"), "one\n2");
+        let changed = between("a.txt", Some(b"one\ntwo\n"), b"one\n2");
         let text = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n";
-        assert_eq!(changed, Difference { unified: Some(text.into()), added: 1, removed: 1 });
-        let created = between("n", None, "x\n").unified.unwrap_or_default();
+        assert_eq!(changed, Difference { unified: Some(text.into()), added: 1, removed: 1, first: 2 });
+        let created = between("n", None, b"x\n").unified.unwrap_or_default();
         assert!(created.starts_with("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"), "{created}");
     }
 
     #[test]
     fn a_name_of_two_lines_has_one_in_the_header() {
-        let changed = between("a\n+++ b", Some("1\n"), "2\n").unified.unwrap_or_default();
+        let changed = between("a\n+++ b", Some(b"1\n"), b"2\n").unified.unwrap_or_default();
         assert!(changed.starts_with("--- \"a/a\\n+++ b\"\n+++ \"b/a\\n+++ b\"\n@@ "), "{changed}");
     }
 
@@ -78,6 +91,9 @@ mod tests {
         let text = |word: &str| (0..5000).map(|n| format!("{word}{n}\n")).collect::<String>();
         let same = "same\n";
         let (old, new) = (format!("{same}{}{same}", text("a")), format!("{same}{}{same}", text("b")));
-        assert_eq!(between("x", Some(&old), &new), Difference { unified: None, added: 5000, removed: 5000 });
+        assert_eq!(
+            between("x", Some(old.as_bytes()), new.as_bytes()),
+            Difference { unified: None, added: 5000, removed: 5000, first: 2 }
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! The entries of one open folder.
 
+use super::Stop;
 use super::resolve::LOOK;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
@@ -18,6 +19,11 @@ pub(super) struct Item {
 ///
 /// The order is the same for the same tree, but where a folder has more entries than `most` the file system chooses.
 pub(super) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, bool), Errno> {
+    items_until(folder, most, &Stop::default())
+}
+
+/// The same; when it is stopped, less than all.
+pub(super) fn items_until(folder: BorrowedFd<'_>, most: usize, stop: &Stop) -> Result<(Vec<Item>, bool), Errno> {
     let (mut items, mut complete) = (Vec::new(), true);
     // The folder may be open only to be passed through.
     let readable = rustix::fs::openat(folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
@@ -27,7 +33,7 @@ pub(super) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, b
         if name == "." || name == ".." {
             continue;
         }
-        if items.len() == most {
+        if items.len() == most || stop.is_stopped() {
             complete = false;
             break;
         }

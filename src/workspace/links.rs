@@ -16,6 +16,7 @@ const MOST_ENTRIES: usize = 1_000_000;
 /// The blocked files of a tree that have more than one name, looked for once and only when asked.
 pub(super) struct Twins<'w> {
     workspace: &'w Workspace,
+    stop: Option<&'w Stop>,
     found: OnceCell<Result<HashMap<Identity, String>, Unknown>>,
 }
 
@@ -29,7 +30,12 @@ type Identity = (u64, u64);
 
 impl<'w> Twins<'w> {
     pub(super) fn of(workspace: &'w Workspace) -> Twins<'w> {
-        Twins { workspace, found: OnceCell::new() }
+        Twins { workspace, stop: None, found: OnceCell::new() }
+    }
+
+    /// The same, until it is stopped; then nobody can be sure.
+    pub(super) fn until(self, stop: &'w Stop) -> Twins<'w> {
+        Twins { stop: Some(stop), ..self }
     }
 
     /// Whether a file may have another name at all.
@@ -39,7 +45,8 @@ impl<'w> Twins<'w> {
 
     /// The blocked name of the same file.
     pub(super) fn find(&self, stat: &Stat) -> Result<Option<&str>, Unknown> {
-        let found = self.found.get_or_init(|| blocked_files(self.workspace)).as_ref().map_err(|unknown| *unknown)?;
+        let found =
+            self.found.get_or_init(|| blocked_files(self.workspace, self.stop)).as_ref().map_err(|unknown| *unknown)?;
         Ok(found.get(&identity(stat)).map(String::as_str))
     }
 }
@@ -49,10 +56,10 @@ fn identity(stat: &Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-fn blocked_files(workspace: &Workspace) -> Result<HashMap<Identity, String>, Unknown> {
+fn blocked_files(workspace: &Workspace, stop: Option<&Stop>) -> Result<HashMap<Identity, String>, Unknown> {
     let never = Stop::default();
     let mut found = HashMap::new();
-    let mut walk = Walk::new(workspace, Order::Depth, &never).everything().most(MOST_ENTRIES);
+    let mut walk = Walk::new(workspace, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES);
     for node in walk.by_ref() {
         if node.kind == FileType::Directory || node.blocked.is_none() {
             continue;

@@ -7,11 +7,16 @@
 
 mod checked;
 mod covers;
+#[cfg(test)]
+mod crash;
 mod diff;
+mod edit;
 mod facts;
+mod fault;
 mod folder;
 mod globs;
 mod ignores;
+mod journal;
 mod links;
 mod list;
 mod names;
@@ -23,17 +28,21 @@ mod resolve;
 mod search;
 mod spill;
 mod stage;
+mod suggest;
 mod temp;
 mod trouble;
+mod version;
 mod walk;
 mod wanted;
 mod write;
 
 pub use covers::{Covers, Looked};
+pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
 pub use patch::{Patched, PatchedFile};
 pub use read::{FileText, ReadFile, ReadLimits, Total};
 pub use search::{Found, SearchFiles, SearchLine};
+pub use version::Version;
 pub use write::Written;
 
 use crate::policy::PathRules;
@@ -44,7 +53,7 @@ use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One project: its root as an open folder, and the rules about names in it.
 #[derive(Debug)]
@@ -60,7 +69,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the root once; it stays the same folder even if it is renamed.
+    /// Opens the root once; it stays the same folder even if it is renamed. What changes left behind whose process was
+    /// killed is taken away.
     ///
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
@@ -71,7 +81,7 @@ impl Workspace {
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
         let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
-        Ok(Workspace {
+        let workspace = Workspace {
             root: fd,
             canonical,
             given,
@@ -80,7 +90,9 @@ impl Workspace {
             walls: Settings::default(),
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
-        })
+        };
+        journal::clean(&workspace);
+        Ok(workspace)
     }
 
     /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
@@ -131,6 +143,17 @@ impl Workspace {
         (!real.starts_with(&self.canonical)).then_some(found)
     }
 
+    /// The name of what a path leads to, or would if it existed: relative to the root and without links.
+    ///
+    /// # Errors
+    /// `permission_denied` outside the root, and where the system refuses.
+    pub fn real_name(&self, path: &str) -> std::result::Result<String, ToolFailure> {
+        let relative = self.relative(path)?;
+        let spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
+        let folder = self.real_folder(path, &spot.folder, &spot.folder_name)?;
+        Ok(names::text_of(&resolve::Spot { folder_name: folder, ..spot }.name()))
+    }
+
     /// The absolute spellings under which the root may be named.
     fn spellings(&self) -> [&Path; 2] {
         [&self.canonical, &self.given]
@@ -152,18 +175,30 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     Ok(absolute)
 }
 
-/// Stops long work from another thread.
+/// Stops long work from another thread, and shows there how far it is.
 #[derive(Debug, Default)]
-pub struct Stop(AtomicBool);
+pub struct Stop {
+    stopped: AtomicBool,
+    seen: AtomicU64,
+}
 
 impl Stop {
     /// Asks the work to stop soon.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was asked to.
     pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// How many files and folders a walk has met so far.
+    pub fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    fn saw(&self, entries: usize) {
+        self.seen.fetch_add(entries as u64, Ordering::Relaxed);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::resolve::{Last, Trouble};
 use super::stage::{Target, Wanted};
+use super::version::Version;
 use super::wanted::{invalid, shown};
 use super::write::{MOST, too_large};
 use super::{Workspace, diff, names, trouble};
@@ -23,6 +24,8 @@ pub struct Patched {
     pub files: Vec<PatchedFile>,
     /// The paths that are not as they were, relative to the root.
     pub modified: Vec<String>,
+    /// For each of them its real name and its content; `None` for a file that is gone. Empty after a dry run.
+    pub after: Vec<(String, Option<Version>)>,
     /// All of it as a unified diff; `None` where it would be too big, or a file is no text.
     pub diff: Option<String>,
 }
@@ -50,16 +53,23 @@ impl Workspace {
     /// that do not exist; as for [`write`](Workspace::write) where a file may not be written; `conflict` when a file
     /// changed meanwhile. On any failure every byte is as it was.
     pub fn apply_patch(&self, text: &str, dry_run: bool) -> Result<Patched, ToolFailure> {
+        self.patch_files(text, dry_run, || {})
+    }
+
+    /// `planned` is called when all is planned and nothing is written.
+    fn patch_files(&self, text: &str, dry_run: bool, planned: impl FnOnce()) -> Result<Patched, ToolFailure> {
         let patch = patch::parse(text).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
         let mut files = Files { workspace: self, targets: HashMap::new(), real: HashMap::new() };
         let plan = patch::plan(&patch, &mut files).map_err(|failure| files.told(failure))?;
         files.refuse_links(&plan)?;
         let wanted: Vec<Wanted<'_>> =
             plan.changes.iter().map(|change| files.wanted(change)).collect::<Result<_, _>>()?;
-        if !dry_run {
-            self.change_together(&wanted)?;
+        if dry_run {
+            return Ok(patched(&plan));
         }
-        Ok(patched(&plan))
+        planned();
+        self.change_together(&wanted)?;
+        Ok(Patched { after: wanted.iter().map(after).collect(), ..patched(&plan) })
     }
 }
 
@@ -79,8 +89,8 @@ impl Source for Files<'_> {
         let (content, stat) = match &spot.last {
             Last::Folder => return Err(trouble::not_a_file(path, FileType::Directory)),
             Last::Missing(_) => (None, None),
-            Last::File(last) => {
-                let (content, stat) = self.workspace.old_content(path, &spot.folder, last)?;
+            Last::File(_) => {
+                let (content, stat) = self.workspace.old_content(path, &spot)?;
                 let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
                 (Some(content.ok_or_else(|| too_large(path, size))?), Some(stat))
             }
@@ -139,6 +149,10 @@ impl Files<'_> {
     }
 }
 
+fn after(wanted: &Wanted<'_>) -> (String, Option<Version>) {
+    (names::text_of(&wanted.target.spot.name()), wanted.content.map(Version::of))
+}
+
 fn too_many() -> ToolFailure {
     let message = format!("The patch changes more than {MOST_FILES} files at once. Send it in parts.");
     ToolFailure::new(ErrorCode::TooLarge, message)
@@ -170,11 +184,12 @@ fn patched(plan: &Plan) -> Patched {
         files: plan.files.iter().map(file).collect(),
         modified: plan.changes.iter().map(|change| change.path.clone()).collect(),
         diff: diffs.map(|diffs| diffs.concat()),
+        after: Vec::new(),
     }
 }
 
 fn difference(change: &Change) -> Option<String> {
-    let (before, after) = (text(change.before.as_deref())?, text(change.after.as_deref())?);
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
     let unified = diff::between(&change.path, before, after.unwrap_or_default()).unified?;
     // A file that goes has no name on the other side.
     Some(match (after, unified.split_once("\n+++ ")) {
@@ -185,9 +200,12 @@ fn difference(change: &Change) -> Option<String> {
     })
 }
 
-/// `None` for what is no text.
-fn text(bytes: Option<&[u8]>) -> Option<Option<&str>> {
-    bytes.map(std::str::from_utf8).transpose().ok()
+#[cfg(test)]
+impl Workspace {
+    /// A patch between whose planning and writing somebody else does something.
+    pub(super) fn apply_patch_but(&self, text: &str, act: impl FnOnce(&Path)) -> Result<(), ToolFailure> {
+        self.patch_files(text, false, || act(self.root())).map(drop)
+    }
 }
 
 #[cfg(test)]
@@ -226,13 +244,13 @@ mod tests {
                 fs::write(home.path().join(name), text).expect("it can be written");
             }
             let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
-            let patch = patch::parse(PATCH).expect("it is one");
-            let mut files = Files { workspace: &workspace, targets: HashMap::new(), real: HashMap::new() };
-            let plan = patch::plan(&patch, &mut files).expect("it applies");
-            let wanted: Vec<_> = plan.changes.iter().map(|change| files.wanted(change).expect("it is short")).collect();
-            act(home.path());
-            let before = picture(home.path());
-            let failure = workspace.change_together(&wanted).expect_err("somebody else was faster");
+            let mut before = Vec::new();
+            let failure = workspace
+                .apply_patch_but(PATCH, |root| {
+                    act(root);
+                    before = picture(root);
+                })
+                .expect_err("somebody else was faster");
             assert!(matches!(failure.code, ErrorCode::Conflict | ErrorCode::NotFound), "{failure:?}");
             assert_eq!(picture(home.path()), before);
         }

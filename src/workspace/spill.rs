@@ -2,10 +2,10 @@
 //!
 //! Old ones go when a new one comes. Git does not see them.
 
-use super::temp::{Made, secret_name};
-use super::{Workspace, folder};
+use super::{Workspace, folder, resolve};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,24 +28,32 @@ impl Workspace {
     /// # Errors
     /// The project cannot be written.
     pub fn spill(&self) -> io::Result<(File, String)> {
-        let (inside, made) = Made::below(self.root.try_clone()?, &FOLDER.map(OsString::from))?;
-        made.keep();
-        hide_from_git(self)?;
+        let outer = entered(&self.root, FOLDER[0])?;
+        hide_from_git(&outer)?;
+        let inside = entered(&outer, FOLDER[1])?;
         retain(&inside);
-        let name = format!("{}.txt", secret_name()?.trim_end_matches(".tmp").trim_start_matches(".toolfence-"));
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let name = format!("{:016x}.txt", u64::from_ne_bytes(random));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&inside, &name, flags, Mode::from(0o600))?;
         Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
     }
 }
 
-fn hide_from_git(workspace: &Workspace) -> io::Result<()> {
-    let (outer, made) = Made::below(workspace.root.try_clone()?, &[FOLDER[0].into()])?;
-    made.keep();
+/// A folder, made where it is missing. A link in its place is not followed.
+fn entered(above: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+    match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(above, name, resolve::PASS, Mode::empty())?),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn hide_from_git(outer: &OwnedFd) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(&outer, ".gitignore", flags, Mode::from(0o644)) {
+    match rustix::fs::openat(outer, ".gitignore", flags, Mode::from(0o644)) {
         Ok(file) => File::from(file).write_all(b"*\n"),
-        Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }

@@ -3,16 +3,17 @@
 //! Everything new is written beside its place first. Then one name after the other is put in place, each at once; where
 //! one fails, those before it are put back from the links that were kept of the old files.
 
+use super::journal::Journal;
 use super::resolve::{Last, Spot};
-use super::temp::{Made, Temp};
+use super::temp::{Home, Made, Temp};
 use super::write::{conflict, is_same};
-use super::{Workspace, trouble};
+use super::{Workspace, fault, trouble};
 use crate::{ErrorCode, ToolFailure};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file as it was found, where it stands or would stand.
 #[derive(Debug)]
@@ -36,16 +37,28 @@ pub(super) struct Wanted<'w> {
 }
 
 /// The folder in which a file stands, open, and its name there.
-struct Place {
+struct Place<'j> {
     folder: OwnedFd,
+    /// Relative to the root.
+    folder_name: PathBuf,
     name: OsString,
+    journal: &'j Journal,
+}
+
+impl Place<'_> {
+    fn home(&self) -> Home<'_> {
+        Home { folder: &self.folder, name: &self.folder_name, journal: self.journal }
+    }
 }
 
 impl Workspace {
     /// Makes the files what they shall be. On any failure all of them are as they were.
     pub(super) fn change_together(&self, wanted: &[Wanted<'_>]) -> Result<(), ToolFailure> {
+        // It goes last: until then it names what the others take away.
+        let journal = Journal::begin(self);
         let mut made = Folders(Vec::new());
-        let places: Vec<Place> = wanted.iter().map(|one| self.place(one, &mut made)).collect::<Result<_, _>>()?;
+        let places: Vec<Place<'_>> =
+            wanted.iter().map(|one| self.place(one, &mut made, &journal)).collect::<Result<_, _>>()?;
         let mut staged = Vec::new();
         for (one, place) in wanted.iter().zip(&places) {
             staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
@@ -62,22 +75,30 @@ impl Workspace {
         Ok(())
     }
 
-    fn place(&self, wanted: &Wanted<'_>, made: &mut Folders) -> Result<Place, ToolFailure> {
+    fn place<'j>(
+        &self,
+        wanted: &Wanted<'_>,
+        made: &mut Folders,
+        journal: &'j Journal,
+    ) -> Result<Place<'j>, ToolFailure> {
         let Target { path, spot, .. } = wanted.target;
         let system = |errno: Errno| trouble::of_system(errno, path);
-        let folder = spot.folder.try_clone().map_err(|error| trouble::of_io(&error, path))?;
+        let home = Home { folder: &spot.folder, name: &spot.folder_name, journal };
         match &spot.last {
-            Last::File(name) => Ok(Place { folder, name: name.clone() }),
+            Last::File(name) => {
+                let folder = spot.folder.try_clone().map_err(|error| trouble::of_io(&error, path))?;
+                Ok(Place { folder, folder_name: spot.folder_name.clone(), name: name.clone(), journal })
+            }
             Last::Missing(names) => {
                 let Some((name, folders)) = names.split_last() else {
                     return Err(trouble::not_a_file(path, FileType::Directory));
                 };
-                let (folder, new) = Made::below(folder, folders).map_err(system)?;
+                let (folder, new) = Made::below(home, folders).map_err(system)?;
                 made.0.push(new);
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
-                let real = self.real_folder(path, &folder, &by_hand)?.join(Path::new(name));
-                self.refuse_unwritable(path, &real)?;
-                Ok(Place { folder, name: name.clone() })
+                let folder_name = self.real_folder(path, &folder, &by_hand)?;
+                self.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
+                Ok(Place { folder, folder_name, name: name.clone(), journal })
             }
             Last::Folder => Err(trouble::not_a_file(path, FileType::Directory)),
         }
@@ -85,10 +106,10 @@ impl Workspace {
 }
 
 impl Wanted<'_> {
-    fn temp<'p>(&self, place: &'p Place) -> Result<Option<Temp<'p>>, ToolFailure> {
+    fn temp<'p>(&self, place: &'p Place<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
         let failed = |error: std::io::Error| trouble::of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
-        let temp = Temp::write(&place.folder, content, self.target.stat.as_ref().or(self.like)).map_err(failed)?;
+        let temp = Temp::write(place.home(), content, self.target.stat.as_ref().or(self.like)).map_err(failed)?;
         if let Some(executable) = self.executable {
             temp.set_executable(executable).map_err(failed)?;
         }
@@ -113,7 +134,7 @@ impl Drop for Folders {
 
 struct Step<'s> {
     wanted: &'s Wanted<'s>,
-    place: &'s Place,
+    place: &'s Place<'s>,
     temp: Option<Temp<'s>>,
     /// The old file, as long as it may have to come back.
     old: Option<Temp<'s>>,
@@ -123,14 +144,14 @@ impl Step<'_> {
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
         let path = &self.wanted.target.path;
         let system = |errno: Errno| trouble::of_system(errno, path);
-        let Place { folder, name } = self.place;
+        let Place { folder, name, .. } = self.place;
         if let Some(before) = &self.wanted.target.stat {
             let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
             if !now.is_ok_and(|now| is_same(&now, before)) {
                 return Err(conflict(path));
             }
             if keep_old {
-                self.old = Some(Temp::link(folder, name).map_err(|error| trouble::of_io(&error, path))?);
+                self.old = Some(Temp::link(self.place.home(), name).map_err(|error| trouble::of_io(&error, path))?);
             }
         }
         match self.temp.take() {
@@ -138,7 +159,10 @@ impl Step<'_> {
                 Errno::EXIST => conflict(path),
                 errno => system(errno),
             }),
-            None => rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system),
+            None => {
+                fault::point();
+                rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system)
+            }
         }
     }
 

@@ -3,16 +3,26 @@
 //! It is written under a name nobody can guess in the folder where it will stay, and renamed over the old one. Whatever
 //! goes wrong before that, it is taken away again, with the folders that were made for it.
 
-use super::resolve;
+use super::journal::Journal;
+use super::{fault, resolve};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
+
+/// Where something is written: an open folder, its name relative to the root, and the journal of the change.
+#[derive(Clone, Copy)]
+pub(super) struct Home<'f> {
+    pub(super) folder: &'f OwnedFd,
+    pub(super) name: &'f Path,
+    pub(super) journal: &'f Journal,
+}
 
 /// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
 pub(super) struct Made {
@@ -23,10 +33,13 @@ pub(super) struct Made {
 impl Made {
     /// Makes `names` one in the other and gives the innermost. A folder that somebody else makes at the same moment is
     /// taken as it is, but a link is not.
-    pub(super) fn below(folder: OwnedFd, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
+    pub(super) fn below(home: Home<'_>, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
         let mut made = Made { folders: Vec::new() };
-        let mut here = folder;
+        let mut here = rustix::io::fcntl_dupfd_cloexec(home.folder, 0)?;
+        let mut path = home.name.to_owned();
         for name in names {
+            path.push(name);
+            home.journal.folder(&path);
             let fresh = match rustix::fs::mkdirat(&here, name, Mode::from_raw_mode(0o777)) {
                 Ok(()) => true,
                 Err(Errno::EXIST) => false,
@@ -49,6 +62,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         while let Some((above, name)) = self.folders.pop() {
+            fault::point();
             // One that is in use by now stays.
             let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
         }
@@ -65,32 +79,38 @@ pub(super) struct Temp<'f> {
 
 impl<'f> Temp<'f> {
     /// Writes `content` beside where it will be. Mode and owner are those of the file it will replace.
-    pub(super) fn write(folder: &'f OwnedFd, content: &[u8], replaces: Option<&Stat>) -> io::Result<Temp<'f>> {
-        let name = secret_name()?;
+    pub(super) fn write(home: Home<'f>, content: &[u8], replaces: Option<&Stat>) -> io::Result<Temp<'f>> {
+        let name = home.journal.temporary(home.name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Nobody may open it before it has the owner and mode of the file it replaces.
         let mode = Mode::from_raw_mode(if replaces.is_some() { 0o600 } else { NEW });
-        let file = File::from(rustix::fs::openat(folder, &name, flags, mode)?);
-        let mut temp = Temp { folder, name, file, renamed: false };
-        temp.file.write_all(content)?;
+        fault::point();
+        let file = File::from(rustix::fs::openat(home.folder, &name, flags, mode)?);
+        let mut temp = Temp { folder: home.folder, name, file, renamed: false };
+        for piece in content.chunks(fault::PIECE) {
+            fault::point();
+            temp.file.write_all(piece)?;
+        }
         if let Some(stat) = replaces {
             temp.take_after(stat)?;
         }
+        fault::point();
         temp.file.sync_all()?;
         Ok(temp)
     }
 
     /// A second name of a file that is about to be replaced, so that it can come back; where the file system has no such
     /// names, a copy.
-    pub(super) fn link(folder: &'f OwnedFd, old: &OsStr) -> io::Result<Temp<'f>> {
-        let file = File::from(rustix::fs::openat(folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
-        let name = secret_name()?;
-        if rustix::fs::linkat(folder, old, folder, &name, AtFlags::empty()).is_ok() {
-            return Ok(Temp { folder, name, file, renamed: false });
+    pub(super) fn link(home: Home<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
+        let file = File::from(rustix::fs::openat(home.folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
+        let name = home.journal.temporary(home.name)?;
+        fault::point();
+        if rustix::fs::linkat(home.folder, old, home.folder, &name, AtFlags::empty()).is_ok() {
+            return Ok(Temp { folder: home.folder, name, file, renamed: false });
         }
         let mut content = Vec::new();
         (&file).read_to_end(&mut content)?;
-        Temp::write(folder, &content, Some(&rustix::fs::fstat(&file)?))
+        Temp::write(home, &content, Some(&rustix::fs::fstat(&file)?))
     }
 
     /// Lets everybody run it who may read it, or nobody.
@@ -112,12 +132,14 @@ impl<'f> Temp<'f> {
 
     /// Puts it in the place of `name`, at once. Where nothing was there before, nothing may be there now.
     pub(super) fn rename(mut self, name: &OsStr, replaces: bool) -> Result<(), Errno> {
+        fault::point();
         if replaces {
             rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
         } else {
             self.rename_to_free(name)?;
         }
         self.renamed = true;
+        fault::point();
         self.sync_folder();
         Ok(())
     }
@@ -146,15 +168,10 @@ impl<'f> Temp<'f> {
     }
 }
 
-pub(super) fn secret_name() -> io::Result<String> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(format!(".toolfence-{:016x}.tmp", u64::from_ne_bytes(random)))
-}
-
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
         if !self.renamed {
+            fault::point();
             let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }
@@ -162,24 +179,28 @@ impl Drop for Temp<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Workspace;
     use super::*;
+    use crate::policy::PathRules;
     use std::fs;
 
     #[test]
     fn what_is_not_kept_is_taken_away() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
-        let open = || rustix::fs::open(home.path(), resolve::PASS, Mode::empty()).expect("it is there");
+        let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        let journal = Journal::begin(&workspace);
+        let of = |folder, name| Home { folder, name: Path::new(name), journal: &journal };
         let names = || fs::read_dir(home.path()).expect("it is there").count();
-        let (folder, made) = Made::below(open(), &["a".into(), "b".into()]).expect("they can be made");
-        let temp = Temp::write(&folder, b"content", None).expect("it can be written");
+        let (folder, made) = Made::below(of(&workspace.root, ""), &["a".into(), "b".into()]).expect("they can be made");
+        let temp = Temp::write(of(&folder, "a/b"), b"content", None).expect("it can be written");
         assert_eq!(fs::read_dir(home.path().join("a/b")).expect("it is there").count(), 1);
         drop(temp);
         drop(made);
-        assert_eq!(names(), 0);
+        assert_eq!(names(), 1, "the journal");
         fs::write(home.path().join("taken"), "old").expect("it can be written");
-        let folder = open();
-        let temp = Temp::write(&folder, b"new", None).expect("it can be written");
+        let temp = Temp::write(of(&workspace.root, ""), b"new", None).expect("it can be written");
         assert_eq!(temp.rename(OsStr::new("taken"), false), Err(Errno::EXIST));
+        drop(journal);
         assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));
     }
 }

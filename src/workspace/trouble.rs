@@ -1,17 +1,13 @@
 //! What the model is told when a path leads nowhere, and what it can do about it.
 
 use super::links::Unknown;
-use super::resolve::{Last, Trouble};
+use super::resolve::Trouble;
 use super::wanted::{self, invalid, shown};
-use super::{Workspace, folder, names};
-use crate::{ErrorCode, ToolFailure, close_names};
-use rustix::fd::AsFd;
+use super::{Workspace, names};
+use crate::{ErrorCode, ToolFailure};
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use std::path::{Path, PathBuf};
-
-/// Entries of a folder that are looked at for a close name.
-const MOST_NEIGHBOURS: usize = 10_000;
+use std::path::Path;
 
 impl Workspace {
     /// Why `path` (as written; `relative` as read) could not be opened.
@@ -19,58 +15,26 @@ impl Workspace {
         match trouble {
             Trouble::Outside => self.with_relative_spelling(wanted::outside(path), path),
             Trouble::Sys(Errno::NOENT) => self.missing(path, relative),
+            Trouble::Sys(Errno::NOTDIR) => {
+                let close = self.close_to(relative);
+                let message = format!("{} goes through a file as if it were a folder. {}", shown(path), hint(&close));
+                ToolFailure::new(ErrorCode::NotFound, message).suggest(close)
+            }
             Trouble::Sys(errno) => of_system(errno, path),
         }
     }
 
-    /// An absolute path that the model remembers from elsewhere often ends in one that exists here.
-    pub(super) fn with_relative_spelling(&self, failure: ToolFailure, path: &str) -> ToolFailure {
-        /// Deeper paths are guesses nobody needs.
-        const MOST: usize = 16;
-        if failure.code != ErrorCode::PermissionDenied {
-            return failure;
-        }
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != "..").collect();
-        let mut endings = (1..parts.len()).take(MOST).map(|from| parts[from..].join("/"));
-        let inside = endings.find(|ending| self.exists(Path::new(ending)));
-        failure.suggest([inside.unwrap_or_else(|| ".".into())])
-    }
-
-    /// Whether something that no rule blocks is there.
-    fn exists(&self, relative: &Path) -> bool {
-        let blocked = |name: &Path| self.blocks(&names::text_of(name)).is_some();
-        !blocked(relative) && self.open_relative(relative).is_ok_and(|opened| !blocked(&opened.name))
-    }
-
     fn missing(&self, path: &str, relative: &Path) -> ToolFailure {
-        let close = self.close_to(relative).unwrap_or_default();
-        let hint = match close.first() {
-            Some(name) => format!("Did you mean {}?", shown(name)),
-            None => "Use list_files to see what is there.".into(),
-        };
-        ToolFailure::new(ErrorCode::NotFound, format!("{} does not exist. {hint}", shown(path))).suggest(close)
+        let close = self.close_to(relative);
+        ToolFailure::new(ErrorCode::NotFound, format!("{} does not exist. {}", shown(path), hint(&close)))
+            .suggest(close)
     }
+}
 
-    /// Up to three paths that exist and differ from the wanted one in the first name that does not.
-    fn close_to(&self, relative: &Path) -> Option<Vec<String>> {
-        let spot = self.follow(relative).ok()?;
-        let Last::Missing(missing) = &spot.last else { return None };
-        let (wanted, rest) = missing.split_first()?;
-        let items = folder::items(spot.folder.as_fd(), MOST_NEIGHBOURS).ok()?.0;
-        let here = |name: &str| names::text_of(&spot.folder_name.join(name));
-        let neighbours: Vec<&str> = items
-            .iter()
-            .filter_map(|item| item.name.to_str())
-            .filter(|name| self.blocks(&here(name)).is_none())
-            .collect();
-        let close = close_names(&wanted.to_string_lossy(), neighbours);
-        Some(close.iter().map(|name| self.with_rest(&here(name), rest)).collect())
-    }
-
-    /// `folder` and the rest of what was wanted, as far as it exists there.
-    fn with_rest(&self, folder: &str, rest: &[std::ffi::OsString]) -> String {
-        let whole: PathBuf = rest.iter().fold(PathBuf::from(folder), |path, name| path.join(name));
-        if self.exists(&whole) { names::text_of(&whole) } else { folder.to_owned() }
+fn hint(close: &[String]) -> String {
+    match close.first() {
+        Some(name) => format!("Did you mean {}?", shown(name)),
+        None => "Use list_files to see what is there.".into(),
     }
 }
 

@@ -161,8 +161,9 @@ impl<'w> Walk<'w> {
 
     fn items_of(&mut self, name: &Path) -> Result<Vec<Item>, Errno> {
         let folder = resolve::open_exact(self.workspace.root.as_fd(), name)?;
-        let (items, complete) = folder::items(folder.as_fd(), self.most.saturating_sub(self.seen))?;
+        let (items, complete) = folder::items_until(folder.as_fd(), self.most.saturating_sub(self.seen), self.stop)?;
         self.seen += items.len();
+        self.stop.saw(items.len());
         self.report.complete &= complete;
         Ok(items)
     }

@@ -1,8 +1,10 @@
 //! A whole file written at once: all of it or nothing.
 
 use super::diff::{self, Difference};
+use super::journal::Journal;
 use super::resolve::{LOOK, Last, Spot};
-use super::temp::{Made, Temp};
+use super::temp::{Home, Made, Temp};
+use super::version::Version;
 use super::wanted::{self, invalid, shown};
 use super::{Workspace, names, trouble};
 use crate::clip::grouped;
@@ -10,7 +12,7 @@ use crate::{ErrorCode, ToolFailure};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ pub(super) const MOST: usize = 10 << 20;
 
 const BOM: &str = "\u{FEFF}";
 
-/// What writing a file did.
+/// What became of a file that was written, edited or had a passage replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -30,14 +32,16 @@ pub struct Written {
     pub shown: String,
     /// Whether it did not exist before.
     pub created: bool,
-    /// Whether anything changed; what is the same already is not written again.
+    /// Whether anything changed, or would without a dry run; what is the same already is not written again.
     pub changed: bool,
-    /// Size of the file now.
+    /// Size of the new content.
     pub bytes: u64,
     /// Lines added.
     pub added: u64,
     /// Lines removed.
     pub removed: u64,
+    /// The first line that is not as it was, from 1; 0 where all are, or the old file was no text.
+    pub first_line: u64,
     /// The change as a unified diff; `None` where it would be too big, or the old file was no text.
     pub diff: Option<String>,
     /// Whether CRLF line endings of the old file were put into the content.
@@ -46,6 +50,10 @@ pub struct Written {
     pub kept_bom: bool,
     /// Other names the file had, which still hold the old content.
     pub broken_links: u64,
+    /// The content before; `None` where there was no file, or one of more than 10 MB.
+    pub before: Option<Version>,
+    /// The content after; `None` before anything was written.
+    pub after: Option<Version>,
 }
 
 impl Workspace {
@@ -56,14 +64,22 @@ impl Workspace {
     /// read-only files and where the system refuses; `invalid_argument` for what is not a regular file; `conflict` when
     /// the file changed meanwhile. On any failure every byte is as it was.
     pub fn write(&self, path: &str, content: &str) -> Result<Written, ToolFailure> {
+        self.write_over(path, content, None)
+    }
+
+    /// The same, if the file still has the content that somebody saw.
+    ///
+    /// # Errors
+    /// As for [`write`](Workspace::write), and `conflict` when there is a file with other content than `base`.
+    pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<Written, ToolFailure> {
         if content.len() > MOST {
             return Err(too_large(path, content.len()));
         }
         let (spot, name) = self.spot_to_write(path)?;
-        match spot.last {
+        match &spot.last {
             Last::Folder => Err(trouble::not_a_file(path, FileType::Directory)),
-            Last::File(last) => self.replace(path, &spot.folder, &last, &name, content),
-            Last::Missing(missing) => self.create(path, spot.folder, &missing, &name, content),
+            Last::File(_) => self.replace(path, &spot, &name, content, base),
+            Last::Missing(missing) => self.create(path, &spot, missing, &name, content),
         }
     }
 
@@ -108,45 +124,46 @@ impl Workspace {
     fn replace(
         &self,
         path: &str,
-        folder: &OwnedFd,
-        last: &OsStr,
+        spot: &Spot,
         name: &str,
         content: &str,
+        base: Option<Version>,
     ) -> Result<Written, ToolFailure> {
-        let (old, stat) = self.old_content(path, folder, last)?;
+        let (old, stat) = self.old_content(path, spot)?;
+        let before = old.as_deref().map(Version::of);
+        if base.is_some() && before.is_some() && base != before {
+            return Err(stale(path));
+        }
         let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
         let endings = Endings::of(old_text.unwrap_or_default(), content);
         let content = endings.apply(content);
-        if old.as_deref() == Some(content.as_bytes()) {
-            return Ok(Written {
-                path: name.into(),
-                shown: names::quoted(name).into(),
-                bytes: content.len() as u64,
-                ..Written::default()
-            });
+        let written = Written { before, ..written(name, old.as_deref(), content.as_bytes()) };
+        if !written.changed {
+            return Ok(written);
         }
+        self.put(path, spot, &stat, content.as_bytes())?;
+        Ok(Written { kept_crlf: endings.crlf, kept_bom: endings.bom, broken_links: other_names(&stat), ..written })
+    }
+
+    /// New content in the place of a file that still is as it was found.
+    pub(super) fn put(&self, path: &str, spot: &Spot, stat: &Stat, content: &[u8]) -> Result<(), ToolFailure> {
+        let Last::File(last) = &spot.last else { return Err(conflict(path)) };
         let system = |errno: Errno| trouble::of_system(errno, path);
-        let temp = Temp::write(folder, content.as_bytes(), Some(&stat)).map_err(|e| trouble::of_io(&e, path))?;
-        let now = rustix::fs::statat(folder, last, AtFlags::SYMLINK_NOFOLLOW).map_err(system)?;
-        if !is_same(&now, &stat) {
+        let journal = Journal::begin(self);
+        let home = Home { folder: &spot.folder, name: &spot.folder_name, journal: &journal };
+        let temp = Temp::write(home, content, Some(stat)).map_err(|error| trouble::of_io(&error, path))?;
+        let now = rustix::fs::statat(&spot.folder, last, AtFlags::SYMLINK_NOFOLLOW).map_err(system)?;
+        if !is_same(&now, stat) {
             return Err(conflict(path));
         }
-        temp.rename(last, true).map_err(system)?;
-        let difference = old_text.map(|old| diff::between(name, Some(old), &content)).unwrap_or_default();
-        let written = written(name, &content, difference);
-        let broken_links = links_of(&stat).saturating_sub(1);
-        Ok(Written { kept_crlf: endings.crlf, kept_bom: endings.bom, broken_links, ..written })
+        temp.rename(last, true).map_err(system)
     }
 
     /// What the file holds now (`None` when it is longer than what may be written), and its state.
-    pub(super) fn old_content(
-        &self,
-        path: &str,
-        folder: &OwnedFd,
-        last: &OsStr,
-    ) -> Result<(Option<Vec<u8>>, Stat), ToolFailure> {
+    pub(super) fn old_content(&self, path: &str, spot: &Spot) -> Result<(Option<Vec<u8>>, Stat), ToolFailure> {
         let system = |errno: Errno| trouble::of_system(errno, path);
-        let fd = rustix::fs::openat(folder, last, LOOK | OFlags::NOFOLLOW, Mode::empty()).map_err(system)?;
+        let Last::File(last) = &spot.last else { return Err(system(Errno::NOENT)) };
+        let fd = rustix::fs::openat(&spot.folder, last, LOOK | OFlags::NOFOLLOW, Mode::empty()).map_err(system)?;
         let stat = rustix::fs::fstat(&fd).map_err(system)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
@@ -164,7 +181,7 @@ impl Workspace {
     fn create(
         &self,
         path: &str,
-        folder: OwnedFd,
+        spot: &Spot,
         missing: &[OsString],
         name: &str,
         content: &str,
@@ -173,29 +190,36 @@ impl Workspace {
         let Some((last, folders)) = missing.split_last() else {
             return Err(trouble::not_a_file(path, FileType::Directory));
         };
-        let (folder, made) = Made::below(folder, folders).map_err(system)?;
-        let by_hand = Path::new(name).parent().unwrap_or(Path::new(""));
-        self.refuse_unwritable(path, &self.real_folder(path, &folder, by_hand)?.join(last))?;
-        let temp = Temp::write(&folder, content.as_bytes(), None).map_err(|error| trouble::of_io(&error, path))?;
+        let journal = Journal::begin(self);
+        let above = Home { folder: &spot.folder, name: &spot.folder_name, journal: &journal };
+        let (folder, made) = Made::below(above, folders).map_err(system)?;
+        let folder_name = self.real_folder(path, &folder, Path::new(name).parent().unwrap_or(Path::new("")))?;
+        self.refuse_unwritable(path, &folder_name.join(last))?;
+        let home = Home { folder: &folder, name: &folder_name, journal: &journal };
+        let temp = Temp::write(home, content.as_bytes(), None).map_err(|error| trouble::of_io(&error, path))?;
         temp.rename(last, false).map_err(|errno| match errno {
             Errno::EXIST => conflict(path),
             errno => system(errno),
         })?;
         made.keep();
-        let written = written(name, content, diff::between(name, None, content));
-        Ok(Written { created: true, ..written })
+        Ok(Written { created: true, changed: true, ..written(name, None, content.as_bytes()) })
     }
 }
 
-fn written(name: &str, content: &str, difference: Difference) -> Written {
+/// What has become, or would become, of a file.
+pub(super) fn written(name: &str, old: Option<&[u8]>, content: &[u8]) -> Written {
+    let changed = old != Some(content);
+    let difference = if changed { diff::between(name, old, content) } else { Difference::default() };
     Written {
         path: name.into(),
         shown: names::quoted(name).into(),
-        changed: true,
+        changed,
         bytes: content.len() as u64,
         added: difference.added,
         removed: difference.removed,
+        first_line: difference.first,
         diff: difference.unified,
+        after: Some(Version::of(content)),
         ..Written::default()
     }
 }
@@ -223,14 +247,16 @@ impl Endings {
     }
 }
 
+/// Whether nobody has changed a file in between; the time of its last change of any kind cannot be set back.
 pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
-    (a.st_dev, a.st_ino, a.st_size, a.st_mtime, a.st_mtime_nsec)
-        == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
+    let of = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
+    of(a) == of(b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
 }
 
+/// How many names a file has beside the one by which it was found.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-fn links_of(stat: &Stat) -> u64 {
-    stat.st_nlink as u64
+pub(super) fn other_names(stat: &Stat) -> u64 {
+    (stat.st_nlink as u64).saturating_sub(1)
 }
 
 pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
@@ -246,6 +272,16 @@ pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
 fn read_only(path: &str) -> ToolFailure {
     let message = format!("{} is read-only. Ask before changing its mode with chmod.", shown(path));
     ToolFailure::new(ErrorCode::PermissionDenied, message)
+}
+
+/// The file is not what was seen.
+pub(super) fn stale(path: &str) -> ToolFailure {
+    let message = format!(
+        "{} has changed since it was last read, so nothing was done: lines may have moved. Read it again, and put all \
+         edits of one file into one call.",
+        shown(path)
+    );
+    ToolFailure::new(ErrorCode::Conflict, message)
 }
 
 pub(super) fn conflict(path: &str) -> ToolFailure {

@@ -209,6 +209,24 @@ fn exec_as_json_answers_broken_blocks_too() {
 }
 
 #[test]
+fn exec_explains_what_it_found() {
+    let folder = root();
+    let reply = "```tool\n{'name': 'list_files', 'args': {}}\n```\n\n> ```tool\n> {\"name\": \"bash\", \"args\": {}}\n> ```\n\n\
+                 ```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"no\u{1b}[31m\"}}\n```\n";
+    let ran = coder(folder.path(), &["exec", "--explain"], reply);
+    assert_eq!(codes(&ran.results()), [None, Some(ErrorCode::NotFound)]);
+    for said in [
+        "mended: quotes (lossless)",
+        "does not count: Quote",
+        "running    call_1: list_files",
+        "answered   call_1: done",
+    ] {
+        assert!(ran.err.contains(said), "{said}: {}", ran.err);
+    }
+    assert!(!ran.err.contains('\u{1b}') && !ran.out.contains("mended"), "{}", ran.err);
+}
+
+#[test]
 fn exec_of_plain_text_runs_nothing() {
     let folder = root();
     let ran = coder(folder.path(), &["exec"], "There is nothing to do.");

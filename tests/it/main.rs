@@ -20,6 +20,8 @@ mod oracle;
 mod parse;
 #[cfg(feature = "patch")]
 mod patch;
+#[cfg(feature = "backend")]
+mod pipe;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;

@@ -3,6 +3,7 @@
 mod cases;
 mod git;
 mod laws;
+mod parts;
 
 use std::collections::BTreeMap;
 use toolfence::patch::{self, Failure, Plan, Source};

@@ -1,5 +1,7 @@
 //! What a signal to the program does to what it runs.
 
+use crate::support::is_ignored;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -58,18 +60,10 @@ fn is_over(process: &str) -> bool {
     !std::fs::read_dir("/proc").unwrap().flatten().any(is_called)
 }
 
-/// Whether this process was started with SIGHUP ignored, as nohup(1) does: what it starts goes on ignoring it, and must.
-fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
-    u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 == 1
-}
-
 #[test]
 fn whoever_is_told_to_end_takes_the_command_along() {
     for (signal, status) in [("TERM", 143), ("HUP", 129)] {
-        if signal == "HUP" && ignores_hangup() {
-            println!("skipped: SIGHUP is ignored here, and so it is by what is started from here");
+        if signal == "HUP" && is_ignored(signal) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -84,6 +78,9 @@ fn whoever_is_told_to_end_takes_the_command_along() {
 
 #[test]
 fn one_interruption_stops_the_tool_and_two_the_turn() {
+    if is_ignored("INT") {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let replies = format!("{}%%% reply\nI see.\n", long("one"));
     let child = coder(folder.path(), &replies);
@@ -101,4 +98,39 @@ fn one_interruption_stops_the_tool_and_two_the_turn() {
     send("INT", &child);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(ends(&process));
+}
+
+/// A client of the pipe that has a command running: the program, its stdin, the command's process.
+fn client(root: &Path) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+    command.args(["--yes", "pipe"]).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let reply = long("one").replace("%%% reply\n", "");
+    let lines = format!("{}\n{{\"type\":\"end\"}}\n", serde_json::json!({"type": "chunk", "text": reply}));
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let process = wait_for(&root.join("one"));
+    (child, process)
+}
+
+#[test]
+fn a_client_that_is_gone_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, process) = client(folder.path());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(ends(&process), "the end of the input leaves {process} running");
+}
+
+#[test]
+fn a_pipe_that_is_told_to_end_takes_the_command_along() {
+    for (signal, status) in [("TERM", 143), ("INT", 130)] {
+        if signal == "INT" && is_ignored(signal) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (mut child, process) = client(folder.path());
+        send(signal, &child);
+        assert_eq!(child.wait().unwrap().code(), Some(status));
+        assert!(ends(&process), "{signal} leaves {process} running");
+    }
 }

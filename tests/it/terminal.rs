@@ -1,5 +1,6 @@
 //! The program as a person sees it: on a terminal of its own, which `script` of util-linux makes.
 
+use crate::support::is_ignored;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -226,6 +227,9 @@ fn nothing_steers_the_terminal() {
 
 #[test]
 fn ctrl_c_ends_the_demo_and_says_no_more() {
+    if is_ignored("INT") {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let line = "set -m; \"$CODER\" demo & sleep 0.7; kill -INT $!; wait $!; echo \"status $?\"";
     let shown = on_a_terminal(folder.path(), line, "", &[]);

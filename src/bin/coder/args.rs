@@ -107,6 +107,8 @@ pub(crate) enum Command {
     Prompt(PromptArguments),
     /// What a backend that constrains decoding needs, so that the model can write no malformed call
     Grammar(GrammarArguments),
+    /// A session for a chat client in any language: JSON lines in, JSON lines out
+    Pipe(PipeArguments),
     /// What the policy says to a call
     Policy {
         #[command(subcommand)]
@@ -127,6 +129,20 @@ pub(crate) struct ExecArguments {
     /// {"v":1,"event":"ignored","message":..} where no call counts that was meant to
     #[arg(long)]
     pub(crate) json: bool,
+    /// On stderr, for people: what was found in the text, every repair by its name, what ran and why the rest did not
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// The client keeps its conversation and its model. It writes, one JSON object a line: {"type":"chunk","text":..} for each
+/// piece of a reply, then {"type":"end"}; {"type":"approve","id":..} or {"type":"deny","id":..,"reason":..} to an "ask".
+/// It reads what was found, what runs and what came of it; "results" holds the next message to the model, "stop" says that
+/// the turn is over. Working clients are in the folder examples of the source.
+#[derive(Debug, Args)]
+pub(crate) struct PipeArguments {
+    /// Print the JSON Schema of all lines, and end
+    #[arg(long)]
+    pub(crate) schema: bool,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod config;
 mod confirm;
 mod debug;
 mod edit;
+mod explain;
 mod failure;
 mod marks;
 mod preview;
@@ -41,6 +42,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
+        (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),

@@ -1,11 +1,13 @@
 //! Lines out of a file through one buffer: skipped by counting, taken one at a time, never held whole.
 
 use super::super::Stop;
+use super::super::version::{Hashing, PIECE, Version};
 use memchr::{memchr, memchr_iter};
 use std::fs::File;
 use std::io::{self, Read};
 
-const BUFFER: usize = 128 << 10;
+/// As long as the pieces that are hashed, so that one passes through both.
+const BUFFER: usize = PIECE;
 
 /// One line without its ending.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,12 +30,23 @@ pub(super) struct Lines<'s> {
     bom: bool,
     /// Bytes that may still be read from the file.
     budget: u64,
+    hashing: Option<Hashing>,
 }
 
 impl<'s> Lines<'s> {
     pub(super) fn new(file: File, stop: &'s Stop) -> Lines<'s> {
         let buffer = vec![0; BUFFER];
-        Lines { file, stop, buffer, at: 0, filled: 0, ended: false, bom: false, budget: u64::MAX }
+        Lines { file, stop, buffer, at: 0, filled: 0, ended: false, bom: false, budget: u64::MAX, hashing: None }
+    }
+
+    /// Hashes what is read from now on.
+    pub(super) fn hash(&mut self) {
+        self.hashing = Some(Hashing::default());
+    }
+
+    /// What was read, if that is all of the file.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.hashing.as_ref().filter(|_| self.ended).map(Hashing::finish)
     }
 
     /// The beginning of the file, which stays to be read.
@@ -153,6 +166,9 @@ impl<'s> Lines<'s> {
             }
         }
         self.budget -= self.filled as u64;
+        if let Some(hashing) = &mut self.hashing {
+            hashing.add(&self.buffer[..self.filled]);
+        }
         Ok(())
     }
 }

@@ -4,7 +4,9 @@ mod lines;
 mod sample;
 
 use super::checked::Opened;
+use super::version::Version;
 use super::wanted::{invalid, shown};
+use super::write::MOST;
 use super::{Stop, Workspace, names, trouble};
 use crate::ToolFailure;
 use crate::clip::grouped;
@@ -84,6 +86,8 @@ pub struct FileText {
     pub lossy: bool,
     /// Lines that were cut.
     pub cut_lines: u64,
+    /// The whole content, for an edit that must not meet another one; `None` for more than 10 MB, which cannot be edited.
+    pub version: Option<Version>,
 }
 
 /// How many lines a file has.
@@ -153,12 +157,19 @@ impl Range {
 fn start<'s>(opened: Opened, stop: &'s Stop, path: &str) -> Result<Lines<'s>, ToolFailure> {
     let size = opened.size();
     let mut lines = Lines::new(opened.fd.into(), stop);
+    if size <= MOST as u64 {
+        lines.hash();
+    }
     let first = lines.first().map_err(|error| trouble::of_io(&error, path))?;
+    let bom = refuse_no_text(first, size, path)?;
+    lines.drop_front(bom);
+    Ok(lines)
+}
+
+/// Refuses what is no text, judged by its first bytes; gives the length of the byte order mark.
+pub(super) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
     match sample::judge(first) {
-        sample::Judged::Text { bom } => {
-            lines.drop_front(bom);
-            Ok(lines)
-        }
+        sample::Judged::Text { bom } => Ok(bom),
         sample::Judged::Utf16 => Err(invalid(format!(
             "{} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
             shown(path)
@@ -246,6 +257,7 @@ impl<'a> Taken<'a> {
             crlf: self.crlf,
             lossy: self.lossy,
             cut_lines: self.cut_lines,
+            version: lines.version(),
         }
     }
 }

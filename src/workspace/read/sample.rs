@@ -21,10 +21,22 @@ pub(super) fn judge(bytes: &[u8]) -> Judged {
     let sample = &bytes[bom..bytes.len().min(LOOKED_AT).max(bom)];
     let controls = sample.iter().filter(|byte| is_odd_control(**byte)).count();
     let invalid: usize = sample.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    if is_wide(sample) {
+        return Judged::Utf16;
+    }
     if memchr::memchr(0, sample).is_some() || controls * 10 > sample.len() || invalid * 10 > sample.len() * 3 {
         return Judged::Binary;
     }
     Judged::Text { bom }
+}
+
+/// Text of two bytes a character without a mark: nearly every second byte is a NUL, and nearly none of the others.
+fn is_wide(sample: &[u8]) -> bool {
+    const LEAST: usize = 8;
+    let zeros = |odd: usize| sample.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
+    let half = sample.len() / 2;
+    let (even, odd) = (zeros(0), zeros(1));
+    half >= LEAST && even.max(odd) * 10 >= half * 7 && even.min(odd) * 20 <= half
 }
 
 /// A control character that text does not have: not a blank, not backspace or escape as terminals log them.
@@ -44,6 +56,9 @@ mod tests {
         assert_eq!(judge(b"caf\xE9 in latin 1"), Judged::Text { bom: 0 });
         assert_eq!(judge(b"\xFF\xFEa\0"), Judged::Utf16);
         assert_eq!(judge(b"a\0b"), Judged::Binary);
+        let wide = |order: fn(u16) -> [u8; 2]| "wide text".encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        assert_eq!((judge(&wide(u16::to_le_bytes)), judge(&wide(u16::to_be_bytes))), (Judged::Utf16, Judged::Utf16));
+        assert_eq!(judge(&[0; 100]), Judged::Binary);
         assert_eq!(judge(b"\x01\x02\x03abc"), Judged::Binary);
         assert_eq!(judge(&[0x80; 100]), Judged::Binary);
     }

@@ -17,6 +17,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
 use std::fs::File;
+use std::path::Path;
 
 /// The longest line that is searched, in bytes: memory is bounded by it.
 const LONGEST_LINE: usize = 8 << 20;
@@ -26,6 +27,9 @@ const PATTERN_SIZE: usize = 4 << 20;
 
 /// The longest pattern in bytes.
 const LONGEST_PATTERN: usize = 8 << 10;
+
+/// Binary files whose names are told.
+const MOST_NAMED: usize = 5;
 
 /// What to look for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +99,8 @@ pub struct Found {
     pub files: u64,
     /// Files that are not text, searched up to where that showed.
     pub binary: u64,
+    /// The names of the first of them, as they can be shown.
+    pub binary_names: Vec<String>,
     /// Files that a rule blocks.
     pub blocked: u64,
     /// Files and folders that could not be read.
@@ -115,7 +121,7 @@ impl Workspace {
         let (start, glob) = self.start_of(&wanted.path, wanted.glob.as_deref())?;
         let mut search = Search {
             workspace: self,
-            twins: Twins::of(self),
+            twins: Twins::of(self).until(stop),
             searcher: searcher_of(wanted),
             matcher,
             limit: wanted.limit,
@@ -205,11 +211,20 @@ impl Search<'_> {
         let result = self.searcher.search_reader(&self.matcher, Stoppable::new(&file, self.stop), &mut sink);
         let told = sink.binary;
         match result {
-            Ok(()) if told => self.found.binary += 1,
+            Ok(()) if told => self.found.add_binary(&name),
             Ok(()) => self.found.files += 1,
             Err(error) if error.raw_os_error().is_some() => self.found.unreadable += 1,
             Err(_) => self.found.long_lines += 1,
         }
+    }
+}
+
+impl Found {
+    fn add_binary(&mut self, name: &Path) {
+        if self.binary_names.len() < MOST_NAMED {
+            self.binary_names.push(names::shown(name));
+        }
+        self.binary += 1;
     }
 }
 

@@ -64,7 +64,7 @@ fn fill(case: &mut Case, head: &str, body: &str) {
     }
 }
 
-fn real(body: &str) -> String {
+pub(super) fn real(body: &str) -> String {
     let body = if body.is_empty() || body.ends_with('\n') { body.to_owned() } else { format!("{body}\n") };
     let signs = [("␄\n", ""), ("␍", "\r"), ("␠", " "), ("⍽", "\u{a0}"), ("␂", "\u{feff}"), ("␉", "\t")];
     signs.iter().fold(body, |text, (sign, meant)| text.replace(sign, meant))

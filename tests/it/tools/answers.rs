@@ -5,25 +5,42 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolfence::policy::{Mode, Policy, Settings, Verdict};
-use toolfence::toolbox::NoProgress;
+use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::workspace::Workspace;
 use toolfence::{ErrorCode, ToolCall, ToolResult, tools};
 
-/// Runs one call as `--yes` would.
-pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
-    let workspace = Arc::new(place.workspace());
-    let toolbox = tools::standard(Arc::clone(&workspace));
-    let policy = Policy::new(Settings::default()).expect("the defaults are right").mode(Mode::Never);
-    let Value::Object(args) = args else { panic!("arguments are an object") };
-    match policy.review(ToolCall::new("1", tool, args), &toolbox.catalog(), &*workspace) {
-        Verdict::Denied(result) => result,
-        Verdict::Ask(pending) => panic!("nothing is asked in this mode: {:?}", pending.decision()),
-        Verdict::Cleared(cleared) => tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime")
-            .block_on(toolbox.run(cleared, &NoProgress))
-            .expect("no tool fails for the host"),
+/// The tools of one conversation, without questions, as with `--yes`.
+pub(super) struct Hands {
+    workspace: Arc<Workspace>,
+    toolbox: Toolbox,
+    policy: Policy,
+}
+
+impl Hands {
+    pub(super) fn on(place: &Place) -> Hands {
+        let workspace = Arc::new(place.workspace());
+        let policy = Policy::new(Settings::default()).expect("the defaults are right").mode(Mode::Never);
+        Hands { toolbox: tools::standard(Arc::clone(&workspace)), workspace, policy }
     }
+
+    pub(super) fn run(&self, tool: &str, args: Value) -> ToolResult {
+        let Value::Object(args) = args else { panic!("arguments are an object") };
+        match self.policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.workspace) {
+            Verdict::Denied(result) => result,
+            Verdict::Ask(pending) => panic!("nothing is asked in this mode: {:?}", pending.decision()),
+            Verdict::Cleared(cleared) => tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime")
+                .block_on(self.toolbox.run(cleared, &NoProgress))
+                .expect("no tool fails for the host"),
+        }
+    }
+}
+
+/// Runs one call in a conversation of its own.
+pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
+    Hands::on(place).run(tool, args)
 }
 
 fn output(place: &Place, tool: &str, args: Value) -> String {

@@ -3,7 +3,7 @@
 use super::{Place, picture};
 use toolfence::ErrorCode::{self, *};
 use toolfence::policy::{Facts, PathFact};
-use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop, Workspace};
+use toolfence::workspace::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop, Workspace};
 
 /// What a path is refused with, by reading it as a file and by listing or searching it as a folder.
 const REFUSED: &[(&str, ErrorCode)] = &[
@@ -232,6 +232,37 @@ fn a_missing_file_offers_close_names_and_no_blocked_one() {
     assert!(suggestions(".en").iter().all(|name| !name.contains(".env")), "{:?}", suggestions(".en"));
     assert_eq!(suggestions("/app/work/src/main.rs"), ["src/main.rs"]);
     assert_eq!(suggestions("../../x"), ["."]);
+}
+
+#[test]
+fn a_name_that_is_elsewhere_is_offered_from_there() {
+    let place = Place::full();
+    place.file("deep/in/the/tree/helper.rs", "");
+    place.file("deep/helper.rs", "");
+    place.file("Config.toml", "");
+    place.file(".hidden/only.rs", "");
+    place.file("deep/.env", "KEY=SECRETVALUE\n");
+    place.file(".gitignore", "target\n");
+    place.file("target/built.rs", "");
+    let workspace = place.workspace();
+    let of = |path: &str| workspace.read(&ReadFile::new(path), &Stop::default()).expect_err(path).suggestions;
+    assert_eq!(of("helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
+    assert_eq!(of("src/helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
+    assert_eq!(of("dep/helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
+    assert_eq!(of("no/such/folder/main.rs"), ["src/main.rs"]);
+    assert_eq!(of("config.toml"), ["Config.toml"]);
+    assert_eq!(of("somewhere/CONFIG.toml"), ["Config.toml"]);
+    assert_eq!(of("plain.txt/main.rs"), ["src/main.rs"]);
+    assert_eq!(of("/home/somebody/helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
+    for path in ["only.rs", "built.rs", "x/.env.local"] {
+        assert_eq!(of(path), [""; 0], "{path}");
+    }
+    let edit = workspace.replace_text(&ReplaceText::new("main.rs", "a", "b")).expect_err("it is elsewhere");
+    assert_eq!(edit.message, "\"main.rs\" does not exist. Did you mean \"src/main.rs\"?");
+    let patch = "--- a/main.rs\n+++ b/main.rs\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(workspace.apply_patch(patch, false).expect_err("it is elsewhere").suggestions, ["src/main.rs"]);
+    let list = workspace.list(&ListFiles::new("tree"), &Stop::default()).expect_err("it is elsewhere");
+    assert_eq!(list.suggestions.first().map(String::as_str), Some("deep/in/the/tree"));
 }
 
 #[test]

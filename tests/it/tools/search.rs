@@ -1,7 +1,7 @@
 //! Listing and searching: order, limits, what is passed over.
 
 use super::Place;
-use toolfence::ErrorCode::InvalidArgument;
+use toolfence::ErrorCode::{Cancelled, InvalidArgument};
 use toolfence::workspace::{EntryKind, Found, ListFiles, Listing, SearchFiles, Stop};
 
 fn list(place: &Place, wanted: &ListFiles) -> Listing {
@@ -144,7 +144,43 @@ fn secrets_binaries_and_endless_lines_are_passed_over() {
     let found = search(&place, &SearchFiles::new("SECRETVALUE|needle"));
     assert!(found.lines.is_empty(), "{:?}", found.lines);
     assert_eq!((found.binary, found.long_lines), (1, 1));
+    assert_eq!(found.binary_names, ["binary"]);
     assert!(found.blocked >= 1, "the hard link of a secret is one");
+}
+
+#[test]
+fn wide_text_with_a_mark_is_searched() {
+    let place = Place::new();
+    let wide = |mark: &str, order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        format!("{mark}one\ntwo hits\n").encode_utf16().flat_map(order).collect()
+    };
+    place.file("be", wide("\u{FEFF}", u16::to_be_bytes));
+    place.file("le", wide("\u{FEFF}", u16::to_le_bytes));
+    place.file("latin", b"caf\xE9 hits\n");
+    place.file("unmarked", wide("", u16::to_le_bytes));
+    assert_eq!(
+        lines(&place, &SearchFiles::new("hits")),
+        ["be:2:two hits", "latin:1:caf\u{FFFD} hits", "le:2:two hits"]
+    );
+}
+
+#[test]
+fn work_that_is_stopped_ends_at_once() {
+    let place = Place::new();
+    for folder in 0..40 {
+        for file in 0..50 {
+            place.file(&format!("{folder}/{file}"), "x\n");
+        }
+    }
+    let workspace = place.workspace();
+    let stop = Stop::default();
+    assert!(workspace.list(&ListFiles { limit: 9999, ..ListFiles::new(".") }, &stop).is_ok());
+    assert_eq!(stop.seen(), 2040);
+    stop.stop();
+    let listed = workspace.list(&ListFiles::new("."), &stop).map(drop).map_err(|failure| failure.code);
+    let found = workspace.search(&SearchFiles::new("x"), &stop).map(drop).map_err(|failure| failure.code);
+    assert_eq!((listed, found), (Err(Cancelled), Err(Cancelled)));
+    assert_eq!(stop.seen(), 2040, "nothing was walked");
 }
 
 #[test]

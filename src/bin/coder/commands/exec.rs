@@ -5,9 +5,10 @@
 use crate::args::{ExecArguments, Options};
 use crate::commands::read_stdin;
 use crate::confirm::AtTheTerminal;
+use crate::explain::explained;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::setup::Setup;
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 use crate::view::{Person, debug_call, debug_result};
 use serde_json::json;
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ use toolfence::parse::Event;
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Error, FinishReason, Message, ToolResult, format};
+use toolfence::{Error, FinishReason, Message, ToolCall, ToolResult, format};
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
@@ -27,7 +28,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent(Arc::new(pasted))?;
     let person = AtTheTerminal { workspace: setup.workspace.clone() };
-    let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0 };
+    let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
     let ended = stopped.map_err(Failure::broken)?;
     listener.print(arguments.json)?;
@@ -60,6 +61,7 @@ struct Listener {
     /// What would be sent to the model: the results, or a reminder of how to write a call.
     answer: Option<String>,
     rounds: u32,
+    explain: bool,
 }
 
 impl Listener {
@@ -106,10 +108,23 @@ impl Host for Listener {
         if let Event::Call { call, .. } = event {
             debug_call(call);
         }
+        if self.explain && !matches!(event, Event::Text { .. } | Event::Started { .. } | Event::Progress { .. }) {
+            terminal::tell(&explained(event));
+        }
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        if self.explain {
+            terminal::tell(&format!("running    {}: {}", call.id, call.name));
+        }
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug_result(result);
+        if self.explain {
+            let what = result.error.as_ref().map_or("done", |error| error.message.as_str());
+            terminal::tell(&format!("answered   {}: {what}", result.id));
+        }
         self.results.push(result.clone());
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod grammar;
 pub(crate) mod parse;
+pub(crate) mod pipe;
 pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod replay;

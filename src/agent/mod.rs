@@ -3,20 +3,21 @@
 //! This module decides nothing: what may run was judged, and what comes next the session says. It shows nothing
 //! itself: a [`Host`] does.
 
+pub(crate) mod hands;
+
 use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Sink};
 use crate::parse::Event;
-use crate::policy::{Cleared, Pending};
+use crate::policy::Pending;
 use crate::session::{Action, Answer, Input, Session, StopReason};
-use crate::toolbox::{BoxFuture, Progress, Toolbox};
-use crate::{Error, ErrorCode, Message, ToolCall, ToolFailure, ToolResult};
+use crate::toolbox::{BoxFuture, Toolbox};
+use crate::{Error, Message, ToolCall, ToolResult};
 use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use hands::Hands;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::{mpsc, watch};
-use tracing::Instrument;
+use tokio::sync::watch;
 
 /// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
 pub trait Host: Send {
@@ -65,7 +66,18 @@ enum Wish {
     StopAll,
 }
 
+impl Default for Canceller {
+    fn default() -> Canceller {
+        Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() }
+    }
+}
+
 impl Canceller {
+    /// Until somebody wants all of it to end.
+    pub async fn cancelled(&self) {
+        self.wish(|wish| wish == Wish::StopAll).await;
+    }
+
     /// Ends the turn: the model's stream and the running tools are stopped. Without a turn under way nothing happens.
     pub fn cancel(&self) {
         self.wish.send_replace(Wish::StopAll);
@@ -116,8 +128,7 @@ pub struct Agent {
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        let canceller = Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() };
-        Agent { session, toolbox, backend, canceller, audit: None }
+        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None }
     }
 
     /// The same with a log of what is decided and what comes of it.
@@ -290,52 +301,5 @@ fn shown(action: Action, host: &mut dyn Host) {
         Action::Show(event) => host.show(&event),
         Action::Answered(result) => host.answered(&result),
         _ => {}
-    }
-}
-
-/// The calls that run now, side by side. Dropping it stops them.
-struct Hands<'a> {
-    toolbox: &'a Toolbox,
-    running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
-    open: Vec<ToolCall>,
-    notes: mpsc::Sender<(String, String)>,
-    noted: mpsc::Receiver<(String, String)>,
-}
-
-impl<'a> Hands<'a> {
-    fn new(toolbox: &'a Toolbox) -> Hands<'a> {
-        let (notes, noted) = mpsc::channel(64);
-        Hands { toolbox, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
-    }
-
-    fn start(&mut self, cleared: Cleared) {
-        let note = Note { id: cleared.call().id.clone(), notes: self.notes.clone() };
-        let toolbox = self.toolbox;
-        self.open.push(cleared.call().clone());
-        let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
-        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }.instrument(span)));
-    }
-
-    /// Ends what runs; gives the answers for it.
-    fn stop(&mut self) -> Vec<ToolResult> {
-        self.running.clear();
-        let message =
-            "The user stopped it while it ran; what it had done by then may have stayed. Check before you go on.";
-        let answer =
-            |call: ToolCall| ToolResult::refused(call.id, call.name, ToolFailure::new(ErrorCode::Cancelled, message));
-        self.open.drain(..).map(answer).collect()
-    }
-}
-
-/// Carries a tool's progress to the host, who may only be called from the driver.
-struct Note {
-    id: String,
-    notes: mpsc::Sender<(String, String)>,
-}
-
-impl Progress for Note {
-    fn note(&self, text: &str) {
-        // Full means that the host is slower than the tool: then this line is not worth waiting for.
-        let _ = self.notes.try_send((self.id.clone(), text.to_owned()));
     }
 }

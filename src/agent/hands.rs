@@ -1,0 +1,58 @@
+//! Calls that run: side by side, each with its notes, stopped when they are dropped.
+//!
+//! It judges nothing: what it is given was cleared.
+
+use crate::policy::Cleared;
+use crate::toolbox::{BoxFuture, Progress, Toolbox};
+use crate::{Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tracing::Instrument;
+
+/// The calls that run now, side by side. Dropping it stops them.
+pub(crate) struct Hands<'a> {
+    toolbox: &'a Toolbox,
+    pub(crate) running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
+    pub(crate) open: Vec<ToolCall>,
+    notes: mpsc::Sender<(String, String)>,
+    /// What a running call says of itself: its id and a line.
+    pub(crate) noted: mpsc::Receiver<(String, String)>,
+}
+
+impl<'a> Hands<'a> {
+    pub(crate) fn new(toolbox: &'a Toolbox) -> Hands<'a> {
+        let (notes, noted) = mpsc::channel(64);
+        Hands { toolbox, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
+    }
+
+    pub(crate) fn start(&mut self, cleared: Cleared) {
+        let note = Note { id: cleared.call().id.clone(), notes: self.notes.clone() };
+        let toolbox = self.toolbox;
+        self.open.push(cleared.call().clone());
+        let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
+        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }.instrument(span)));
+    }
+
+    /// Ends what runs; gives the answers for it.
+    pub(crate) fn stop(&mut self) -> Vec<ToolResult> {
+        self.running.clear();
+        let message =
+            "The user stopped it while it ran; what it had done by then may have stayed. Check before you go on.";
+        let answer =
+            |call: ToolCall| ToolResult::refused(call.id, call.name, ToolFailure::new(ErrorCode::Cancelled, message));
+        self.open.drain(..).map(answer).collect()
+    }
+}
+
+/// Carries a tool's progress to the host, who may only be called from the driver.
+struct Note {
+    id: String,
+    notes: mpsc::Sender<(String, String)>,
+}
+
+impl Progress for Note {
+    fn note(&self, text: &str) {
+        // Full means that the host is slower than the tool: then this line is not worth waiting for.
+        let _ = self.notes.try_send((self.id.clone(), text.to_owned()));
+    }
+}

@@ -1,0 +1,31 @@
+//! `coder pipe`: a session for a chat client in any language, over JSON lines.
+
+use crate::args::{Options, PipeArguments};
+use crate::failure::{Failure, INTERRUPTED};
+use crate::setup::Setup;
+use crate::terminal::Terminal;
+use std::process::ExitCode;
+use tokio::io::{BufReader, stdin, stdout};
+use toolfence::agent::Canceller;
+use toolfence::pipe::{Ending, Pipe, SCHEMA};
+
+/// Serves the client on stdin and stdout until it is gone.
+pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCode, Failure> {
+    if arguments.schema {
+        Terminal::stdout().line(SCHEMA.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let setup = Setup::new(options)?;
+    let mut pipe = Pipe::new(setup.toolbox.clone(), setup.policy.clone(), setup.workspace.clone());
+    pipe.session.language = setup.language;
+    pipe.language = setup.language;
+    pipe.persona = setup.persona.text.clone();
+    let canceller = Canceller::default();
+    let served = crate::runtime::run(canceller.clone(), async {
+        pipe.serve(BufReader::new(stdin()), stdout(), &canceller).await
+    })?;
+    Ok(match served.map_err(Failure::broken)? {
+        Ending::Cancelled => INTERRUPTED.into(),
+        _ => ExitCode::SUCCESS,
+    })
+}

@@ -1,0 +1,141 @@
+//! A tool block that is wholly there when it opens, on one line, and written as taught: read in one pass.
+//!
+//! A short way, never another reading. What does not fit it in every point is left to the long way as if nothing had
+//! been looked at, and what it finds is what the long way would find.
+
+use super::Parser;
+use super::State;
+use super::blocks::Kind;
+use super::found::{Found, Item};
+use super::input::Line;
+use super::taught::{self, Telling};
+use crate::ToolCall;
+use crate::json::{Listen, MOST_NESTING};
+use std::fmt::Write;
+
+/// Bytes of a line that are read this way.
+const MOST_LINE: usize = 1 << 20;
+
+/// Strings of a call that are told this way: they wait in memory.
+const MOST_TOLD: usize = 256;
+
+/// Bytes of the path to an argument. The long way cuts longer ones; here they are left to it.
+const MOST_PATH: usize = 128;
+
+impl Parser {
+    /// Reads the block that opened with the line before, and passes it; whether it did.
+    pub(super) fn whole_block(&mut self) -> bool {
+        let limits = &self.options.limits;
+        let usual = !self.block.forged && !self.block.drifted_word && !self.after_broken;
+        if !usual || self.calls >= limits.calls || limits.nesting < MOST_NESTING {
+            return false;
+        }
+        let start = self.input.offset(self.input.at);
+        let Some(line) = self.input.next_line(limits.block.min(MOST_LINE)).filter(|line| line.ended) else {
+            return false;
+        };
+        if self.input.bytes(self.input.at, line.end).last() != Some(&b'}') {
+            return false;
+        }
+        let number = self.input.line;
+        let from = self.input.at;
+        self.input.pass(line);
+        let read = self.closing_fence().is_some_and(|closing| self.read_whole(from, line, closing));
+        if !read {
+            self.input.go_back(start, number);
+        }
+        read
+    }
+
+    /// The next line, where it closes the block.
+    fn closing_fence(&mut self) -> Option<Line> {
+        let line = self.input.next_line(MOST_LINE).filter(|line| !line.cut)?;
+        let text = self.input.slice(self.input.at, line.end);
+        matches!(self.blocks.in_fence(text), Some(Kind::Closes(_))).then_some(line)
+    }
+
+    /// The line from index `from` on is the block's only one.
+    fn read_whole(&mut self, from: usize, line: Line, closing: Line) -> bool {
+        let text = self.input.slice(from, line.end);
+        let Some(Kind::Inside(content)) = self.blocks.in_fence(text) else { return false };
+        if content.pad > 0 || content.text.len() >= self.options.limits.block {
+            return false;
+        }
+        let ids = &mut self.block.track.ids;
+        let before = ids.given();
+        let id = ids.give();
+        let mark = self.found.mark(content.text.len());
+        let mut teller =
+            Teller { found: &mut self.found, id: &id, path: String::with_capacity(MOST_PATH / 2), told: 0 };
+        let Some(draft) = taught::read(content.text, &mut teller) else {
+            self.found.forget(mark);
+            self.block.track.ids.give_back(before);
+            return false;
+        };
+        self.block.body.push_str(content.text);
+        self.block.body.push('\n');
+        self.block.span.end = self.input.offset(closing.end);
+        let call = ToolCall { id, name: draft.name, args: draft.args, reason: draft.reason, repairs: Vec::new() };
+        self.found.push(Item::Call { call: Box::new(call), index: 0, span: self.block.span, replaces: None });
+        self.calls += 1;
+        self.state = State::Prose;
+        self.blocks.close_fence();
+        self.input.pass(closing);
+        self.input.use_up(self.block.span.end);
+        true
+    }
+}
+
+/// Notes what is told of the call before it is whole.
+struct Teller<'a> {
+    found: &'a mut Found,
+    id: &'a str,
+    /// The keys and indices that lead to the current value, joined by `/`.
+    path: String,
+    told: usize,
+}
+
+impl Listen for Teller<'_> {
+    fn enter(&mut self) -> usize {
+        if !self.path.is_empty() {
+            self.path.push('/');
+        }
+        self.path.len()
+    }
+
+    fn key(&mut self, container: usize, key: &str) -> bool {
+        self.path.truncate(container);
+        self.path.push_str(key);
+        !key.is_empty() && self.path.len() <= MOST_PATH
+    }
+
+    fn element(&mut self, container: usize, index: usize) {
+        self.path.truncate(container);
+        let _ = write!(self.path, "{index}");
+    }
+
+    fn leave(&mut self, container: usize) {
+        self.path.truncate(container.saturating_sub(1));
+    }
+
+    fn text(&mut self, text: &str) -> bool {
+        if !text.is_empty() {
+            self.found.argument(self.id, &self.path, text);
+            self.told += 1;
+        }
+        !text.starts_with("<<") && self.told <= MOST_TOLD
+    }
+}
+
+impl Telling for Teller<'_> {
+    fn begins(&mut self, tool: Option<&str>) -> bool {
+        if let Some(name) = tool {
+            self.found.started(self.id, name);
+        }
+        tool.is_some()
+    }
+
+    fn has_id(&mut self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,89 @@
+//! Where a passage occurs. Everything is linear, also for what repeats itself.
+
+use memchr::memmem::Finder;
+
+/// Shorter texts are met by chance.
+const LEAST_TELLING: usize = 4;
+
+/// The first two occurrences, which may overlap.
+pub(super) fn twice(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
+    let finder = Finder::new(passage);
+    let Some(first) = finder.find(text) else { return (None, None) };
+    let second = finder.find(&text[first + 1..]).map(|at| first + 1 + at);
+    (Some(first), second)
+}
+
+/// The lines, from 1, where the first `most` occurrences begin, and how many there are.
+///
+/// After Knuth, Morris and Pratt: to begin again behind each occurrence would be quadratic where they overlap.
+pub(super) fn all_lines(text: &[u8], passage: &[u8], most: usize) -> (Vec<u64>, u64) {
+    let borders = borders(passage);
+    let (mut lines, mut total) = (Vec::new(), 0);
+    let (mut line, mut counted) = (1, 0);
+    let mut matched = 0;
+    for (at, byte) in text.iter().enumerate() {
+        while matched > 0 && (matched == passage.len() || passage[matched] != *byte) {
+            matched = borders[matched - 1] as usize;
+        }
+        matched += usize::from(passage[matched] == *byte);
+        if matched < passage.len() {
+            continue;
+        }
+        total += 1;
+        if lines.len() < most {
+            let start = at + 1 - passage.len();
+            line += memchr::memchr_iter(b'\n', &text[counted..start]).count() as u64;
+            counted = start;
+            lines.push(line);
+        }
+    }
+    (lines, total)
+}
+
+/// For each beginning of the passage, the length of the longest part that it both begins and ends with.
+fn borders(passage: &[u8]) -> Vec<u32> {
+    let mut borders = vec![0_u32; passage.len()];
+    let mut length = 0;
+    for at in 1..passage.len() {
+        while length > 0 && passage[length] != passage[at] {
+            length = borders[length - 1] as usize;
+        }
+        length += usize::from(passage[length] == passage[at]);
+        // No passage is longer than a text, which has less than 4 GB.
+        borders[at] = length as u32;
+    }
+    borders
+}
+
+/// The line, from 1, where a text that could not be there by chance is.
+pub(super) fn already(text: &[u8], passage: &[u8]) -> Option<u64> {
+    if passage.trim_ascii().len() < LEAST_TELLING {
+        return None;
+    }
+    let at = Finder::new(passage).find(text)?;
+    Some(memchr::memchr_iter(b'\n', &text[..at]).count() as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlaps_count() {
+        assert_eq!(twice(b"xaaax", b"aa"), (Some(1), Some(2)));
+        assert_eq!(all_lines(b"aa\naaa", b"aa", 9), (vec![1, 2, 2], 3));
+        assert_eq!(all_lines(b"abab\nabab", b"ab\nab", 9), (vec![1], 1));
+        assert_eq!(all_lines(&[b'a'; 1000], &[b'a'; 300], 2), (vec![1, 1], 701));
+    }
+
+    #[test]
+    fn as_a_naive_search_finds() {
+        let texts = ["", "a", "ab", "aab\nab", "abaabab\nba\nbaab", "aaaa\naaaa"];
+        for text in texts {
+            for passage in ["a", "b", "ab", "aab", "aba", "a\na", "aa"] {
+                let naive = (0..text.len()).filter(|at| text[*at..].starts_with(passage)).count() as u64;
+                assert_eq!(all_lines(text.as_bytes(), passage.as_bytes(), 99).1, naive, "{passage:?} in {text:?}");
+            }
+        }
+    }
+}

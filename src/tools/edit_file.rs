@@ -1,0 +1,61 @@
+//! `edit_file`: line ranges of one file, all or none, on the file whose lines the model saw.
+
+use super::changes::output_of;
+use super::{Views, blocking, spec_of};
+use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+use crate::workspace::{EditFile, EditLines, Workspace};
+use crate::{Output, ToolSpec};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The tool.
+#[derive(Debug)]
+pub struct Edit {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+    views: Views,
+}
+
+impl Edit {
+    /// On one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Edit {
+        Edit { spec: spec_of("edit_file"), workspace, views: Views::default() }
+    }
+
+    /// The same, with edits refused on files that changed since these views.
+    #[must_use]
+    pub fn views(mut self, views: &Views) -> Edit {
+        self.views = views.clone();
+        self
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let edits = permit.args().get("edits").and_then(Value::as_array);
+        let edits = edits.into_iter().flatten().map(lines_of).collect();
+        let dry_run = permit.flag("dry_run", false);
+        let wanted = EditFile { dry_run, ..EditFile::new(permit.text("path").unwrap_or_default(), edits) };
+        let views = self.views.clone();
+        Box::pin(async move {
+            let written = blocking(&self.workspace, move |workspace, _| {
+                let base = views.numbered(workspace, &wanted.path);
+                workspace.edit(&EditFile { base, ..wanted })
+            });
+            let written = written.await?;
+            self.views.changed(&written);
+            Ok(output_of(&written, dry_run))
+        })
+    }
+}
+
+/// One edit; its fields were checked against the spec.
+fn lines_of(edit: &Value) -> EditLines {
+    let line = |name: &str| edit.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let replacement = edit.get("replacement").and_then(Value::as_str).unwrap_or_default().to_owned();
+    EditLines { start_line: line("start_line"), end_line: line("end_line"), replacement }
+}

@@ -1,0 +1,34 @@
+//! Whether a file is still what somebody saw.
+
+use std::hash::{DefaultHasher, Hasher};
+
+/// Bytes that go into the hash at once. Whoever reads a file piece by piece takes pieces of this length.
+pub(super) const PIECE: usize = 128 << 10;
+
+/// The content of a file, told from others by a hash of 64 bits: for a host that wants to know whether a file changed since
+/// it was read. Versions of one program compare; they are not to be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Version(u64);
+
+impl Version {
+    /// That of these bytes.
+    pub fn of(content: &[u8]) -> Version {
+        let mut hashing = Hashing::default();
+        content.chunks(PIECE).for_each(|piece| hashing.add(piece));
+        hashing.finish()
+    }
+}
+
+/// The hash as it grows. All pieces but the last have the same length.
+#[derive(Default)]
+pub(super) struct Hashing(DefaultHasher);
+
+impl Hashing {
+    pub(super) fn add(&mut self, piece: &[u8]) {
+        self.0.write(piece);
+    }
+
+    pub(super) fn finish(&self) -> Version {
+        Version(self.0.finish())
+    }
+}

@@ -1,0 +1,241 @@
+//! The case files in `tests/cases/edit`, and laws: parts of a text replaced without a patch.
+//!
+//! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `text` is the text before,
+//! `edit START END` a range of lines with its replacement, `old` and `new` a passage, `want` the text afterwards, `error`
+//! lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
+//! are those of the cases of patches.
+
+use super::cases::real;
+use super::laws::text;
+use crate::random::Random;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use toolfence::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
+
+#[derive(Debug, Default)]
+struct Case {
+    title: String,
+    text: String,
+    edits: Vec<(u64, u64, String)>,
+    passage: Option<(String, String)>,
+    want: Option<String>,
+    error: Vec<String>,
+}
+
+fn all() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/edit");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().flat_map(|file| parse(&fs::read_to_string(file).unwrap())).collect()
+}
+
+fn parse(text: &str) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for chunk in text.split("\n=== ").skip(1) {
+        let (title, parts) = chunk.split_once('\n').unwrap_or((chunk, ""));
+        let mut case = Case { title: title.to_owned(), ..Case::default() };
+        for part in format!("\n{parts}").split("\n#### ").skip(1) {
+            let (head, body) = part.split_once('\n').unwrap_or((part, ""));
+            fill(&mut case, head, &real(body.trim_end_matches('\n')).replace("␤\n", "\n"));
+        }
+        cases.push(case);
+    }
+    cases
+}
+
+fn fill(case: &mut Case, head: &str, body: &str) {
+    let mut words = head.split(' ');
+    let word = words.next().unwrap_or_default();
+    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{}", case.title));
+    match word {
+        "text" => case.text = body.to_owned(),
+        "edit" => case.edits.push((number(), number(), body.to_owned())),
+        "old" => case.passage = Some((body.to_owned(), String::new())),
+        "new" => case.passage.as_mut().expect("old comes first").1 = body.to_owned(),
+        "want" => case.want = Some(body.to_owned()),
+        "error" => case.error = body.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+        other => panic!("{}: {other}?", case.title),
+    }
+}
+
+fn done(case: &Case, text: &str) -> Result<String, String> {
+    let bytes = match &case.passage {
+        Some((old, new)) => replace_passage(text.as_bytes(), old, new).map(|done| done.text).map_err(|p| p.to_string()),
+        None => edit_lines(text.as_bytes(), &edits_of(&case.edits)).map_err(|problem| problem.to_string()),
+    };
+    bytes.map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+fn edits_of(edits: &[(u64, u64, String)]) -> Vec<LineEdit<'_>> {
+    edits.iter().map(|(start, end, replacement)| LineEdit { start: *start, end: *end, replacement }).collect()
+}
+
+fn wrong(case: &Case) -> Option<String> {
+    match (done(case, &case.text), &case.want) {
+        (Ok(got), Some(want)) if got == *want => None,
+        (Ok(got), want) => Some(format!("got {got:?}, not {want:?}")),
+        (Err(told), Some(_)) => Some(format!("refused: {told}")),
+        (Err(told), None) => {
+            case.error.iter().find(|part| !told.contains(*part)).map(|part| format!("{part:?} is not in:\n{told}"))
+        }
+    }
+}
+
+#[test]
+fn every_case_is_as_it_says() {
+    let cases = all();
+    println!("{} cases", cases.len());
+    assert!(cases.len() >= 55, "the case files are there: {}", cases.len());
+    assert!(cases.iter().all(|case| case.want.is_some() == case.error.is_empty()));
+    let found: Vec<String> =
+        cases.iter().filter_map(|case| wrong(case).map(|why| format!("=== {}\n{why}", case.title))).collect();
+    assert!(found.is_empty(), "{} of {} cases\n{}", found.len(), cases.len(), found.join("\n"));
+}
+
+/// What is done to a text of LF is done to the same of CRLF.
+#[test]
+fn cases_hold_with_other_ends_of_lines() {
+    let mut tried = 0;
+    for case in all() {
+        let Some(want) = case.want.as_ref().filter(|_| !case.text.contains('\r') && case.text.contains('\n')) else {
+            continue;
+        };
+        if want.contains('\r') {
+            continue;
+        }
+        let crlf = |text: &str| text.replace('\n', "\r\n");
+        assert_eq!(done(&case, &crlf(&case.text)), Ok(crlf(want)), "{}", case.title);
+        tried += 1;
+    }
+    println!("{tried} cases in CRLF");
+    assert!(tried > 25);
+}
+
+/// Against lines in a vector, the last edit first, as everybody would write it.
+#[test]
+fn edits_are_as_if_made_from_the_last_line_up() {
+    let mut random = Random::new(21);
+    let (mut made, mut refused) = (0, 0);
+    for _ in 0..20_000 {
+        let old = text(&mut random, 12);
+        let mut lines: Vec<String> = old.lines().map(str::to_owned).collect();
+        let edits: Vec<(u64, u64, String)> =
+            (0..=random.below(3)).map(|_| random_edit(&mut random, lines.len())).collect();
+        match edit_lines(old.as_bytes(), &edits_of(&edits)) {
+            Ok(got) => {
+                let mut order: Vec<_> = edits.iter().collect();
+                order.sort_by_key(|(start, end, _)| std::cmp::Reverse((*start, *end)));
+                for (start, end, replacement) in order {
+                    let range = usize::try_from(start - 1).unwrap()..usize::try_from(*end).unwrap();
+                    lines.splice(range, replacement.lines().map(str::to_owned));
+                }
+                let got = String::from_utf8(got).unwrap();
+                assert_eq!(got.lines().collect::<Vec<_>>(), lines, "{old:?} {edits:?}");
+                let ended = got.is_empty() || got.ends_with('\n');
+                let was = old.is_empty() || old.ends_with('\n');
+                assert!(
+                    ended == was || got.is_empty() || got.ends_with("\n\n") || got == "\n",
+                    "{old:?} {edits:?} {got:?}"
+                );
+                made += 1;
+            }
+            Err(_) => {
+                assert!(meet(&edits, lines.len() as u64), "{old:?} {edits:?}");
+                refused += 1;
+            }
+        }
+    }
+    println!("{made} made, {refused} refused");
+    assert!(made > 5_000 && refused > 1_000);
+}
+
+fn random_edit(random: &mut Random, lines: usize) -> (u64, u64, String) {
+    let start = random.below(lines + 1) as u64 + 1;
+    let end = start - 1 + random.below(3) as u64;
+    (start, end, text(random, 3))
+}
+
+/// Whether two edits have a line in common, stand at one place, or go beyond the end.
+fn meet(edits: &[(u64, u64, String)], lines: u64) -> bool {
+    let pair = |(at, a): (usize, &(u64, u64, String))| {
+        edits[at + 1..].iter().any(|b| {
+            let insertion = |edit: &(u64, u64, String)| edit.1 < edit.0;
+            let inside = |edit: &(u64, u64, String), range: &(u64, u64, String)| range.0 < edit.0 && edit.0 <= range.1;
+            match (insertion(a), insertion(b)) {
+                (true, true) => a.0 == b.0,
+                (true, false) => inside(a, b),
+                (false, true) => inside(b, a),
+                (false, false) => a.0 <= b.1 && b.0 <= a.1,
+            }
+        })
+    };
+    edits.iter().any(|edit| edit.1 > lines) || edits.iter().enumerate().any(pair)
+}
+
+#[test]
+fn a_passage_is_replaced_where_it_occurs_once() {
+    let mut random = Random::new(22);
+    let (mut once, mut several, mut none) = (0, 0, 0);
+    for _ in 0..20_000 {
+        let old_text = text(&mut random, 8);
+        let chars: Vec<char> = old_text.chars().collect();
+        let from = random.below(chars.len() + 1);
+        let to = (from + random.below(12)).min(chars.len());
+        let mut old: String = chars[from..to].iter().collect();
+        if random.below(6) == 0 {
+            old.push('x');
+        }
+        let new = text(&mut random, 2);
+        if old.is_empty() || old == new {
+            continue;
+        }
+        let ended = format!("{old_text}{}", if old.ends_with('\n') && !old_text.ends_with('\n') { "\n" } else { "" });
+        let places = (0..ended.len()).filter(|at| ended.as_bytes()[*at..].starts_with(old.as_bytes())).count();
+        match replace_passage(old_text.as_bytes(), &old, &new) {
+            Ok(done) if ended == old_text => {
+                assert_eq!((places, String::from_utf8(done.text).unwrap()), (1, old_text.replacen(&old, &new, 1)));
+                once += 1;
+            }
+            Ok(_) => assert_eq!(places, 1),
+            Err(PassageProblem::Several { total, .. }) => {
+                assert_eq!(total, places as u64, "{old:?} in {old_text:?}");
+                several += 1;
+            }
+            Err(PassageProblem::NotFound { .. }) => {
+                assert_eq!(places, 0, "{old:?} in {old_text:?}");
+                none += 1;
+            }
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+    println!("{once} replaced, {several} several, {none} none");
+    assert!(once > 2_000 && several > 1_000 && none > 500);
+}
+
+/// Twice the text may cost twice the time, and somewhat more on a busy machine, but not four times.
+#[test]
+fn hostile_passages_cost_linear_time() {
+    // What is repeated in the text and its end, what is repeated in the passage and its end.
+    let shapes = [
+        ("a", "", "a", ""),
+        ("a\n", "b", "a\n", ""),
+        ("ab", "c", "ab", "a"),
+        ("a b c d\n", "", "a b c e\n", ""),
+        ("\n", "x", "\n", "y"),
+    ];
+    for (piece, end, old_piece, old_end) in shapes {
+        let time = |size: usize| {
+            let text = format!("{}{end}", piece.repeat(size / piece.len()));
+            let old = format!("{}{old_end}", old_piece.repeat(size / 2 / old_piece.len()));
+            let turn = || {
+                let started = Instant::now();
+                let _ = replace_passage(text.as_bytes(), &old, "new");
+                started.elapsed()
+            };
+            (0..3).map(|_| turn()).min().unwrap_or_default()
+        };
+        let (one, four) = (time(1 << 18), time(1 << 20));
+        assert!(four < one * 12 + Duration::from_millis(100), "{piece:?}: {one:?}, then {four:?}");
+    }
+}

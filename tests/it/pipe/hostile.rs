@@ -1,0 +1,153 @@
+//! Clients that do everything wrong, are slow, or die.
+
+use super::client::{Client, Schema, fixture, served};
+use super::{answer, bash, end};
+use crate::random::Random;
+use serde_json::{Value, json};
+use std::time::Duration;
+use toolfence::policy::Mode;
+
+#[test]
+fn a_line_that_does_not_fit_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipe = fixture(folder.path());
+    pipe.line_bytes = 1000;
+    served(pipe, async |client: &mut Client| {
+        client.until("ready").await;
+        let long = format!("{{\"type\": \"chunk\", \"text\": \"{}\"}}", "x".repeat(1000));
+        for (line, word) in [
+            ("nonsense", "cannot be read"),
+            ("{\"type\": \"chunk\"}", "missing field `text`"),
+            ("{\"type\": \"chunk\", \"text\": \"x\", \"txet\": 1}", "unknown field `txet`"),
+            ("{\"type\": \"sing\"}", "unknown variant `sing`"),
+            ("[]", "cannot be read"),
+            (&long, "more than 1000 bytes"),
+            ("{\"type\": \"approve\", \"id\": \"call_1\"}", "nothing is asked about \"call_1\""),
+            ("{\"type\": \"tool_result\", \"id\": \"call_1\"}", "no result is awaited"),
+            ("{\"type\": \"tools\", \"tools\": [{\"name\": \"a b\"}]}", "is no name for a tool"),
+        ] {
+            client.say_raw(format!("\n{line}\r\n").as_bytes()).await;
+            let error = client.until("error").await;
+            assert!(error["message"].as_str().unwrap().contains(word), "{line}: {error}");
+        }
+        client.say_raw(b"\xff\n").await;
+        client.until("error").await;
+        client.say(bash("touch one")).await;
+        client.say(end()).await;
+        client.until("ask").await;
+        for line in [answer(), end(), json!({"type": "tools", "tools": []})] {
+            client.say(line).await;
+            client.until("error").await;
+        }
+        client.say(json!({"type": "deny", "id": "call_1"})).await;
+        client.until("results").await;
+        client.say(answer()).await;
+        client.say_raw(b"{\"type\": \"end\"}").await;
+        client.say_raw(b"\n").await;
+        assert_eq!(client.until("stop").await["reason"], "answered");
+    });
+}
+
+#[test]
+fn who_does_not_read_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        let chunk = json!({"type": "chunk", "text": "word ".repeat(2000)});
+        let mut said = 0;
+        while tokio::time::timeout(Duration::from_millis(300), client.say(chunk.clone())).await.is_ok() {
+            said += 1;
+            assert!(said < 1000, "all of it is kept somewhere");
+        }
+        // The line that was not taken whole is lost with its future; what was taken comes out.
+        let mut heard = 0;
+        while heard + 10_000 < said * 10_000 {
+            let line = client.hear().await;
+            heard += line["text"].as_str().map_or(0, str::len);
+        }
+    });
+}
+
+#[test]
+fn a_command_keeps_its_deadline_while_nobody_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("big"), "0123456789012345678901234567890123456789\n".repeat(1000)).unwrap();
+    let mut pipe = fixture(folder.path());
+    pipe.policy = pipe.policy.mode(Mode::Never);
+    let read = json!({"name": "read_file", "args": {"path": "big"}});
+    let command = json!({"command": "touch begun; sleep 3; touch late", "timeout": 1});
+    let run = json!({"name": "bash", "args": command});
+    served(pipe, async |client: &mut Client| {
+        client.until("ready").await;
+        let block = |call: &Value| format!("```tool\n{call}\n```\n");
+        let reply = block(&read).repeat(2) + &block(&run);
+        client.say(json!({"type": "chunk", "text": reply})).await;
+        client.say(end()).await;
+        // Two results are more than the streams hold: the command runs while its beginning cannot be told.
+        tokio::time::sleep(Duration::from_millis(4500)).await;
+        assert!(folder.path().join("begun").exists() && !folder.path().join("late").exists());
+        let results = client.until("results").await;
+        assert!(results["text"].as_str().unwrap().contains("\"code\":\"timeout\""), "{results}");
+    });
+}
+
+/// Every kind of line in any order, some of them broken: each is answered, told lines fit the schema, and a cancel always
+/// ends the turn.
+#[test]
+fn any_lines_are_survived() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(7);
+    let schema = Schema::new();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        client.until("ready").await;
+        for _ in 0..400 {
+            for _ in 0..random.below(6) {
+                let line = line(&mut random);
+                client.say_raw(broken(&line.to_string(), &mut random).as_bytes()).await;
+                assert!(schema.knows(&line), "{line}");
+            }
+            client.say(answer()).await;
+            client.say(json!({"type": "cancel"})).await;
+            loop {
+                let told = client.hear().await;
+                if told["event"] == "stop" && told["reason"] == "cancelled" {
+                    break;
+                }
+            }
+        }
+    });
+}
+
+fn line(random: &mut Random) -> Value {
+    let id = *random.pick(&["call_1", "call_2", "x"]);
+    let text = *random.pick(&[
+        "a",
+        "```tool\n",
+        "{\"name\": \"list_files\"}\n",
+        "```\n",
+        "```tool_result\n",
+        "<<EOF",
+        "\u{e9}\0",
+    ]);
+    match random.below(9) {
+        0 => end(),
+        1 => json!({"type": "end", "reason": random.pick(&["stop", "length", "cut"])}),
+        2 => json!({"type": "approve", "id": id, "always": random.below(2) == 0}),
+        3 => json!({"type": "deny", "id": id}),
+        4 => json!({"type": "tool_result", "id": id, "output": text}),
+        5 => json!({"type": "tools", "tools": [{"name": "list_files", "effect": "read"}]}),
+        _ => json!({"type": "chunk", "text": text}),
+    }
+}
+
+/// The line, or what is left of it when a character is taken out or put in.
+fn broken(line: &str, random: &mut Random) -> String {
+    let mut chars: Vec<char> = line.chars().collect();
+    if random.below(3) == 0 {
+        let at = random.below(chars.len());
+        match random.below(2) {
+            0 => drop(chars.remove(at)),
+            _ => chars.insert(at, *random.pick(&['"', '{', '}', '\\', ',', '\u{1f980}'])),
+        }
+    }
+    chars.into_iter().collect::<String>() + "\n"
+}

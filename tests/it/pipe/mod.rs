@@ -1,0 +1,170 @@
+//! The pipe: whole turns with real tools over streams in memory; every line on both sides is checked against the schema.
+
+mod client;
+mod hostile;
+
+use client::{Client, fixture, served};
+use serde_json::{Value, json};
+
+fn call(args: &Value) -> Value {
+    json!({"type": "chunk", "text": format!("I look.\n```tool\n{args}\n```\n")})
+}
+
+fn bash(command: &str) -> Value {
+    call(&json!({"name": "bash", "args": {"command": command}}))
+}
+
+fn end() -> Value {
+    json!({"type": "end"})
+}
+
+fn answer() -> Value {
+    json!({"type": "chunk", "text": "Done."})
+}
+
+#[test]
+fn a_turn_goes_all_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "hi\n").unwrap();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        let ready = client.until("ready").await;
+        assert!(ready["instructions"].as_str().unwrap().contains("- `read_file("), "{ready}");
+        client.say(call(&json!({"name": "read_file", "args": {"path": "a.txt"}, "reason": "why not"}))).await;
+        client.say(end()).await;
+        let results = client.until("results").await;
+        assert!(results["text"].as_str().unwrap().contains("1\thi\n"), "{results}");
+        assert_eq!(
+            client.kinds(),
+            ["ready", "text", "started", "progress", "call", "text", "running", "result", "results"]
+        );
+        client.say(answer()).await;
+        client.say(end()).await;
+        let stop = client.until("stop").await;
+        assert_eq!((&stop["reason"], &stop["text"]), (&json!("answered"), &Value::Null));
+    });
+}
+
+#[test]
+fn a_question_is_answered_in_every_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = |name: &str| folder.path().join(name).exists();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        for (say, made) in [
+            (json!({"type": "approve", "id": "call_1"}), "one"),
+            (json!({"type": "deny", "id": "call_1", "reason": "Not now."}), ""),
+            (json!({"type": "edit", "id": "call_1", "args": {"command": "touch two"}}), "two"),
+            (json!({"type": "approve", "id": "call_1", "always": true}), "one"),
+        ] {
+            let _ = std::fs::remove_file(folder.path().join("one"));
+            client.say(bash("touch one")).await;
+            client.say(end()).await;
+            let ask = client.until("ask").await;
+            assert_eq!((&ask["commands"], &ask["always"]), (&json!(["touch one"]), &json!(["touch one"])), "{ask}");
+            client.say(say.clone()).await;
+            if say["type"] == "edit" {
+                client.until("ask").await;
+                client.say(json!({"type": "approve", "id": "call_1"})).await;
+            }
+            let results = client.until("results").await;
+            let refused = results["text"].as_str().unwrap().contains("Not now.");
+            assert_eq!((there("one"), there("two"), refused), (made == "one", there("two"), made.is_empty()), "{say}");
+            assert!(made.is_empty() || there(made), "{say}");
+            client.say(answer()).await;
+            client.say(end()).await;
+            client.until("stop").await;
+        }
+        let _ = std::fs::remove_file(folder.path().join("one"));
+        client.say(bash("touch one")).await;
+        client.say(end()).await;
+        client.until("results").await;
+        assert!(there("one") && client.kinds().iter().all(|kind| kind != "ask"), "always asks no more");
+    });
+}
+
+#[test]
+fn a_tool_of_the_clients_is_run_by_the_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let weather = json!({"name": "weather", "description": "Tell it.", "parameters": schema, "effect": "read"});
+    served(fixture(folder.path()), async |client: &mut Client| {
+        client.until("ready").await;
+        client.say(json!({"type": "tools", "tools": [weather]})).await;
+        let ready = client.until("ready").await;
+        assert!(ready["instructions"].as_str().unwrap().contains("- `weather(city)`: Tell it."), "{ready}");
+        client.say(call(&json!({"name": "weather", "args": {"city": "Ulm"}}))).await;
+        client.say(end()).await;
+        let run = client.until("run").await;
+        assert_eq!((&run["tool"], &run["args"]), (&json!("weather"), &json!({"city": "Ulm"})));
+        client.say(json!({"type": "tool_result", "id": run["id"], "output": "```sun```"})).await;
+        let results = client.until("results").await;
+        assert!(results["text"].as_str().unwrap().starts_with("````tool_result\n"), "{results}");
+        client.say(call(&json!({"name": "weather", "args": {}}))).await;
+        client.say(end()).await;
+        let result = client.until("result").await;
+        assert_eq!(result["error"]["code"], "invalid_argument", "it is checked before the client is asked to run it");
+    });
+}
+
+#[test]
+fn what_the_model_was_not_told_stands_before_the_next_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipe = fixture(folder.path());
+    pipe.session.rounds = 1;
+    served(pipe, async |client: &mut Client| {
+        client.say(call(&json!({"name": "list_files"}))).await;
+        client.say(end()).await;
+        client.until("results").await;
+        client.say(call(&json!({"name": "list_files"}))).await;
+        client.say(end()).await;
+        let stop = client.until("stop").await;
+        assert_eq!(stop["reason"], "round_limit");
+        assert!(stop["text"].as_str().unwrap().contains("were not run"), "{stop}");
+    });
+}
+
+#[test]
+fn a_turn_is_cancelled_from_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        client.say(json!({"type": "cancel"})).await;
+        client.say(answer()).await;
+        client.say(json!({"type": "cancel"})).await;
+        assert_eq!(client.until("stop").await["reason"], "cancelled");
+        client.say(bash("touch one")).await;
+        client.say(end()).await;
+        client.until("ask").await;
+        client.say(json!({"type": "cancel"})).await;
+        let stop = client.until("stop").await;
+        assert!(stop["text"].as_str().unwrap().contains("cancelled before it ran"), "{stop}");
+        client.say(bash("echo $$ > pid; exec sleep 60")).await;
+        client.say(end()).await;
+        client.until("ask").await;
+        client.say(json!({"type": "approve", "id": "call_1"})).await;
+        client.until("running").await;
+        client.say(json!({"type": "cancel"})).await;
+        let stop = client.until("stop").await;
+        assert!(stop["text"].as_str().unwrap().contains("stopped it while it ran"), "{stop}");
+    });
+    assert!(!folder.path().join("one").exists());
+}
+
+#[test]
+fn the_size_of_chunks_means_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let reply = "Both.\n```tool\n{\"name\": \"list_files\"}\n```\nand\n```tool\n{'name': 'list_files',}\n```\nso.";
+    let told = |bytes: usize| {
+        served(fixture(folder.path()), async |client: &mut Client| {
+            for piece in reply.as_bytes().chunks(bytes) {
+                client.say(json!({"type": "chunk", "text": std::str::from_utf8(piece).unwrap()})).await;
+            }
+            client.say(end()).await;
+            client.until("results").await;
+            client.merged()
+        })
+    };
+    let whole = told(reply.len());
+    assert_eq!(whole.iter().filter(|line| line["event"] == "result").count(), 2);
+    for bytes in [1, 3, 17] {
+        assert_eq!(told(bytes), whole, "{bytes}");
+    }
+}

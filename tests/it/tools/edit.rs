@@ -1,0 +1,215 @@
+//! Parts of real files changed: what is kept, what is refused, and what the model is told.
+
+use super::answers::{Hands, failure, run};
+use super::{Place, picture};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use toolfence::ErrorCode;
+use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Version};
+
+const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+fn edits(edits: &[(u64, u64, &str)]) -> Value {
+    let one = |(start, end, replacement): &(u64, u64, &str)| json!({"start_line": start, "end_line": end, "replacement": replacement});
+    edits.iter().map(one).collect()
+}
+
+#[test]
+fn edit_file_changes_all_of_its_lines_and_tells_the_diff() {
+    let place = Place::new();
+    place.file("f", TEN);
+    let args = json!({"path": "f", "edits": edits(&[(2, 3, "two\nthree\n"), (10, 9, "before ten"), (5, 5, "")])});
+    let result = run(&place, "edit_file", args);
+    assert_eq!(result.output, "f changed (+3 -3 lines, from line 2).\n");
+    assert_eq!(place.content("f"), "1\ntwo\nthree\n4\n6\n7\n8\n9\nbefore ten\n10\n");
+    let data = result.data.expect("it has data");
+    assert_eq!(
+        (&data["files_modified"], &data["rolled_back"], &data["dry_run"]),
+        (&json!(["f"]), &json!(false), &json!(false))
+    );
+    assert!(data["diff"].as_str().expect("it is short").starts_with("--- a/f\n+++ b/f\n@@ -1,10 +1,10 @@\n 1\n-2\n"));
+    let other_names = json!({"file_path": "f", "edits": [{"start": 1, "end": 1, "new_text": "one"}]});
+    assert!(run(&place, "edit", other_names).success);
+    assert!(place.content("f").starts_with("one\ntwo\n"));
+}
+
+#[test]
+fn replace_text_changes_its_passage() {
+    let place = Place::new();
+    place.file("f", "fn a() {\r\n    old();\r\n}\r\n");
+    let result = run(
+        &place,
+        "replace_text",
+        json!({"path": "f", "old": "{\n    old();\n", "new": "{\n    new();\n    more();\n"}),
+    );
+    assert_eq!(result.output, "f changed (+2 -1 lines, from line 2).\n");
+    assert_eq!(place.content("f"), "fn a() {\r\n    new();\r\n    more();\r\n}\r\n");
+    let (code, message) = failure(&place, "str_replace", json!({"path": "f", "old_str": "old", "new_str": "new"}));
+    assert_eq!(code, ErrorCode::NoMatch);
+    assert!(message.starts_with("\"f\" was not changed: old does not occur in the file."), "{message}");
+    let (code, message) = failure(&place, "replace_text", json!({"path": "f", "old": "();", "new": "(1);"}));
+    assert_eq!(code, ErrorCode::NotUnique);
+    assert!(message.contains("old occurs 2 times, at lines 2, 3"), "{message}");
+}
+
+#[test]
+fn a_dry_run_and_what_changes_nothing_write_nothing() {
+    let place = Place::new();
+    place.file("f", TEN);
+    let before = (picture(&place.root), fs::metadata(place.at("f")).expect("it is there").ino());
+    let calls = [
+        (
+            "edit_file",
+            json!({"path": "f", "edits": edits(&[(1, 1, "one")]), "dry_run": true}),
+            "Dry run: nothing was written. f would change (+1 -1 lines, from line 1).\n",
+        ),
+        (
+            "edit_file",
+            json!({"path": "f", "edits": edits(&[(1, 1, "1")])}),
+            "f is the same with that; there is nothing to write.\n",
+        ),
+        (
+            "replace_text",
+            json!({"path": "f", "old": "10", "new": "ten", "dry_run": true}),
+            "Dry run: nothing was written. f would change (+1 -1 lines, from line 10).\n",
+        ),
+    ];
+    for (tool, args, says) in calls {
+        let result = run(&place, tool, args);
+        assert_eq!(result.output, says);
+        let data = result.data.expect("it has data");
+        assert_eq!(data["files_modified"], json!([]));
+        let now = (picture(&place.root), fs::metadata(place.at("f")).expect("it is there").ino());
+        assert_eq!(now, before);
+    }
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let place = Place::full();
+    place.file("wide", b"\xFF\xFEa\0b\0");
+    place.file("image", b"\x89PNG\0\0");
+    place.file("big", "x\n".repeat(6 << 20));
+    place.file("locked", "locked\n");
+    fs::set_permissions(place.at("locked"), PermissionsExt::from_mode(0o444)).expect("it is ours");
+    let before = (picture(&place.root), picture(&place.beside));
+    for (path, code) in [
+        ("none", ErrorCode::NotFound),
+        ("src", ErrorCode::InvalidArgument),
+        ("fifo", ErrorCode::InvalidArgument),
+        ("socket", ErrorCode::InvalidArgument),
+        ("wide", ErrorCode::InvalidArgument),
+        ("image", ErrorCode::InvalidArgument),
+        ("big", ErrorCode::TooLarge),
+        ("locked", ErrorCode::PermissionDenied),
+        ("../beside/secret.txt", ErrorCode::PermissionDenied),
+        ("up.txt", ErrorCode::PermissionDenied),
+        ("chain1/secret.txt", ErrorCode::PermissionDenied),
+        ("/etc/hosts", ErrorCode::PermissionDenied),
+        ("loop_a", ErrorCode::PermissionDenied),
+        (".env", ErrorCode::Denied),
+        ("notes.txt", ErrorCode::Denied),
+        ("innocent.txt", ErrorCode::Denied),
+        ("UPPER/.ENV", ErrorCode::Denied),
+        (".git/config", ErrorCode::Denied),
+    ] {
+        let workspace = place.workspace();
+        let lines = vec![EditLines { start_line: 1, end_line: 1, replacement: "NEW".into() }];
+        let edited = workspace.edit(&EditFile::new(path, lines)).expect_err(path);
+        let replaced = workspace.replace_text(&ReplaceText::new(path, "e", "NEW")).expect_err(path);
+        assert_eq!((edited.code, replaced.code), (code, code), "{path}: {}", edited.message);
+        let told = format!("{edited:?} {replaced:?}");
+        assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{told}");
+    }
+    assert_eq!(before, (picture(&place.root), picture(&place.beside)));
+}
+
+#[test]
+fn mode_mark_links_and_bytes_stay() {
+    let place = Place::new();
+    place.file("real/run.sh", b"\xEF\xBB\xBFone\r\ncaf\xE9\r\nthree");
+    place.link("real/run.sh", "link");
+    fs::set_permissions(place.at("real/run.sh"), PermissionsExt::from_mode(0o751)).expect("it is ours");
+    fs::hard_link(place.at("real/run.sh"), place.at("other")).expect("a hard link can be made");
+    let result = run(&place, "edit_file", json!({"path": "link", "edits": edits(&[(1, 1, "1"), (3, 3, "3")])}));
+    let note = "[The file had 1 other name (hard links); there the old content remains.]\n";
+    assert_eq!(result.output, format!("real/run.sh changed (+2 -2 lines, from line 1).\n{note}"));
+    let diff = result.data.expect("it has data")["diff"].to_string();
+    assert!(diff.contains(" caf\u{FFFD}\\r\\n-three"), "{diff}");
+    assert_eq!(fs::read(place.at("real/run.sh")).expect("it is there"), b"\xEF\xBB\xBF1\r\ncaf\xE9\r\n3");
+    assert_eq!(fs::read(place.at("other")).expect("it is there"), b"\xEF\xBB\xBFone\r\ncaf\xE9\r\nthree");
+    assert_eq!(fs::metadata(place.at("real/run.sh")).expect("it is there").mode() & 0o7777, 0o751);
+    assert!(fs::symlink_metadata(place.at("link")).expect("it is there").is_symlink());
+}
+
+#[test]
+fn line_numbers_of_a_file_that_changed_are_not_used() {
+    let place = Place::new();
+    place.file("f", TEN);
+    place.link("f", "link");
+    let hands = Hands::on(&place);
+    let edit = |path: &str| hands.run("edit_file", json!({"path": path, "edits": edits(&[(1, 1, "one\nmore")])}));
+    assert!(edit("f").success, "nobody has seen it, so nothing is stale");
+    let again = edit("link").error.expect("the numbers are those before the first edit");
+    assert_eq!(again.code, ErrorCode::Conflict);
+    let says = "\"link\" has changed since it was last read, so nothing was done: lines may have moved. Read it again, \
+                and put all edits of one file into one call.";
+    assert_eq!(again.message, says);
+    assert!(hands.run("read_file", json!({"path": "f", "lines": 1})).success);
+    assert!(edit("link").success);
+    assert!(!edit("f").success);
+    assert!(hands.run("read_file", json!({"path": "link"})).success);
+    let dry = json!({"path": "f", "edits": edits(&[(1, 1, "x")]), "dry_run": true});
+    assert!(hands.run("edit_file", dry.clone()).success && hands.run("edit_file", dry.clone()).success);
+    place.file("f", TEN.replace("10", "ten"));
+    assert_eq!(hands.run("edit_file", dry).error.expect("somebody else changed it").code, ErrorCode::Conflict);
+    place.file("f", "one\nmore\nmore\nmore\n2\n");
+    assert!(!edit("f").success);
+}
+
+#[test]
+fn what_others_changed_is_not_written_over() {
+    let place = Place::new();
+    place.file("f", TEN);
+    let hands = Hands::on(&place);
+    let write = |content: &str| hands.run("write_file", json!({"path": "f", "content": content}));
+    assert!(hands.run("read_file", json!({"path": "f"})).success);
+    place.file("f", "somebody else's\n");
+    let failure = write("mine\n").error.expect("it would be lost");
+    assert_eq!((failure.code, place.content("f").as_str()), (ErrorCode::Conflict, "somebody else's\n"));
+    assert!(hands.run("read_file", json!({"path": "f"})).success && write("mine\n2\n").success);
+    assert!(write("mine again\n2\n").success, "its own writing is known to the model");
+    assert!(hands.run("edit_file", json!({"path": "f", "edits": edits(&[(1, 1, "one")])})).success, "so are its lines");
+    assert!(hands.run("replace_text", json!({"path": "f", "old": "one", "new": "1"})).success);
+    let patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+uno\n";
+    assert!(hands.run("apply_patch", json!({"patch": patch})).success);
+    assert!(write("mine after all\n").success);
+    let gone = "*** Begin Patch\n*** Delete File: f\n*** End Patch\n";
+    assert!(hands.run("apply_patch", json!({"patch": gone})).success);
+    place.file("f", "new\n");
+    assert!(write("a file of that name that nobody saw\n").success);
+}
+
+#[test]
+fn versions_are_for_whoever_wants_no_tools() {
+    let place = Place::new();
+    place.file("f", TEN);
+    let workspace = place.workspace();
+    let seen = workspace.read(&ReadFile::new("f"), &Stop::default()).expect("it is text").version;
+    assert_eq!(seen, Some(Version::of(TEN.as_bytes())));
+    let mut wanted = EditFile::new("f", vec![EditLines { start_line: 1, end_line: 1, replacement: "one".into() }]);
+    wanted.base = seen;
+    let written = workspace.edit(&wanted).expect("it is what was seen");
+    assert_eq!((written.before, written.after), (seen, Some(Version::of(place.content("f").as_bytes()))));
+    assert_eq!(workspace.edit(&wanted).expect_err("it changed").code, ErrorCode::Conflict);
+    assert_eq!(workspace.write_over("f", "x\n", seen).expect_err("it changed").code, ErrorCode::Conflict);
+    assert!(workspace.write_over("f", "x\n", written.after).is_ok());
+    let large = "line\n".repeat(300_000);
+    place.file("large", &large);
+    let wanted = ReadFile { start_line: Some(7), end_line: Some(9), ..ReadFile::new("large") };
+    let seen = workspace.read(&wanted, &Stop::default()).expect("it is text").version;
+    assert_eq!(seen, Some(Version::of(large.as_bytes())));
+    place.file("huge", "line\n".repeat(3_000_000));
+    assert_eq!(workspace.read(&ReadFile::new("huge"), &Stop::default()).expect("it is text").version, None);
+}
