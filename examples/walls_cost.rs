@@ -61,8 +61,8 @@ impl Host<'_> {
             let errand = Errand { command: &command, folder: Path::new(""), covers: covers.list(), network: false };
             let started = Instant::now();
             let entry = self.workspace.enclosure().entry(&errand).ok_or("there are no walls here")?;
-            let argument = [OsStr::new(entry.argument)];
-            process::run_kept(&self.job(&entry.program, &argument), &entry.told).await?;
+            let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+            process::run_kept(&self.job(&entry.program, &arguments), &entry.told).await?;
             walled.push(started.elapsed());
         }
         let [bare, walled, walk] = [bare, walled, walks].map(median);
@@ -82,6 +82,7 @@ impl Host<'_> {
             environment: &self.environment,
             limit: Duration::from_secs(10),
             keep: 1000,
+            overflow: None,
             live: None,
         }
     }

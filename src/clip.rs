@@ -77,6 +77,13 @@ impl HeadTail {
         }
     }
 
+    /// Everything that was taken, where nothing has been dropped yet and nothing would be by so many bytes more.
+    pub fn whole_before(&self, more: usize) -> Option<[&[u8]; 2]> {
+        let room = self.head_limit + self.tail_limit - self.head.len() - self.tail.len();
+        let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
+        (whole && room >= more).then_some([&self.head, &self.tail])
+    }
+
     /// Bytes taken so far.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes

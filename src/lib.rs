@@ -6,10 +6,10 @@
 //! # The floors
 //! | floor | feature | what is there |
 //! |---|---|---|
-//! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`] and the words everybody uses |
+//! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`], [`redact`] and the words everybody uses |
 //! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
-//! | the hands | `tools` | `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold |
+//! | the hands | `tools` | `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold; `audit`: the log |
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
@@ -26,6 +26,7 @@ pub mod message;
 pub mod outcome;
 pub mod parse;
 pub mod prompt;
+pub mod redact;
 pub mod tool;
 
 #[cfg(feature = "patch")]
@@ -40,6 +41,8 @@ pub mod session;
 #[cfg(feature = "policy")]
 pub mod toolbox;
 
+#[cfg(feature = "tools")]
+pub mod audit;
 #[cfg(feature = "tools")]
 pub mod process;
 #[cfg(feature = "tools")]

@@ -7,6 +7,7 @@ use crate::toolbox::{BoxFuture, Progress, Toolbox};
 use crate::{Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 /// The calls that run now, side by side. Dropping it stops them.
 pub(crate) struct Hands<'a> {
@@ -28,7 +29,8 @@ impl<'a> Hands<'a> {
         let note = Note { id: cleared.call().id.clone(), notes: self.notes.clone() };
         let toolbox = self.toolbox;
         self.open.push(cleared.call().clone());
-        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }));
+        let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
+        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }.instrument(span)));
     }
 
     /// Ends what runs; gives the answers for it.

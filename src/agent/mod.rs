@@ -5,6 +5,7 @@
 
 pub(crate) mod hands;
 
+use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Sink};
 use crate::parse::Event;
 use crate::policy::Pending;
@@ -121,12 +122,25 @@ pub struct Agent {
     toolbox: Toolbox,
     backend: Arc<dyn Backend>,
     canceller: Canceller,
+    audit: Option<Arc<Audit>>,
 }
 
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        Agent { session, toolbox, backend, canceller: Canceller::default() }
+        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None }
+    }
+
+    /// The same with a log of what is decided and what comes of it.
+    #[must_use]
+    pub fn audit(self, audit: Arc<Audit>) -> Agent {
+        Agent { audit: Some(audit), ..self }
+    }
+
+    fn log(&self, what: impl FnOnce(&Audit)) {
+        if let Some(audit) = &self.audit {
+            what(audit);
+        }
     }
 
     /// The conversation, and what else the session tells of itself.
@@ -156,7 +170,7 @@ impl Agent {
         if let Err(error) = &ended {
             self.session.handle(Input::Failed(&error.to_string()));
             while let Some(action) = self.session.poll() {
-                shown(action, host);
+                self.tell(action, host);
             }
         }
         ended
@@ -171,11 +185,12 @@ impl Agent {
                 Some(Action::Ask(pending)) => self.ask(pending, host).await,
                 Some(Action::Run(cleared)) => {
                     self.canceller.forget_tools();
+                    self.log(|audit| audit.running(&cleared));
                     host.running(cleared.call());
                     hands.start(cleared);
                 }
                 Some(Action::Stop(reason)) => return Ok(reason),
-                Some(action) => shown(action, host),
+                Some(action) => self.tell(action, host),
                 None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
                 None => {
                     let _busy = Busy::new(&self.canceller);
@@ -204,7 +219,17 @@ impl Agent {
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
             answer = host.ask(&pending) => Some(answer),
         };
+        if let Some(answer) = &answer {
+            self.log(|audit| audit.asked(&pending, answer));
+        }
         self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
+    }
+
+    fn tell(&self, action: Action, host: &mut dyn Host) {
+        if let Action::Answered(result) = &action {
+            self.log(|audit| audit.answered(result));
+        }
+        shown(action, host);
     }
 
     /// Until a running call has its result, or somebody stops it.

@@ -223,7 +223,7 @@ impl Policy {
         }
         let decision = self.judge(&call, spec, facts);
         match self.effective(&decision, facts) {
-            Effective::Run => Verdict::Cleared(Cleared { call, effect }),
+            Effective::Run => Verdict::Cleared(Cleared { call, effect, decision, approved: false }),
             Effective::Ask => Verdict::Ask(Pending { call, effect, decision: self.offered(decision) }),
             Effective::Deny => Verdict::Denied(ToolResult::refused(call.id, call.name, refusal(&decision))),
         }
@@ -369,6 +369,8 @@ pub enum Verdict {
 pub struct Cleared {
     call: ToolCall,
     effect: Effect,
+    decision: Decision,
+    approved: bool,
 }
 
 impl Cleared {
@@ -380,6 +382,16 @@ impl Cleared {
     /// What it can do.
     pub fn effect(&self) -> Effect {
         self.effect
+    }
+
+    /// What the rules said of it.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Whether a person said yes to it.
+    pub fn is_approved(&self) -> bool {
+        self.approved
     }
 }
 
@@ -410,7 +422,7 @@ impl Pending {
 
     /// The person said yes.
     pub fn approve(self) -> Cleared {
-        Cleared { call: self.call, effect: self.effect }
+        Cleared { call: self.call, effect: self.effect, decision: self.decision, approved: true }
     }
 
     /// What [`Pending::approve_always`] would store: see [`Decision::always`].

@@ -8,9 +8,11 @@ mod environment;
 mod group;
 mod keeper;
 mod live;
+mod overflow;
 
 pub use environment::environment;
 pub use live::{Live, Sent};
+pub use overflow::Overflow;
 
 use crate::clip::{Clipped, HeadTail};
 use group::Group;
@@ -53,6 +55,8 @@ pub struct Job<'a> {
     pub limit: Duration,
     /// Bytes of output kept: half of the beginning, half of the end.
     pub keep: usize,
+    /// Where all of the output goes if it is more than is kept. Not for a `live` one, which others look at.
+    pub overflow: Option<&'a Overflow<'a>>,
     /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
     pub live: Option<&'a Live>,
 }
@@ -258,20 +262,41 @@ struct Reader<'a> {
     chunk: Box<[u8]>,
     buffer: HeadTail,
     live: Option<&'a Live>,
+    overflow: Option<&'a Overflow<'a>>,
+    /// Whether the output is more than is kept.
+    over: bool,
     ended: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(pipe: Receiver, job: &Job<'a>) -> Reader<'a> {
         let buffer = HeadTail::new(job.keep / 2, job.keep / 2);
-        Reader { pipe, chunk: vec![0; CHUNK].into_boxed_slice(), buffer, live: job.live, ended: false }
+        Reader {
+            pipe,
+            chunk: vec![0; CHUNK].into_boxed_slice(),
+            buffer,
+            live: job.live,
+            overflow: job.overflow,
+            over: false,
+            ended: false,
+        }
     }
 
     fn push(&mut self, read: usize) {
-        match self.live {
-            Some(live) => live.push(&self.chunk[..read]),
-            None => self.buffer.push(&self.chunk[..read]),
+        let chunk = &self.chunk[..read];
+        if let Some(live) = self.live {
+            return live.push(chunk);
         }
+        if let Some(overflow) = self.overflow {
+            if !self.over && self.buffer.whole_before(read).is_none() {
+                self.over = true;
+                overflow.begin(self.buffer.whole_before(0).unwrap_or_default());
+            }
+            if self.over {
+                overflow.push(chunk);
+            }
+        }
+        self.buffer.push(chunk);
     }
 
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.

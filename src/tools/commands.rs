@@ -1,7 +1,7 @@
 //! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
 
 use super::{RESULT_LIMIT, blocking};
-use crate::process::{self, Job, Live, Outcome, environment};
+use crate::process::{self, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
 use crate::workspace::{Covers, Workspace};
@@ -72,6 +72,7 @@ impl Commands {
     pub(super) async fn run(&self, wanted: &Wanted, live: Option<&Live>) -> Result<Ran, ToolError> {
         let (folder, name) = self.folder(&wanted.folder).await?;
         let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
+        let overflow = Overflow::new(|| self.workspace.spill());
         let job = Job {
             program: words[0],
             args: &words[1..],
@@ -79,13 +80,25 @@ impl Commands {
             environment: &self.environment,
             limit: wanted.seconds.map_or(Duration::MAX, Duration::from_secs),
             keep: KEPT,
+            overflow: Some(&overflow),
             live,
         };
-        let (outcome, notes) = if wanted.outside || !self.is_walled().await? {
+        let started = Instant::now();
+        let walled = !wanted.outside && self.is_walled().await?;
+        let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
             self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network }).await?
         };
+        tracing::debug!(
+            walled,
+            status = outcome.exit_code,
+            timed_out = outcome.timed_out,
+            bytes = outcome.total_bytes,
+            microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "a command ended"
+        );
+        let notes = overflow.file().map(|(name, all)| spilled(&name, all)).into_iter().chain(notes).collect();
         Ok(Ran { outcome, notes, seconds: wanted.seconds })
     }
 
@@ -123,9 +136,9 @@ impl Commands {
         let errand = Errand { command: words, folder, covers: covers.list(), network };
         let entry = self.workspace.enclosure().entry(&errand);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
-        let argument = [OsStr::new(entry.argument)];
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(job.environment, self.workspace.root());
-        let helper = Job { program: &entry.program, args: &argument, environment: &environment, ..*job };
+        let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         process::run_kept(&helper, &entry.told).await
     }
 
@@ -181,6 +194,11 @@ struct Inside<'a> {
 pub(super) fn noted(text: &mut String, note: &str) {
     let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     text.push_str(&format!("{lead}[{note}]\n"));
+}
+
+fn spilled(name: &str, all: bool) -> String {
+    let what = if all { "All of the output" } else { "The first part of the output" };
+    format!("{what} is in {name}: read_file and search can look into it.")
 }
 
 fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {

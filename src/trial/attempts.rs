@@ -78,7 +78,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt::new(
         "processes",
         "start as many as there is room for",
-        "[ \"$(cat /proc/sys/kernel/pid_max)\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
+        "most=$(cat /proc/sys/kernel/pid_max || echo 4194304); [ \"$most\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
     )
     .advice("Linux 6.14 or newer bounds them for root too; an older one for ordinary users only."),
     Attempt::new("network", "connect to a server on this machine", "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")

@@ -97,14 +97,16 @@ impl Ground {
         let folder = self.workspace.folder(".").map_err(told)?;
         let errand = Errand { command, folder: Path::new(""), covers: covers.list(), network: false };
         let entry = self.workspace.enclosure().entry(&errand).ok_or_else(|| io::Error::other("there are no walls"))?;
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(&self.environment, self.workspace.root());
         let job = Job {
             program: &entry.program,
-            args: &[OsStr::new(entry.argument)],
+            args: &arguments,
             folder: folder.as_fd(),
             environment: &environment,
             limit: LIMIT,
             keep: KEPT,
+            overflow: None,
             live: None,
         };
         Ok(process::run_kept(&job, &entry.told).await?.output)

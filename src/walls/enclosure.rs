@@ -1,5 +1,6 @@
 //! The host's side: what is around the commands of one project.
 
+use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Name, Plan, Spot, Step};
 use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, enter, helper, probe};
@@ -24,6 +25,7 @@ pub struct Enclosure {
     is: Identity,
     helper: Option<PathBuf>,
     layout: Result<Layout, String>,
+    bubblewrap: OnceLock<Result<Bubblewrap, String>>,
     report: OnceLock<Report>,
 }
 
@@ -34,7 +36,15 @@ impl Enclosure {
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let layout = Layout::of(&Ground { root, home, search_path, variable: &variable });
         let helper = settings.helper.clone().or_else(|| helper::find(search_path));
-        Enclosure { settings, root: root.to_owned(), is, helper, layout, report: OnceLock::new() }
+        Enclosure {
+            settings,
+            root: root.to_owned(),
+            is,
+            helper,
+            layout,
+            bubblewrap: OnceLock::new(),
+            report: OnceLock::new(),
+        }
     }
 
     /// Which walls stand here, tried out at the first call: that takes some milliseconds.
@@ -69,7 +79,20 @@ impl Enclosure {
         let text = serde_json::to_vec(&plan).ok()?;
         let mut told = u32::try_from(text.len()).ok()?.to_le_bytes().to_vec();
         told.extend(text);
-        Some(Entry { program: self.helper.as_ref()?.into(), argument: helper::ENTER, told })
+        let helper = self.helper.as_ref()?;
+        if kind != Kind::Bubblewrap {
+            return Some(Entry { program: helper.into(), arguments: vec![helper::ENTER.into()], told });
+        }
+        let bubblewrap = self.bubblewrap().ok()?;
+        let mut arguments = bubblewrap.arguments(&plan, &helper.canonicalize().ok()?);
+        arguments.push(helper::ENTER.into());
+        Some(Entry { program: bubblewrap.program.clone().into(), arguments, told })
+    }
+
+    /// Looked for when it is needed.
+    pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &str> {
+        let found = self.bubblewrap.get_or_init(|| Bubblewrap::found().map_err(|error| error.to_string()));
+        found.as_ref().map_err(String::as_str)
     }
 
     fn plan(&self, kind: Kind, errand: &Errand<'_>) -> Option<Plan> {
@@ -92,7 +115,7 @@ impl Enclosure {
             steps,
             masks: layout.masks.iter().cloned().chain(self.masks(errand)).collect(),
             guards: self.guards(errand),
-            scratch: if namespaces { layout.scratch.clone() } else { vec!["/dev/null".into()] },
+            scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
             command: errand.command.iter().map(|word| Name::from(*word)).collect(),
         })
     }

@@ -8,10 +8,11 @@
 //! | kind | files | processes | network |
 //! |---|---|---|---|
 //! | [`Kind::Namespaces`] | a tree of its own: the system read-only, the home hidden but for toolchains, blocked files masked, repositories guarded; Landlock behind it | a process namespace of its own, which ends as a whole; no capabilities, a filter of system calls | none, unless it is asked for |
+//! | [`Kind::Bubblewrap`] | the same by `bwrap` of the system, but for private layers over toolchains | the same | the same |
 //! | [`Kind::Landlock`] | Landlock: nothing outside the system, the toolchains and the project; blocked files are *not* hidden | a filter of system calls | no sockets but those of files |
 //! | [`Kind::Nothing`] | | | |
 //!
-//! Only the first one is said to hold.
+//! The first two are said to hold.
 //!
 //! # For embedders
 //! The helper is the program itself, started again. The first line of its `main`, before any thread is started, is:
@@ -23,6 +24,8 @@
 
 #[cfg(target_os = "linux")]
 mod attempts;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod enter;
 mod helper;

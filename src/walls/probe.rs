@@ -7,13 +7,21 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a trial may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The best kind that stands, and why no better one does.
 pub(super) fn report(enclosure: &Enclosure) -> Report {
+    let started = Instant::now();
+    let report = best(enclosure);
+    let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::debug!(kind = ?report.kind, holds = report.holds, why = ?report.why, microseconds, "the walls were tried");
+    report
+}
+
+fn best(enclosure: &Enclosure) -> Report {
     let helper = enclosure.helper().map(Path::to_owned);
     let nothing = |why: Vec<String>| Report { kind: Kind::Nothing, why, helper: helper.clone(), holds: false };
     if enclosure.settings().mode == Mode::Off {
@@ -28,10 +36,11 @@ pub(super) fn report(enclosure: &Enclosure) -> Report {
         return nothing(vec![missing.into()]);
     }
     let mut why = Vec::new();
-    for kind in [Kind::Namespaces, Kind::Landlock] {
+    let kinds = [Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
+    for kind in kinds.into_iter().filter(|kind| *kind <= enclosure.settings().at_most) {
         match attempt(enclosure, kind) {
             Ok(()) => {
-                let holds = kind == Kind::Namespaces && !enclosure.settings().network;
+                let holds = kind > Kind::Landlock && !enclosure.settings().network;
                 return Report { kind, why, helper, holds };
             }
             Err(error) => why.push(format!("{kind:?} cannot be raised: {error}.")),
@@ -41,6 +50,9 @@ pub(super) fn report(enclosure: &Enclosure) -> Report {
 }
 
 fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
+    if let (Kind::Bubblewrap, Err(why)) = (kind, enclosure.bubblewrap()) {
+        return Err(io::Error::other(why.to_owned()));
+    }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
     let errand = Errand { command: &command, folder: Path::new(""), covers: &[], network: false };
     let entry = enclosure.entry_of(kind, &errand).ok_or_else(|| io::Error::other("there is no plan for it"))?;
@@ -57,7 +69,7 @@ fn ask(entry: &Entry) -> io::Result<String> {
     ours.set_read_timeout(Some(PATIENCE))?;
     ours.set_write_timeout(Some(PATIENCE))?;
     let mut child = Command::new(&entry.program)
-        .arg(entry.argument)
+        .args(&entry.arguments)
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

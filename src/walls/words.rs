@@ -15,6 +15,8 @@ pub struct Settings {
     pub processes: u32,
     /// The helper, where it is another one than would be found.
     pub helper: Option<PathBuf>,
+    /// The best kind that is tried.
+    pub at_most: Kind,
 }
 
 /// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
@@ -22,7 +24,13 @@ const PROCESSES: u32 = 2048;
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { mode: Mode::default(), network: false, processes: PROCESSES, helper: None }
+        Settings {
+            mode: Mode::default(),
+            network: false,
+            processes: PROCESSES,
+            helper: None,
+            at_most: Kind::Namespaces,
+        }
     }
 }
 
@@ -48,6 +56,12 @@ impl Settings {
     #[must_use]
     pub fn processes(self, processes: u32) -> Settings {
         Settings { processes, ..self }
+    }
+
+    /// The same where nothing better than this is tried.
+    #[must_use]
+    pub fn at_most(self, at_most: Kind) -> Settings {
+        Settings { at_most, ..self }
     }
 
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
@@ -78,7 +92,9 @@ pub enum Kind {
     Nothing,
     /// What a process can do to itself: Landlock and a filter of system calls.
     Landlock,
-    /// All of them.
+    /// All of them, raised by `bwrap` of the system.
+    Bubblewrap,
+    /// All of them, raised by the helper itself.
     Namespaces,
 }
 
@@ -153,8 +169,8 @@ pub struct Errand<'a> {
 pub struct Entry {
     /// The helper.
     pub program: OsString,
-    /// Its only argument.
-    pub argument: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
     /// The plan with its length before it.
     pub told: Vec<u8>,
 }

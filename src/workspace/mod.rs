@@ -65,6 +65,7 @@ mod read;
 mod repository;
 mod resolve;
 mod search;
+mod spill;
 mod stage;
 mod suggest;
 mod temp;

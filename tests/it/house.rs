@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors from the ground up. A module names only modules of lower floors and itself; the words name each other.
 const FLOORS: &[&[&str]] = &[
-    &["error", "call", "outcome", "message", "fence", "clip"],
+    &["error", "call", "outcome", "message", "fence", "clip", "redact"],
     &["json"],
     &["tool"],
     &["parse", "format", "prompt", "patch", "grammar"],
@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
     &["process", "walls"],
     &["workspace", "validate"],
     &["tools", "trial"],
-    &["backend"],
+    &["backend", "audit"],
     &["agent", "store"],
     &["http", "mcp", "proxy", "pipe"],
 ];

@@ -14,6 +14,8 @@ mod http;
 mod json;
 #[cfg(feature = "backend")]
 mod live;
+#[cfg(feature = "tools")]
+mod marks;
 mod oracle;
 mod parse;
 #[cfg(feature = "patch")]
@@ -27,6 +29,7 @@ mod provisional;
 #[cfg(feature = "http")]
 mod proxy;
 mod random;
+mod redact;
 mod safety;
 #[cfg(feature = "policy")]
 mod session;

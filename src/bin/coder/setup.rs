@@ -4,14 +4,16 @@ use crate::args::{BackendKind, Color, Instructions, Lang, Options, Walls};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::terminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::Agent;
+use toolfence::audit::Audit;
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Http, Replay};
 use toolfence::persona::Persona;
 use toolfence::policy::Policy;
 use toolfence::prompt::{self, Language};
+use toolfence::redact::Redactor;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools;
@@ -23,6 +25,9 @@ const PERSONAS: &[(&str, &str, &str)] = &[
     ("reviewer", include_str!("../../../personas/reviewer.md"), include_str!("../../../personas/reviewer.md")),
 ];
 
+/// The log of decisions and results, below the folder of what the program remembers.
+const LOG: &str = "audit.jsonl";
+
 /// Everything a command needs but the backend.
 pub(crate) struct Setup {
     pub(crate) config: Config,
@@ -31,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) toolbox: Toolbox,
     pub(crate) policy: Policy,
+    /// Where the log of decisions and results is kept, if one is.
+    audit: Option<PathBuf>,
 }
 
 impl Setup {
@@ -47,7 +54,10 @@ impl Setup {
         let config = layers.merged();
         terminal::set_colours(config.choice::<Color>("color")?);
         let policy = Policy::new(config.merged.settings()).map_err(|error| Failure::wrong_use(error.to_string()))?;
-        Setup::build(config, persona, root, policy.protect(layers.places.inside_the_root()))
+        let log = layers.places.state.as_ref().map(|state| state.join(LOG));
+        let audit = log.filter(|_| config.text("audit") != Some("off"));
+        let setup = Setup::build(config, persona, root, policy.protect(layers.places.inside_the_root()))?;
+        Ok(Setup { audit, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
@@ -68,7 +78,7 @@ impl Setup {
             toolbox = toolbox.only(names);
         }
         let language = language(&config)?;
-        Ok(Setup { config, persona, language, workspace, toolbox, policy })
+        Ok(Setup { config, persona, language, workspace, toolbox, policy, audit: None })
     }
 
     /// An agent in the person's service.
@@ -80,7 +90,20 @@ impl Setup {
             session.system = self.told();
         }
         let session = Session::new(session, catalog, self.policy.clone(), self.workspace.clone());
-        Ok(Agent::new(session, self.toolbox.clone(), backend))
+        let agent = Agent::new(session, self.toolbox.clone(), backend);
+        Ok(match self.log() {
+            Some(audit) => agent.audit(Arc::new(audit)),
+            None => agent,
+        })
+    }
+
+    /// The log of decisions and results. Without one the work goes on, and the person is told.
+    fn log(&self) -> Option<Audit> {
+        let own =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let redactor = Redactor::new().environment(own);
+        let opened = Audit::open(self.audit.as_ref()?, redactor, self.workspace.clone());
+        opened.map_err(|error| terminal::tell(&format!("{error}. Nothing is logged."))).ok()
     }
 
     /// Persona and instructions, as the model is told them.

@@ -1,6 +1,7 @@
 //! The hands: what the workspace opens and refuses, what the tools answer, what a command leaves behind.
 
 mod answers;
+mod cases;
 mod edit;
 mod hostile;
 mod patch;

@@ -1,6 +1,7 @@
 //! What a command writes, how it ends, and that nothing of it is left.
 
 use super::Place;
+use crate::marks::own;
 use rustix::fd::AsFd;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,13 +13,15 @@ async fn bash(command: &str, limit: Duration) -> Outcome {
     let workspace = place.workspace();
     let folder = workspace.folder(".").expect("it is the root");
     let environment = environment(std::env::vars_os(), workspace.search_path());
+    let command = own(command);
     let job = Job {
         program: OsStr::new("bash"),
-        args: &["--noprofile", "--norc", "-c", command].map(OsStr::new),
+        args: &["--noprofile", "--norc", "-c", &command].map(OsStr::new),
         folder: folder.as_fd(),
         environment: &environment,
         limit,
         keep: 100_000,
+        overflow: None,
         live: None,
     };
     run(&job).await.expect("bash can be started")
@@ -34,9 +37,10 @@ fn quick(command: &str) -> Outcome {
 
 /// Processes whose command line holds the marker.
 fn running(marker: &str) -> usize {
+    let marker = own(marker);
     let holds = |entry: &fs::DirEntry| {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).replace('\0', " ").contains(marker)
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(&marker)
     };
     fs::read_dir("/proc").expect("there is /proc").flatten().filter(holds).count()
 }

@@ -114,3 +114,50 @@ fn a_folder_swapped_for_a_link_shows_nothing_to_a_walk() {
         }
     });
 }
+
+/// Every tool on a link that is swapped between a folder inside and one beside the project, so often that a rare leak would
+/// be met. `TOOLFENCE_RACE_TRIES` says how often; it takes some seconds for each ten thousand.
+#[test]
+#[ignore = "long: it is for a machine of its own, with TOOLFENCE_RACE_TRIES=100000"]
+fn very_many_tries_let_nothing_in_or_out() {
+    race(std::env::var("TOOLFENCE_RACE_TRIES").ok().and_then(|tries| tries.parse().ok()).unwrap_or(100_000));
+}
+
+#[test]
+fn many_tries_let_nothing_in_or_out() {
+    race(2000);
+}
+
+fn race(tries: u32) {
+    let place = Place::new();
+    place.file("inside/secret.txt", "INSIDE\n");
+    place.file("inside/deep/secret.txt", "INSIDE\n");
+    fs::create_dir(place.beside.join("deep")).expect("a folder can be made");
+    fs::write(place.beside.join("deep/secret.txt"), "OUTSIDE\n").expect("a file can be written");
+    let before = super::picture(&place.beside);
+    let workspace = place.workspace();
+    let (mut done, mut in_time) = (0, [0_u32; 5]);
+    while_swapping(&place.at("turn"), [Path::new("inside"), Path::new("../beside")], || {
+        for _ in 0..tries {
+            let stop = Stop::default();
+            let search = SearchFiles { path: "turn".into(), ..SearchFiles::new("SIDE") };
+            let patch = "*** Begin Patch\n*** Add File: turn/patched.txt\n+x\n*** End Patch\n";
+            let said = [
+                format!("{:?}", workspace.read(&ReadFile::new("turn/deep/secret.txt"), &stop)),
+                format!("{:?}", workspace.list(&ListFiles::new("turn"), &stop)),
+                format!("{:?}", workspace.search(&search, &stop)),
+                format!("{:?}", workspace.write("turn/written.txt", "x\n")),
+                format!("{:?}", workspace.apply_patch(patch, false)),
+            ];
+            for (said, in_time) in said.iter().zip(&mut in_time) {
+                assert!(!said.contains("OUTSIDE"), "{said}");
+                *in_time += u32::from(said.starts_with("Ok"));
+            }
+            let _ = fs::remove_file(place.at("inside/patched.txt"));
+            done += 1;
+        }
+    });
+    assert_eq!(before, super::picture(&place.beside), "nothing was written beside the project");
+    assert!(done >= tries && in_time.iter().all(|&times| times > 0), "of {done} tries got through: {in_time:?}");
+    println!("{done} tries of 5 tools, of which got to the folder inside: {in_time:?}");
+}

@@ -83,3 +83,22 @@ fn what_is_settled_is_tried() {
     assert_eq!((status, &open["holds"], writes(&open)), (0, &false.into(), false), "{open:#}");
     assert!(results(&open, "network").all(|result| result == "open"), "{open:#}");
 }
+
+/// The walls of the system's own program, where there is one.
+#[test]
+fn those_of_bubblewrap_hold_too() {
+    use toolfence::trial::{self, Held};
+    use toolfence::walls::{Kind, Settings};
+    let place = tempfile::tempdir().expect("a temporary folder can be made");
+    let settings = Settings::new().at_most(Kind::Bubblewrap).helper(super::HELPER);
+    let found = super::block_on(trial::walls(&settings, place.path())).expect("the folder is ours");
+    if found.report.kind != Kind::Bubblewrap {
+        eprintln!("skipped: {:?}", found.report.why);
+        return;
+    }
+    let root = rustix::process::geteuid().is_root();
+    // Nothing but the namespace's own bound holds for root, and that takes a right which is given up by then.
+    let open = |finding: &&trial::Finding| !(root && finding.attempt.starts_with("start as many"));
+    let broken: Vec<_> = found.findings.iter().filter(open).filter(|finding| finding.result != Held::Yes).collect();
+    assert!(found.report.holds && found.findings.len() > 30 && broken.is_empty(), "{broken:#?}");
+}

@@ -1,6 +1,7 @@
 //! Nothing is left when a command ends, however it ends.
 
 use super::{HELPER, Place, bash, stands};
+use crate::marks::{self, own};
 use serde_json::json;
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,9 +12,10 @@ use toolfence::walls::Settings;
 
 /// Processes whose command line holds the marker.
 pub(super) fn running(marker: &str) -> usize {
+    let marker = own(marker);
     let holds = |entry: &fs::DirEntry| {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).replace('\0', " ").contains(marker)
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(&marker)
     };
     fs::read_dir("/proc").expect("there is /proc").flatten().filter(holds).count()
 }
@@ -107,7 +109,7 @@ fn a_cancelled_call_leaves_nothing() {
         return;
     }
     let toolbox = toolfence::tools::standard(Arc::clone(&workspace));
-    let args = [("command".to_owned(), json!("sleep 72013 & set -m; sleep 72013 & sleep 72013"))];
+    let args = [("command".to_owned(), json!(own("sleep 72013 & set -m; sleep 72013 & sleep 72013")))];
     let call = toolfence::ToolCall::new("1", "bash", args.into_iter().collect());
     let policy = toolfence::policy::Policy::default().mode(toolfence::policy::Mode::Never);
     let toolfence::policy::Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), workspace.as_ref())
@@ -146,6 +148,7 @@ fn a_host_that_is_killed_leaves_nothing() {
     let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
         .args(["--exact", &format!("{module}::a_host_that_is_killed_leaves_nothing"), "--nocapture"])
         .env(HOST, &place.root)
+        .env(marks::RUN, marks::run())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -1,5 +1,7 @@
 //! The walls from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
+#[cfg(feature = "cli")]
+mod audit;
 mod calls;
 #[cfg(feature = "cli")]
 mod doctor;
@@ -10,6 +12,7 @@ mod left;
 mod users;
 mod work;
 
+use crate::marks::own;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +72,7 @@ impl Place {
     /// read.
     fn anyhow(&self, settings: Settings, mut args: Value) -> ToolResult {
         let command = args["command"].as_str().expect("there is a command").to_owned();
-        self.file("attempt.sh", &command);
+        self.file("attempt.sh", &own(&command));
         args["command"] = ". ./attempt.sh".into();
         bash(&Arc::new(workspace(&self.root, settings)), args)
     }
@@ -98,6 +101,7 @@ fn stands(workspace: &Workspace) -> bool {
 /// Calls the tool as a session does, where nobody asks.
 fn bash(workspace: &Arc<Workspace>, args: Value) -> ToolResult {
     let toolbox = tools::standard(Arc::clone(workspace));
+    let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
     let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
     let call = ToolCall::new("1", "bash", args);
     let policy = Policy::default().mode(Mode::Never);

@@ -186,3 +186,22 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
 }
+
+/// What does not fit into a result can be read as a file.
+#[test]
+fn long_output_is_in_a_file() {
+    let place = Place::new();
+    let command = "for i in $(seq 40000); do echo line $i; done; cat /dev/zero | head -c 100 >/dev/null";
+    let Some(result) = place.run(command) else { return };
+    assert!(result.truncated && result.output.len() <= 100_000, "{}", result.output.len());
+    let start = result.output.find("is in .toolfence/output/").expect("it is told") + "is in ".len();
+    let name = result.output[start..].split(':').next().expect("it has an end");
+    let text = std::fs::read_to_string(place.at(name)).expect("it is there");
+    assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
+    let workspace = place.workspace();
+    let wanted = toolfence::workspace::ReadFile::new(name);
+    let read = workspace.read(&wanted, &toolfence::workspace::Stop::default()).expect("tools can read it");
+    assert!(read.text.starts_with("line 1\n"));
+    let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
+    assert!(result.output.contains("Read-only file system") && result.output.ends_with("short\n"), "{}", result.output);
+}

@@ -57,8 +57,15 @@ const OWN: &[Key] = &[
     ),
 ];
 
-/// What is around every command. A persona may tighten them too.
+/// What is around every command, and what is kept of it. A persona may tighten them too.
 const WALLS: &[Key] = &[
+    Key::new(
+        "audit",
+        Takes::Choice(&["off", "on"]),
+        InProject::Stricter,
+        "\"on\"",
+        "Whether decisions and results are logged, without secrets, in $XDG_STATE_HOME/toolfence/audit.jsonl.",
+    ),
     Key::new(
         "walls.mode",
         Takes::Choice(&["off", "project-write", "read-only"]),

@@ -1,0 +1,190 @@
+//! The log of what was decided and what came of it: JSON lines in a file that is only added to, without secrets.
+//!
+//! This module decides nothing and reads nothing back. Every line is one write to a file opened for appending, so that two
+//! programs can share it; a line is never longer than some kilobytes. It has times, in milliseconds since 1970.
+//!
+//! | event | fields besides `v` (1), `at`, `session` |
+//! |---|---|
+//! | `session` | `root` |
+//! | `run` | `id`, `tool`, `args`, `effect`, `verdict` (`allow` or `ask`), `rule`, `reason`, `by` (`policy` or `person`), for what executes `walls` (`namespaces`, `landlock` or `nothing`) and `hold` |
+//! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `why` |
+//! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms` |
+
+use crate::clip::clip;
+use crate::policy::{Cleared, Pending};
+use crate::redact::Redactor;
+use crate::session::Answer;
+use crate::walls::Kind;
+use crate::workspace::Workspace;
+use crate::{Effect, Error, Result, ToolCall, ToolResult};
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// The version of a line's form.
+const VERSION: u32 = 1;
+
+/// The longest text in a line: what a call writes into files is not for the log.
+const LONGEST: usize = 2000;
+
+/// A file that is longer makes room for a new one, and so many old ones are kept.
+const FULL: u64 = 16 << 20;
+const KEPT: u32 = 4;
+
+/// The log of one session.
+#[derive(Debug)]
+pub struct Audit {
+    path: PathBuf,
+    redactor: Redactor,
+    session: String,
+    workspace: Arc<Workspace>,
+    file: Mutex<Option<File>>,
+}
+
+impl Audit {
+    /// Adds to the file, which is made with its folder where it is missing, for its owner alone. It is about the commands and
+    /// files of this workspace.
+    ///
+    /// # Errors
+    /// The file cannot be made or written.
+    pub fn open(path: &Path, redactor: Redactor, workspace: Arc<Workspace>) -> Result<Audit> {
+        let doing = || format!("open the audit log {}", path.display());
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|cause| Error::because(doing(), cause))?;
+        let session = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let file = opened(path).map_err(|cause| Error::because(doing(), cause))?;
+        let root = workspace.root().display().to_string();
+        let audit = Audit { path: path.to_owned(), redactor, session, workspace, file: Mutex::new(Some(file)) };
+        audit.line("session", json!({"root": root}));
+        Ok(audit)
+    }
+
+    /// A call begins to run.
+    pub fn running(&self, cleared: &Cleared) {
+        let decision = cleared.decision();
+        let mut line = self.call(cleared.call());
+        line["effect"] = json!(cleared.effect());
+        line["verdict"] = json!(decision.judgement);
+        line["rule"] = json!(decision.rule);
+        line["reason"] = self.redactor.text(&decision.reason).into();
+        line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
+        if cleared.effect() == Effect::Execute {
+            let outside = cleared.call().args.get("outside_walls").and_then(Value::as_bool) == Some(true);
+            let report = self.workspace.enclosure().report();
+            line["walls"] = json!(if outside { Kind::Nothing } else { report.kind });
+            line["hold"] = (report.holds && !outside).into();
+        }
+        self.line("run", line);
+    }
+
+    /// A person was asked, and answered.
+    pub fn asked(&self, pending: &Pending, answer: &Answer) {
+        let decision = pending.decision();
+        let mut line = self.call(pending.call());
+        line["rule"] = json!(decision.rule);
+        line["reason"] = self.redactor.text(&decision.reason).into();
+        let (word, why) = match answer {
+            Answer::Yes => ("yes", None),
+            Answer::Always(_) => ("always", None),
+            Answer::No(why) => ("no", Some(self.short(why))),
+            Answer::Edit(_) => ("edit", None),
+        };
+        line["answer"] = word.into();
+        line["why"] = why.into();
+        self.line("ask", line);
+    }
+
+    /// A call has its answer, whether it ran or not.
+    pub fn answered(&self, result: &ToolResult) {
+        let error = result.error.as_ref();
+        let line = json!({
+            "id": self.short(&result.id), "tool": self.short(&result.tool), "success": result.success,
+            "code": error.map(|error| error.code), "message": error.map(|error| self.short(&error.message)),
+            "status": result.exit_code, "bytes": result.output_bytes, "truncated": result.truncated,
+            "ms": result.execution_time_ms,
+        });
+        self.line("result", line);
+    }
+
+    fn call(&self, call: &ToolCall) -> Value {
+        let args: serde_json::Map<_, _> = call.args.clone();
+        let args = shortened(&self.redactor.value(&Value::Object(args)));
+        let args = match args.to_string() {
+            text if text.len() > 4 * LONGEST => clip(&text, LONGEST).text.into(),
+            _ => args,
+        };
+        json!({"id": self.short(&call.id), "tool": self.short(&call.name), "args": args})
+    }
+
+    fn short(&self, text: &str) -> String {
+        clip(&self.redactor.text(text), LONGEST).text
+    }
+
+    /// What cannot be logged is told to whoever watches and stops nothing.
+    fn line(&self, event: &str, mut line: Value) {
+        let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        line["v"] = VERSION.into();
+        line["at"] = u64::try_from(at).unwrap_or(u64::MAX).into();
+        line["session"] = self.session.as_str().into();
+        line["event"] = event.into();
+        let text = line.to_string() + "\n";
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = self.written(&mut file, text.as_bytes()) {
+            tracing::warn!(path = %self.path.display(), %error, "the audit log cannot be written");
+        }
+    }
+
+    fn written(&self, file: &mut Option<File>, line: &[u8]) -> std::io::Result<()> {
+        let current = match file.take() {
+            Some(file) if file.metadata()?.len() < FULL => file,
+            Some(_) => {
+                self.make_room();
+                opened(&self.path)?
+            }
+            None => opened(&self.path)?,
+        };
+        (&current).write_all(line)?;
+        *file = Some(current);
+        Ok(())
+    }
+
+    /// `log` becomes `log.1`, that `log.2`, and the last one goes. Another program may have done it a moment ago.
+    fn make_room(&self) {
+        if !std::fs::metadata(&self.path).is_ok_and(|meta| meta.len() >= FULL) {
+            return;
+        }
+        let numbered = |number: u32| {
+            let mut name = self.path.clone().into_os_string();
+            name.push(format!(".{number}"));
+            name
+        };
+        for number in (1..KEPT).rev() {
+            // One that is missing is no trouble.
+            let _ = std::fs::rename(numbered(number), numbered(number + 1));
+        }
+        let _ = std::fs::rename(&self.path, numbered(1));
+    }
+}
+
+fn opened(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// The same with long texts clipped, so that what is in a line can still be read.
+fn shortened(value: &Value) -> Value {
+    match value {
+        Value::String(text) => clip(text, LONGEST).text.into(),
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(key, value)| (clip(key, LONGEST).text, shortened(value))).collect())
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Secrets that are known by how they look.
+
+use super::Found;
+
+/// How the tokens of a service begin, how many characters they have at least behind that, and what they are called.
+const TOKENS: &[(&str, usize, &str)] = &[
+    ("ghp_", 30, "GitHub token"),
+    ("gho_", 30, "GitHub token"),
+    ("ghu_", 30, "GitHub token"),
+    ("ghs_", 30, "GitHub token"),
+    ("ghr_", 30, "GitHub token"),
+    ("github_pat_", 22, "GitHub token"),
+    ("glpat-", 16, "GitLab token"),
+    ("gldt-", 16, "GitLab token"),
+    ("sk-", 20, "API key"),
+    ("sk_live_", 16, "Stripe key"),
+    ("sk_test_", 16, "Stripe key"),
+    ("rk_live_", 16, "Stripe key"),
+    ("rk_test_", 16, "Stripe key"),
+    ("whsec_", 16, "webhook secret"),
+    ("gsk_", 20, "API key"),
+    ("xai-", 20, "API key"),
+    ("hf_", 30, "Hugging Face token"),
+    ("npm_", 30, "npm token"),
+    ("pypi-", 50, "PyPI token"),
+    ("crates-io_", 20, "registry token"),
+    ("cio", 32, "registry token"),
+    ("dckr_pat_", 20, "Docker token"),
+    ("dop_v1_", 32, "DigitalOcean token"),
+    ("AKIA", 16, "AWS key id"),
+    ("ASIA", 16, "AWS key id"),
+    ("AIza", 30, "Google API key"),
+    ("ya29.", 20, "Google token"),
+    ("GOCSPX-", 20, "Google secret"),
+    ("xoxb-", 10, "Slack token"),
+    ("xoxp-", 10, "Slack token"),
+    ("xoxa-", 10, "Slack token"),
+    ("xoxr-", 10, "Slack token"),
+    ("xoxs-", 10, "Slack token"),
+    ("xapp-", 10, "Slack token"),
+    ("shpat_", 30, "Shopify token"),
+    ("SG.", 40, "SendGrid key"),
+    ("key-", 32, "API key"),
+    ("AGE-SECRET-KEY-", 20, "private key"),
+    ("eyJ", 40, "JWT"),
+];
+
+/// Words that stand before a credential in a header.
+const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "basic ", "Token ", "token "];
+
+/// The fewest characters of a credential in a header.
+const SHORTEST_CREDENTIAL: usize = 16;
+
+/// A token that begins here.
+pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+    if at > 0 && is_token(bytes[at - 1]) {
+        return None;
+    }
+    let rest = &bytes[at..];
+    if let Some(scheme) = SCHEMES.iter().find(|scheme| rest.starts_with(scheme.as_bytes())) {
+        let start = at + scheme.len();
+        let end = start + bytes[start..].iter().take_while(|&&byte| is_credential(byte)).count();
+        return (end - start >= SHORTEST_CREDENTIAL && is_mixed(&bytes[start..end])).then_some(Found {
+            start,
+            end,
+            what: "credential",
+        });
+    }
+    let &(prefix, least, what) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix.as_bytes()))?;
+    let start = at + prefix.len();
+    let is_body = |byte| is_token(byte) || byte == b'.';
+    let body = near(bytes, start, is_body);
+    let is_one = match what {
+        "JWT" => body.iter().filter(|&&byte| byte == b'.').count() >= 2,
+        "AWS key id" => body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()),
+        _ => is_mixed(body),
+    };
+    (body.len() >= least && is_one).then(|| Found { start: at, end: end(bytes, start, is_body), what })
+}
+
+/// The characters of a kind that stand here; not more than say what it is, for what is no secret is looked at again behind
+/// its beginning.
+fn near(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> &[u8] {
+    const LOOKED_AT: usize = 512;
+    let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
+    &near[..near.iter().take_while(|&&byte| is_one(byte)).count()]
+}
+
+/// Where they end.
+fn end(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> usize {
+    start + bytes[start..].iter().take_while(|&&byte| is_one(byte)).count()
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn is_credential(byte: u8) -> bool {
+    is_token(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=')
+}
+
+/// Random text has digits, and letters; a name in a program seldom has both.
+fn is_mixed(bytes: &[u8]) -> bool {
+    bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// A private key in PEM that begins here. One that has no end goes to the end of the text.
+pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    const END: &[u8] = b"-----END ";
+    /// The longest name of a kind of key.
+    const LONGEST_KIND: usize = 64;
+    let rest = bytes[at..].strip_prefix(BEGIN)?;
+    let label = &rest[..rest.len().min(LONGEST_KIND)];
+    let label = &label[..memchr::memmem::find(label, b"-----")?];
+    memchr::memmem::find(label, b"PRIVATE KEY")?;
+    let start = at + BEGIN.len() + label.len();
+    let end = match memchr::memmem::find(&bytes[start..], END) {
+        Some(end) => start + end + END.len() + label.len() + "-----".len(),
+        None => bytes.len(),
+    };
+    Some(Found { start: at, end: boundary(bytes, end.min(bytes.len())), what: "private key" })
+}
+
+/// What stands behind the end of a key may be anything.
+fn boundary(bytes: &[u8], at: usize) -> usize {
+    (at..bytes.len()).find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(bytes.len())
+}

@@ -1,0 +1,33 @@
+//! Commands that are found again among all processes of the machine, by a number that only one run of the tests uses: two
+//! runs at a time must not see each other's.
+
+/// Set where a test runs this program again, to the number of the run that does.
+pub(crate) const RUN: &str = "TOOLFENCE_TEST_RUN";
+
+/// The number of this run.
+pub(crate) fn run() -> String {
+    std::env::var(RUN).unwrap_or_else(|_| std::process::id().to_string())
+}
+
+/// The text with every `sleep 7....` and `yes 7....` in it, of five digits, made this run's own by a fraction.
+pub(crate) fn own(text: &str) -> String {
+    const DIGITS: usize = 5;
+    let run = run();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = ["sleep 7", "yes 7"].iter().filter_map(|word| Some(rest.find(word)? + word.len())).min() {
+        let end = (at - 1 + DIGITS).min(rest.len());
+        out.push_str(&rest[..end]);
+        if rest[at - 1..end].bytes().all(|byte| byte.is_ascii_digit()) {
+            out.push_str(&format!(".{run}"));
+        }
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+#[test]
+fn numbers_are_this_runs_own() {
+    let run = run();
+    assert_eq!(own("sleep 71234 & yes 71235; sleep 1"), format!("sleep 71234.{run} & yes 71235.{run}; sleep 1"));
+}

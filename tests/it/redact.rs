@@ -1,0 +1,109 @@
+//! Secrets that must go, and text that must stay.
+
+use serde_json::json;
+use toolfence::redact::Redactor;
+
+const SECRETS: &str = include_str!("../cases/redact/secrets.tsv");
+const PLAIN: &str = include_str!("../cases/redact/plain.txt");
+
+/// So many characters that look random, the same each time: a secret in a file would be found by whoever looks for them.
+fn random(length: usize, capitals: bool) -> String {
+    let alphabet: &[u8] = if capitals { b"7QX2ZK9VJ4" } else { b"q7Zb2xK9vJ4mT8" };
+    (0..length).map(|at| char::from(alphabet[(at * at + 3 * at) % alphabet.len()])).collect()
+}
+
+fn filled(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('{') {
+        out.push_str(before);
+        let inside = behind.split_once('}').and_then(|(inside, after)| {
+            let length: usize = inside.trim_end_matches('U').parse().ok()?;
+            Some((random(length, inside.ends_with('U')), after))
+        });
+        match inside {
+            Some((filling, after)) => {
+                out.push_str(&filling);
+                rest = after;
+            }
+            None => {
+                out.push('{');
+                rest = behind;
+            }
+        }
+    }
+    (out + rest).replace("\\n", "\n").replace("\\r", "\r")
+}
+
+#[test]
+fn secrets_go() {
+    let redactor = Redactor::new();
+    let cases = SECRETS.lines().filter(|line| !line.starts_with('#'));
+    for line in cases {
+        let (text, secret) = line.split_once('\t').expect("a text and a secret");
+        let (text, secret) = (filled(text), filled(secret));
+        let clean = redactor.text(&text);
+        assert!(!clean.contains(&secret) && clean.contains("[redacted: "), "{text}\n{clean}");
+        // What is clean stays as it is, and what is around it stays too.
+        assert_eq!(redactor.text(&clean), clean);
+        let around = format!("é before\n{text}\nafter é");
+        let clean = redactor.text(&around);
+        assert!(clean.starts_with("é before\n") && !clean.contains(&secret), "{clean}");
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays() {
+    for line in PLAIN.lines() {
+        assert_eq!(Redactor::new().text(line), line);
+    }
+    let source = include_str!("../../src/redact/shapes.rs");
+    assert_eq!(Redactor::new().text(source), source);
+}
+
+#[test]
+fn values_of_the_environment_go_by_name() {
+    let variables =
+        [("A_TOKEN", "abcdefgh"), ("PATH", "/usr/bin:/bin"), ("B_PASSWORD", "short"), ("C_SECRET", "abcdefghij")];
+    let redactor = Redactor::new().environment(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(
+        redactor.text("abcdefghij abcdefgh /usr/bin:/bin short"),
+        "[redacted: C_SECRET] [redacted: A_TOKEN] /usr/bin:/bin short"
+    );
+    assert!(!format!("{redactor:?}").contains("abcdefgh"));
+    let value = json!({"command": "echo abcdefgh", "env": {"api_key": "x", "n": 3}, "list": ["abcdefghij"]});
+    let clean = json!({"command": "echo [redacted: A_TOKEN]", "env": {"api_key": "[redacted: value]", "n": 3},
+        "list": ["[redacted: C_SECRET]"]});
+    assert_eq!(redactor.value(&value), clean);
+}
+
+/// No shape takes more than linear time: a text of twice the length takes not much more than twice the time, which is so
+/// short here that only a square would be seen.
+#[test]
+fn hostile_text_takes_no_longer() {
+    let redactor = Redactor::new();
+    for piece in [
+        "password=",
+        "password=a",
+        "://a:",
+        "eyJ",
+        "-----BEGIN PRIVATE KEY",
+        "-----BEGIN A PRIVATE KEY-----",
+        ":",
+        "=\"",
+        "sk-",
+        "SG.",
+        "SG.1",
+        "Bearer ",
+        "Bearer a1/",
+        "password=\"",
+        "-----",
+        "token: ",
+    ] {
+        let text = piece.repeat((1 << 18) / piece.len());
+        let started = std::time::Instant::now();
+        let clean = redactor.text(&text);
+        assert!(started.elapsed() < std::time::Duration::from_secs(30), "{piece}: {:?}", started.elapsed());
+        assert!(clean.len() <= 8 * text.len());
+    }
+}
