@@ -50,8 +50,9 @@ impl Hands {
             walk.flatten().filter(|entry| entry.metadata().is_ok_and(|meta| meta.len() < u64::MAX)).count()
         };
         let find = || program(&self.tree, "find", &[".", "-printf", "%y %s %p\n"]);
-        let rg = || program(&self.tree, "rg", &["--files", "-uu"]);
-        row("list all, with type and size", &ours, &crates, &find, &rg);
+        row("list all, with type and size", &ours, &crates, &find, &|| 0);
+        let names = || program(&self.tree, "rg", &["--files", "-uu"]);
+        row("the same, of rg only the names", &ours, &|| 0, &|| 0, &names);
         let first = || self.workspace.list(&ListFiles::new("."), &Stop::default()).map_or(0, |list| list.entries.len());
         let find = || program(&self.tree, "bash", &["-c", "find . -printf '%y %s %p\n' | head -200"]);
         row("list the first 200", &first, &|| 0, &find, &|| 0);
