@@ -258,6 +258,12 @@ impl Head {
             return Err(Problem::new(self.line, "this change has no name of a file."));
         };
         let (old, new) = (old.unwrap_or_else(|| some.clone()), new.unwrap_or(some));
+        // A file that comes or goes has one name, whatever stands on the other side.
+        let (old, new) = match kind {
+            Kind::Create => (new.clone(), new),
+            Kind::Delete => (old.clone(), old),
+            _ => (old, new),
+        };
         Ok(FilePatch { kind, old, new, mode, hunks: Vec::new(), unseen: false, line: self.line })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::resolve::LOOK;
-use rustix::fd::BorrowedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -19,15 +19,16 @@ pub(super) struct Item {
 ///
 /// The order is the same for the same tree, but where a folder has more entries than `most` the file system chooses.
 pub(super) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, bool), Errno> {
-    items_until(folder, most, &Stop::default())
-}
-
-/// The same; when it is stopped, less than all.
-pub(super) fn items_until(folder: BorrowedFd<'_>, most: usize, stop: &Stop) -> Result<(Vec<Item>, bool), Errno> {
-    let (mut items, mut complete) = (Vec::new(), true);
     // The folder may be open only to be passed through.
     let readable = rustix::fs::openat(folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
-    for entry in Dir::new(readable)? {
+    items_until(readable, most, &Stop::default())
+}
+
+/// The same of a folder that is open to be read; when it is stopped, less than all.
+pub(super) fn items_until(folder: OwnedFd, most: usize, stop: &Stop) -> Result<(Vec<Item>, bool), Errno> {
+    let (mut items, mut complete) = (Vec::new(), true);
+    let mut entries = Dir::new(folder)?;
+    while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {
@@ -37,17 +38,18 @@ pub(super) fn items_until(folder: BorrowedFd<'_>, most: usize, stop: &Stop) -> R
             complete = false;
             break;
         }
-        items.push(Item { name: name.to_owned(), kind: kind_of(folder, name, entry.file_type()) });
+        let kind = match entry.file_type() {
+            FileType::Unknown => kind_of(entries.fd()?, name),
+            kind => kind,
+        };
+        items.push(Item { name: name.to_owned(), kind });
     }
     items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok((items, complete))
 }
 
 /// Some file systems do not say in the folder what an entry is.
-fn kind_of(folder: BorrowedFd<'_>, name: &OsStr, kind: FileType) -> FileType {
-    if kind != FileType::Unknown {
-        return kind;
-    }
+fn kind_of(folder: BorrowedFd<'_>, name: &OsStr) -> FileType {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
 }

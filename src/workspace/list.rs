@@ -183,8 +183,10 @@ impl Sizes<'_> {
 /// The first `limit` matching entries of a walk in breadth, put into the order of paths, and whether there are more.
 fn nearest(walk: &mut Walk<'_>, start: &Path, glob: Option<&Glob>, limit: usize) -> (Vec<Node>, bool) {
     let matches = |node: &Node| {
-        let inside = node.name.strip_prefix(start).unwrap_or(&node.name);
-        glob.is_none_or(|glob| glob.matches(inside, node.kind == FileType::Directory))
+        glob.is_none_or(|glob| {
+            let inside = node.name.strip_prefix(start).unwrap_or(&node.name);
+            glob.matches(inside, node.kind == FileType::Directory)
+        })
     };
     let mut nodes: Vec<Node> = walk.filter(matches).take(limit.saturating_add(1)).collect();
     let truncated = nodes.len() > limit;

@@ -6,7 +6,7 @@
 use super::checked::Opened;
 use super::folder::{self, Item};
 use super::ignores::Ignores;
-use super::{Stop, Workspace, names, resolve, trouble};
+use super::{Stop, Workspace, resolve, trouble};
 use crate::ToolFailure;
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
@@ -161,7 +161,7 @@ impl<'w> Walk<'w> {
 
     fn items_of(&mut self, name: &Path) -> Result<Vec<Item>, Errno> {
         let folder = resolve::open_exact(self.workspace.root.as_fd(), name)?;
-        let (items, complete) = folder::items_until(folder.as_fd(), self.most.saturating_sub(self.seen), self.stop)?;
+        let (items, complete) = folder::items_until(folder, self.most.saturating_sub(self.seen), self.stop)?;
         self.seen += items.len();
         self.stop.saw(items.len());
         self.report.complete &= complete;
@@ -176,7 +176,7 @@ impl<'w> Walk<'w> {
         if ignores.is_some_and(|ignores| ignores.matches(&name, item.kind == FileType::Directory)) {
             return None;
         }
-        let blocked = self.workspace.blocks(&names::text_of(&name));
+        let blocked = self.workspace.blocks(&name.to_string_lossy());
         Some(Node { name, depth: parent.depth + 1, kind: item.kind, blocked, ignores: ignores.cloned() })
     }
 }
