@@ -30,7 +30,8 @@ pub use words::{SCHEMA, VERSION};
 
 use crate::agent::Canceller;
 use crate::agent::hands::Hands;
-use crate::policy::{Facts, Pending, Policy};
+use crate::audit::Audit;
+use crate::policy::{Cleared, Facts, Pending, Policy};
 use crate::prompt::{self, Language};
 use crate::session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 use crate::toolbox::Toolbox;
@@ -64,6 +65,8 @@ pub struct Pipe {
     pub language: Language,
     /// Bytes of one line of the client's.
     pub line_bytes: usize,
+    /// Where decisions and results are logged.
+    pub audit: Option<Arc<Audit>>,
 }
 
 /// Why a pipe ended.
@@ -97,6 +100,7 @@ impl Pipe {
             persona: String::new(),
             language: Language::default(),
             line_bytes: 16 << 20,
+            audit: None,
         }
     }
 
@@ -296,8 +300,15 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn answer(&mut self, id: &str, answer: Answer) -> Result<(), String> {
         let pending = self.asked.take_if(|pending| pending.call().id == id);
         let pending = pending.ok_or_else(|| format!("nothing is asked about {id:?}"))?;
+        self.log(|audit| audit.asked(&pending, &answer));
         self.handle(answer.to(pending));
         Ok(())
+    }
+
+    fn log(&self, what: impl FnOnce(&Audit)) {
+        if let Some(audit) = &self.pipe.audit {
+            what(audit);
+        }
     }
 
     fn handle(&mut self, input: Input<'_>) {
@@ -333,22 +344,29 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 Action::CallModel => self.want_reply(),
                 Action::StopModel => self.tell(words::stop_model()),
                 Action::Show(event) => self.tell(words::shown(&event)),
-                Action::Answered(result) => self.tell(words::result(&result)),
+                Action::Answered(result) => {
+                    self.log(|audit| audit.answered(&result));
+                    self.tell(words::result(&result));
+                }
                 Action::Ask(pending) => {
                     self.tell(words::ask(&pending));
                     self.asked = Some(pending);
                 }
-                Action::Run(cleared) if self.theirs.iter().any(|spec| spec.name == cleared.call().name) => {
-                    let call = cleared.call();
-                    self.tell(words::begins("run", call));
-                    self.awaited.insert(call.id.clone(), (call.name.clone(), Instant::now()));
-                }
-                Action::Run(cleared) => {
-                    self.tell(words::begins("running", cleared.call()));
-                    self.hands.start(cleared);
-                }
+                Action::Run(cleared) => self.run(cleared),
                 Action::Stop(reason) => self.turn_is_over(&reason),
             }
+        }
+    }
+
+    fn run(&mut self, cleared: Cleared) {
+        self.log(|audit| audit.running(&cleared));
+        let call = cleared.call();
+        if self.theirs.iter().any(|spec| spec.name == call.name) {
+            self.awaited.insert(call.id.clone(), (call.name.clone(), Instant::now()));
+            self.tell(words::begins("run", call));
+        } else {
+            self.tell(words::begins("running", call));
+            self.hands.start(cleared);
         }
     }
 

@@ -98,7 +98,7 @@ impl Setup {
     }
 
     /// The log of decisions and results. Without one the work goes on, and the person is told.
-    fn log(&self) -> Option<Audit> {
+    pub(crate) fn log(&self) -> Option<Audit> {
         let own =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let redactor = Redactor::new().environment(own);

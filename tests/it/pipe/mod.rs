@@ -5,6 +5,11 @@ mod hostile;
 
 use client::{Client, fixture, served};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use toolfence::audit::Audit;
+use toolfence::policy::Mode;
+use toolfence::redact::Redactor;
+use toolfence::workspace::Workspace;
 
 fn call(args: &Value) -> Value {
     json!({"type": "chunk", "text": format!("I look.\n```tool\n{args}\n```\n")})
@@ -167,4 +172,25 @@ fn the_size_of_chunks_means_nothing() {
     for bytes in [1, 3, 17] {
         assert_eq!(told(bytes), whole, "{bytes}");
     }
+}
+
+#[test]
+fn what_is_decided_is_logged() {
+    let (folder, logs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let log = logs.path().join("audit.jsonl");
+    let policy = crate::support::policy(Mode::Dangerous);
+    let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
+    let mut pipe = fixture(folder.path());
+    pipe.audit = Some(Arc::new(Audit::open(&log, Redactor::new(), workspace).unwrap()));
+    served(pipe, async |client: &mut Client| {
+        client.say(bash("touch one")).await;
+        client.say(end()).await;
+        client.until("ask").await;
+        client.say(json!({"type": "approve", "id": "call_1"})).await;
+        client.until("results").await;
+    });
+    let text = std::fs::read_to_string(log).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["session", "ask", "run", "result"], "{text}");
 }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::setup::Setup;
 use crate::terminal::Terminal;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::io::{BufReader, stdin, stdout};
 use toolfence::agent::Canceller;
 use toolfence::pipe::{Ending, Pipe, SCHEMA};
@@ -20,6 +21,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
     pipe.session.language = setup.language;
     pipe.language = setup.language;
     pipe.persona = setup.persona.text.clone();
+    pipe.audit = setup.log().map(Arc::new);
     let canceller = Canceller::default();
     let served = crate::runtime::run(canceller.clone(), async {
         pipe.serve(BufReader::new(stdin()), stdout(), &canceller).await
