@@ -43,9 +43,19 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
     if let Some((spec, param)) = long_text(catalog) {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
-    out.push_str(&format!("\n{}\n\n{}\n", words.rules, words.tools));
+    out.push_str(&format!("\n{}\n\n{}\n", rules(catalog, words), words.tools));
     catalog.specs().iter().for_each(|spec| tell(spec, words, &mut out));
     out
+}
+
+/// What holds for these tools: whoever has only tools of somebody else is told nothing of this house's session and files.
+fn rules(catalog: &Catalog, words: &Words) -> String {
+    let ours = catalog.specs().iter().any(|spec| !spec.is_foreign());
+    let kinds = || catalog.specs().iter().flat_map(|spec| &spec.params).map(|param| &param.kind);
+    let paths = kinds().any(|kind| matches!(kind, ParamKind::Path | ParamKind::Patch));
+    let cancelled = if ours { words.cancelled } else { "" };
+    let paths = if paths { words.paths } else { "" };
+    format!("{}{cancelled}{}{paths}", words.rules, words.quoting)
 }
 
 /// What a model is told after a reply whose call could not be found or read.

@@ -179,6 +179,15 @@ impl Block {
         misfit && self.candidate.is_some()
     }
 
+    /// Whether everything so far is as it is taught, and strictly read.
+    pub(super) fn is_exact(&self) -> bool {
+        let read = self.phase == Phase::Object
+            && !self.lexer.saw_control()
+            && !matches!(self.lexer.status(), Status::Broken { .. });
+        let taught = !self.drifted_word && !self.track.loose && self.track.tags.is_empty();
+        read && taught && self.candidate.is_none()
+    }
+
     /// Whether the size limit was met: no more of the body is kept.
     pub(super) fn is_too_large(&self) -> bool {
         self.full

@@ -224,6 +224,16 @@ impl Parser {
         }
     }
 
+    /// Whether what was told of the open block came from strict reading, and nothing suggests yet that it could be read in
+    /// another way: no repair, no verbatim body, no doubtful closing fence, and no block before it that broke off.
+    ///
+    /// For hosts that pass provisional events on and cannot take them back. It may turn out to be malformed still. Where it
+    /// holds after an event was polled, it holds for that event and all of its block before it.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        !self.after_broken && self.block.is_exact()
+    }
+
     /// Back to the beginning of a reply, with the same options.
     pub fn reset(&mut self) {
         *self = Parser::new(self.options.clone());

@@ -55,6 +55,8 @@ pub(super) struct Track {
     call: Call,
     /// Nothing more is told: the end of the block is undecided.
     pub(super) muted: bool,
+    /// An argument was told that does not stand in an object of arguments.
+    pub(super) loose: bool,
     frames: Vec<Frame>,
     /// The keys and indices that lead to the current value, joined by `/`.
     path: String,
@@ -91,6 +93,7 @@ impl Track {
         self.calls.clear();
         self.call = Call::default();
         self.muted = false;
+        self.loose = false;
         self.frames.clear();
         self.path.clear();
         self.short.clear();
@@ -162,6 +165,7 @@ impl Track {
         self.begin_step();
         if self.in_args() {
             self.start(found);
+            self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
             return Role::MaybeTag;
         }
         let at_envelope = self.frames.len() == self.envelope;
@@ -263,8 +267,12 @@ impl Watch for Listener<'_> {
             track.envelope = track.outer;
         } else if object && depth == track.envelope && track.key().is_some_and(is_wrapper) {
             track.envelope += 1;
-        } else if depth == track.envelope && track.key().is_some_and(is_args) || track.in_args() {
-            track.start(self.found);
+        } else {
+            let arguments = depth == track.envelope && track.key().is_some_and(is_args);
+            track.loose |= depth == track.envelope && !arguments;
+            if arguments || track.in_args() {
+                track.start(self.found);
+            }
         }
         if depth > 0 {
             track.path.push('/');

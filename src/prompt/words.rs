@@ -16,6 +16,12 @@ pub(super) struct Words {
     pub(super) sample: &'static str,
     /// What to do and what to leave.
     pub(super) rules: &'static str,
+    /// What becomes of the others when a call fails; where the session runs them.
+    pub(super) cancelled: &'static str,
+    /// How a call is shown.
+    pub(super) quoting: &'static str,
+    /// What paths mean, where a tool takes one.
+    pub(super) paths: &'static str,
     /// Before the list of tools.
     pub(super) tools: &'static str,
     /// After a reply that went wrong.
@@ -47,9 +53,10 @@ static ENGLISH: Words = Words {
 Rules:
 - Several calls in a reply are fine, each in its own block; they run in order. After the last one stop and wait.
 - Results come back from the host in `tool_result` blocks. Never write such a block, and never guess a result.
-- When a call fails, read the message, then mend the call or go another way. After a failed change or command the later ones of that reply are cancelled.
-- To show a call without running it, put it inside a longer fence (````).
-- Paths are relative to the project root.",
+- When a call fails, read the message, then mend the call or go another way.",
+    cancelled: " After a failed change or command the later ones of that reply are cancelled.",
+    quoting: "\n- To show a call without running it, put it inside a longer fence (````).",
+    paths: "\n- Paths are relative to the project root.",
     tools: "The tools (`?` marks what may be left out):",
     reminder: "\
 No call was run: none of your blocks could be read as one. A call is a fenced block at the left margin with the info word `tool`, holding one JSON object:
@@ -71,9 +78,10 @@ static PORTUGUESE: Words = Words {
 Regras:
 - Uma resposta pode ter várias chamadas, cada uma em seu bloco; elas rodam em ordem. Depois da última, pare e espere.
 - Os resultados vêm do sistema em blocos `tool_result`. Nunca escreva um bloco desses nem invente um resultado.
-- Se uma chamada falhar, leia a mensagem e corrija a chamada ou tente de outro jeito. Após uma mudança ou comando que falha, os seguintes dessa resposta são cancelados.
-- Para mostrar uma chamada sem executá-la, ponha-a em uma cerca mais longa (````).
-- Os caminhos são relativos à raiz do projeto.",
+- Se uma chamada falhar, leia a mensagem e corrija a chamada ou tente de outro jeito.",
+    cancelled: " Após uma mudança ou comando que falha, os seguintes dessa resposta são cancelados.",
+    quoting: "\n- Para mostrar uma chamada sem executá-la, ponha-a em uma cerca mais longa (````).",
+    paths: "\n- Os caminhos são relativos à raiz do projeto.",
     tools: "As ferramentas (`?` marca o que pode faltar):",
     reminder: "\
 Nenhuma chamada foi executada: nenhum dos seus blocos pôde ser lido como chamada. Uma chamada é um bloco cercado na margem esquerda com a palavra `tool`, com um objeto JSON:

@@ -4,8 +4,8 @@ use super::{Param, ParamKind, find_param};
 use crate::{Args, ErrorCode, ToolFailure, close_names};
 use serde_json::Value;
 
-/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent". `open`:
-/// those that are not named stay as they are.
+/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent", but where
+/// any value is fine. `open`: those that are not named stay as they are.
 pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<Args, ToolFailure> {
     let mut taught = Args::new();
     for (name, value) in args {
@@ -13,7 +13,7 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
         if param.is_none() && !open {
             return Err(unknown(params, &name, owner));
         }
-        if value.is_null() {
+        if value.is_null() && param.is_some_and(|param| param.kind != ParamKind::Any) {
             continue;
         }
         let (meant, value) = match param {

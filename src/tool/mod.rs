@@ -203,6 +203,18 @@ impl ToolSpec {
         find_param(&self.params, name)
     }
 
+    /// Whether an argument of exactly this name takes any text, so that text of it can be passed on before it is whole.
+    #[cfg(feature = "http")]
+    pub(crate) fn takes_text(&self, name: &str) -> bool {
+        // The path of a value inside another one has a slash in it, and a long one is cut.
+        let plain = !name.is_empty() && name.len() < 128 && !name.contains('/');
+        plain
+            && match self.find(name) {
+                Some(param) => param.name == name && matches!(param.kind, ParamKind::Text { .. } | ParamKind::Any),
+                None => self.open,
+            }
+    }
+
     /// `read_file(path, start_line?, line_numbers?=true)`.
     pub fn signature(&self) -> String {
         let params: Vec<String> = self.params.iter().map(signature_of).collect();
@@ -277,7 +289,8 @@ impl Catalog {
     pub fn find(&self, name: &str) -> Option<&ToolSpec> {
         self.specs
             .iter()
-            .find(|spec| same_word(&spec.name, name))
+            .find(|spec| spec.name == name)
+            .or_else(|| self.specs.iter().find(|spec| same_word(&spec.name, name)))
             .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
     }
 
