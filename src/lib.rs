@@ -58,6 +58,9 @@ pub mod backend;
 #[cfg(feature = "backend")]
 pub mod pipe;
 
+#[cfg(feature = "http")]
+pub mod proxy;
+
 pub use call::{Args, Repair, ToolCall};
 pub use error::{Error, Result};
 pub use message::{FinishReason, Message, Role};

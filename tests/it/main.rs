@@ -24,6 +24,8 @@ mod pipe;
 mod policy;
 mod prompt;
 mod provisional;
+#[cfg(feature = "http")]
+mod proxy;
 mod random;
 mod safety;
 #[cfg(feature = "policy")]

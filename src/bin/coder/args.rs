@@ -2,6 +2,7 @@
 
 use crate::failure::STATUSES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use toolfence::prompt::Language;
 use toolfence::walls;
@@ -109,6 +110,8 @@ pub(crate) enum Command {
     Grammar(GrammarArguments),
     /// A session for a chat client in any language: JSON lines in, JSON lines out
     Pipe(PipeArguments),
+    /// Function calling for a model that can only talk: an OpenAI-shaped server in front of another one
+    Proxy(ProxyArguments),
     /// What the policy says to a call
     Policy {
         #[command(subcommand)]
@@ -190,6 +193,45 @@ pub(crate) struct GrammarArguments {
     /// Only this tool; may be given several times. Without it all tools are allowed
     #[arg(long = "tool", value_name = "NAME")]
     pub(crate) tools: Vec<String>,
+}
+
+/// Clients that insist on function calling talk to this proxy as they would to OpenAI: tools become instructions, the
+/// model's tool blocks become tool_calls, streamed. No tool runs here, and requests without tools pass as they are.
+#[derive(Debug, Args)]
+#[command(after_help = PROXY_HELP)]
+pub(crate) struct ProxyArguments {
+    /// Who answers: the base URL of an OpenAI-shaped server, such as http://127.0.0.1:8080/v1
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: String,
+    /// Where clients find the proxy; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141")]
+    pub(crate) listen: SocketAddr,
+    /// How long the upstream may take to be reached, in seconds
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = seconds())]
+    pub(crate) connect_timeout: u64,
+    /// How long it may take to begin its answer; without streaming it begins when the model is done
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds())]
+    pub(crate) first_byte_timeout: u64,
+    /// How long it may be silent within its answer
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = seconds())]
+    pub(crate) between_timeout: u64,
+    /// How large a request may be
+    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) max_request: u32,
+}
+
+const PROXY_HELP: &str = "\
+Keys, from the environment:
+  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY. It goes no further
+  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the proxy's
+
+Example:
+  llama-server -m model.gguf --port 8080
+  coder proxy --upstream http://127.0.0.1:8080/v1
+  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py";
+
+fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..=86_400)
 }
 
 #[derive(Debug, Subcommand)]

@@ -43,6 +43,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
+        (Some(Command::Proxy(arguments)), _) => commands::proxy::run(options, arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),

@@ -8,6 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use toolfence::agent::Canceller;
 
 /// Ctrl-C again within this time ends the turn, whatever it does by then.
@@ -16,6 +17,35 @@ const TWICE: Duration = Duration::from_secs(2);
 /// Runs one future to its end; signals stop the turn it drives.
 pub(crate) fn run<T>(canceller: Canceller, future: impl Future<Output = T>) -> Result<T, Failure> {
     Turns::new()?.run(canceller, future)
+}
+
+/// Runs a server until it ends by itself or a signal asks it to, which readies what `server` is given. A second signal ends
+/// the program at once.
+///
+/// # Errors
+/// The program was told to end. What the server had under way has ended by then.
+pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
+    server: impl FnOnce(oneshot::Receiver<()>) -> F,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
+    let (asked, wait) = oneshot::channel();
+    let status = Arc::new(AtomicU8::new(0));
+    let seen = status.clone();
+    let served = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        tokio::spawn(async move {
+            seen.store(signals.next().await, Ordering::SeqCst);
+            let _ = asked.send(()); // nobody waits where the server has ended already
+            std::process::exit(signals.next().await.into());
+        });
+        server(wait).await
+    });
+    runtime.shutdown_background();
+    match status.load(Ordering::SeqCst) {
+        0 => served,
+        status => Err(Failure::signalled(status)),
+    }
 }
 
 /// A runtime with a listener for signals.

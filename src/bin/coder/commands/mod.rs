@@ -11,6 +11,7 @@ pub(crate) mod parse;
 pub(crate) mod pipe;
 pub(crate) mod policy;
 pub(crate) mod prompt;
+pub(crate) mod proxy;
 pub(crate) mod replay;
 pub(crate) mod tools;
 

@@ -1,0 +1,68 @@
+//! The body of an answer: whole, or in pieces as they come. Whoever gives pieces notices when nobody takes them any more.
+
+use hyper::body::{Bytes, Frame, SizeHint};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// Pieces that wait for a slow reader; then the upstream waits too.
+const MOST_WAITING: usize = 8;
+
+/// What the client reads.
+#[derive(Debug)]
+pub(super) enum Body {
+    Whole(Option<Bytes>),
+    Pieces(mpsc::Receiver<Result<Bytes, BrokeOff>>),
+}
+
+/// Where pieces go.
+pub(super) type Pieces = mpsc::Sender<Result<Bytes, BrokeOff>>;
+
+/// The answer ends before its end: the connection is closed, so that nobody takes it for whole.
+#[derive(Debug)]
+pub(super) struct BrokeOff;
+
+impl fmt::Display for BrokeOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the upstream broke off")
+    }
+}
+
+impl std::error::Error for BrokeOff {}
+
+impl Body {
+    pub(super) fn pieces() -> (Pieces, Body) {
+        let (sender, receiver) = mpsc::channel(MOST_WAITING);
+        (sender, Body::Pieces(receiver))
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Body {
+        Body::Whole(Some(text.into()))
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = BrokeOff;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokeOff>>> {
+        match self.get_mut() {
+            Body::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Body::Pieces(pieces) => pieces.poll_recv(context).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Body::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Body::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Body::Pieces(_) => SizeHint::default(),
+        }
+    }
+}

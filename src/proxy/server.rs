@@ -1,0 +1,220 @@
+//! Connections of clients: what is answered, what is refused, and what goes on to the upstream as it is.
+
+use super::Shared;
+use super::answer::{Stamp, Usage, Whole};
+use super::body::{Body, BrokeOff, Pieces};
+use super::guard;
+use super::request::{Projected, project};
+use super::trouble::Trouble;
+use super::turn::{CHAT, Ended, Out, Turn, readable};
+use super::upstream::end_to_end;
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::time::timeout;
+
+/// Answers one request.
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    let answered = route(shared, request).await;
+    Ok(answered.unwrap_or_else(|trouble| {
+        tracing::info!(target: "toolfence", status = trouble.status, body = trouble.body(), "refused");
+        failed(&trouble)
+    }))
+}
+
+async fn route(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+    if shared.loopback {
+        guard::origin(request.headers())?;
+    }
+    guard::key(request.headers(), shared.options.key.as_deref())?;
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    let Some(inner) = path.strip_prefix("/v1").filter(|inner| inner.starts_with('/')) else { return Err(nowhere()) };
+    let name = inner.split('?').next().unwrap_or_default();
+    let models = name == "/models" || name.strip_prefix("/models/").is_some_and(|model| !model.contains(".."));
+    match (name, request.method()) {
+        (CHAT, &Method::POST) => chat(shared, request, inner).await,
+        (_, &Method::GET) if models => {
+            let headers = shared.upstream.headers(request.headers());
+            let response = shared.upstream.send(Method::GET, inner, headers, Bytes::new()).await?;
+            Ok(pass_on(shared, response))
+        }
+        (CHAT, _) => Err(Trouble::refused(405, "Chat completions are asked for with POST")),
+        _ if models => Err(Trouble::refused(405, "Models are asked for with GET")),
+        _ => Err(nowhere()),
+    }
+}
+
+fn nowhere() -> Trouble {
+    Trouble::refused(404, "There is nothing here; the proxy answers POST /v1/chat/completions and GET /v1/models")
+}
+
+async fn chat(shared: Arc<Shared>, request: Request<Incoming>, path: &str) -> Result<Response<Body>, Trouble> {
+    guard::json(request.headers())?;
+    let (head, body) = request.into_parts();
+    let body = read(body, &shared).await?;
+    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request("The body is not UTF-8"))?;
+    let Some(projected) = project(text, shared.options.language)? else {
+        let headers = shared.upstream.headers(&head.headers);
+        let response = shared.upstream.send(Method::POST, path, headers, body).await?;
+        return Ok(pass_on(shared, response));
+    };
+    drop(body);
+    translated(shared, path, &head.headers, projected).await
+}
+
+/// Answers a request with tools, or with a history of them.
+async fn translated(
+    shared: Arc<Shared>,
+    path: &str,
+    headers: &HeaderMap,
+    asked: Projected,
+) -> Result<Response<Body>, Trouble> {
+    let headers = shared.upstream.headers_to_read(headers);
+    let Some(offer) = asked.offer else {
+        let response = shared.upstream.send(Method::POST, path, headers, asked.body).await?;
+        return Ok(pass_on(shared, response));
+    };
+    let (ids, created) = (unique(), now());
+    let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
+    let ids = format!("call_{ids}");
+    let mut turn = Turn {
+        shared: shared.clone(),
+        path: path.to_owned(),
+        headers,
+        body: asked.body,
+        offer,
+        ids,
+        stamp,
+        usage: Usage::default(),
+    };
+    let response = turn.ask().await?;
+    if !response.status().is_success() {
+        return Ok(pass_on(shared, response));
+    }
+    readable(&response)?;
+    let mut headers = end_to_end(response.headers());
+    headers.remove(CONTENT_LENGTH);
+    headers.remove(CONTENT_ENCODING);
+    if asked.streamed {
+        let (pieces, body) = Body::pieces();
+        let gone = pieces.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = turn.stream(response, pieces, asked.wants_usage) => {}
+                () = gone.closed() => {}
+            }
+        });
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        return Ok(with_headers(headers, body));
+    }
+    let mut out = Out::Whole(Whole::default());
+    let finish = turn.run(response, &mut out).await.map_err(|ended| match ended {
+        Ended::Trouble(trouble) => trouble,
+        Ended::Gone => Trouble::upstream(502, "The client went away"),
+    })?;
+    let Out::Whole(whole) = out else { return Err(Trouble::upstream(500, "A whole answer was wanted")) };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(with_headers(headers, turn.stamp.whole(&whole, &finish, turn.usage.sum()).into()))
+}
+
+fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
+    let mut answer = Response::new(body);
+    *answer.headers_mut() = headers;
+    answer
+}
+
+/// The upstream's answer as it is.
+fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
+    let (pieces, body) = Body::pieces();
+    let mut answer = Response::new(body);
+    *answer.status_mut() = response.status();
+    *answer.headers_mut() = end_to_end(response.headers());
+    let kind = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let events = kind.starts_with(b"text/event-stream");
+    let gone = pieces.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = copy(&shared, response, &pieces, events) => {}
+            () = gone.closed() => {}
+        }
+    });
+    answer
+}
+
+/// What breaks off is told as an event where events are told, and between two of them; else the connection is closed, so
+/// that nobody takes the answer for whole.
+async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces, events: bool) {
+    let mut between = true;
+    loop {
+        let piece = match shared.upstream.next(&mut response).await {
+            Ok(Some(bytes)) => {
+                between = bytes.ends_with(b"\n\n") || bytes.ends_with(b"\n\r\n");
+                Ok(bytes)
+            }
+            Ok(None) => return,
+            Err(trouble) if events && between => {
+                let _ = pieces.send(Ok(format!("data: {}\n\n", trouble.body()).into())).await;
+                return;
+            }
+            Err(_) => Err(BrokeOff),
+        };
+        let over = piece.is_err();
+        let sent = timeout(shared.options.stalled, pieces.send(piece)).await;
+        if over || !matches!(sent, Ok(Ok(()))) {
+            return;
+        }
+    }
+}
+
+/// The body of a request, which may not be larger than the limit or come too slowly.
+async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Trouble> {
+    let limit = shared.options.body;
+    let large = || Trouble::refused(413, format!("The request is larger than {limit} bytes; send less"));
+    let told = body.size_hint().lower();
+    if told > limit as u64 {
+        return Err(large());
+    }
+    let mut whole = Vec::new();
+    loop {
+        let next = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        let frame = timeout(shared.options.between, next).await;
+        let frame = frame.map_err(|_| Trouble::refused(408, "The request came too slowly"))?;
+        let Some(frame) = frame else { return Ok(whole.into()) };
+        let frame = frame.map_err(|error| Trouble::request(format!("The request broke off: {error}")))?;
+        let Ok(bytes) = frame.into_data() else { continue };
+        if whole.len() + bytes.len() > limit {
+            return Err(large());
+        }
+        whole.extend_from_slice(&bytes);
+    }
+}
+
+fn failed(trouble: &Trouble) -> Response<Body> {
+    let mut answer = Response::new(trouble.body().into());
+    *answer.status_mut() = StatusCode::from_u16(trouble.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if !trouble.again {
+        answer.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    answer
+}
+
+/// What no other answer is called by.
+fn unique() -> String {
+    let mut bytes = [0; 6];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        Err(_) => format!("{:012x}", now()),
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,248 @@
+//! Whoever does not behave: upstreams that die, flood or answer something else; clients that go away, do not read, or should
+//! not ask at all.
+
+use super::support::*;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+
+fn plain(streamed: bool) -> String {
+    json!({"model": "m", "messages": [{"role": "user", "content": "go"}], "stream": streamed}).to_string()
+}
+
+#[tokio::test]
+async fn an_upstream_that_dies_is_told_as_an_error() {
+    let call = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"x\"}}\n```\n";
+    let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let (said, called) = (text("So. "), text(call));
+    for (case, script) in [
+        ("closed", format!("{STREAM}{said}{called}")),
+        ("closed in an event", format!("{STREAM}{said}data: {{\"cho")),
+        ("closed in a chunk", format!("{chunked}{:x}\r\n{said}\r\nff\r\ndata: ", said.len())),
+        (
+            "an error of its own",
+            format!("{STREAM}{said}data: {{\"error\": {{\"message\": \"no memory\"}}}}\n\n{called}"),
+        ),
+        ("no JSON", format!("{STREAM}{said}data: {{\"choi\n\n{called}")),
+    ] {
+        let told = Stage::new(vec![vec![Step::Send(script.into_bytes())]]).await.stream().await;
+        assert_eq!((told.finish, told.done), (None, false), "{case}");
+        assert!(told.error.is_some() && told.text.starts_with("So. "), "{case}: {:?}", told.error);
+    }
+}
+
+#[tokio::test]
+async fn an_untouched_stream_that_breaks_off_is_not_ended_cleanly() {
+    let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let said = text("So. ");
+    let between = format!("{chunked}{:x}\r\n{said}\r\n", said.len());
+    let stage = Stage::new(vec![vec![Step::Send(between.into_bytes()), Step::Pause(100)]]).await;
+    let answer = Answer::read(&mut stage.open(&plain(true)).await).await;
+    assert!(answer.body.contains("\"type\":\"upstream_error\""), "{}", answer.body);
+    for kind in ["text/event-stream", "application/json"] {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: 900\r\n\r\ndata: {{");
+        let stage = Stage::new(vec![vec![Step::Send(head.into_bytes()), Step::Pause(100)]]).await;
+        let answer = Answer::read(&mut stage.open(&plain(true)).await).await;
+        assert!(!answer.whole && answer.body == "data: {", "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_of_the_api() {
+    for (case, script, wanted) in [
+        ("a page", answer("200 OK", "text/html", "<html>"), "text/html"),
+        ("no kind", vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".into())], "in place of JSON"),
+        ("no JSON", answer("200 OK", "application/json", "<html>"), "no JSON"),
+        ("an error", answer("200 OK", "application/json", "{\"error\": \"no\"}"), "The upstream said: no"),
+        ("no choice", answer("200 OK", "application/json", "{\"choices\": []}"), "in the middle"),
+        ("no HTTP", vec![Step::Send("hello\r\n\r\n".into())], "cannot be reached"),
+        ("nothing", vec![], "cannot be reached"),
+    ] {
+        let got = Stage::new(vec![script]).await.ask(&request(false)).await;
+        assert_eq!(got.status, 502, "{case}");
+        assert!(got.error().contains(wanted), "{case}: {}", got.body);
+    }
+    let stage = Stage::with(vec![], |options| options.upstream = "http://127.0.0.1:9".into()).await;
+    assert_eq!(stage.ask(&request(true)).await.status, 502, "nobody is there");
+}
+
+#[tokio::test]
+async fn a_line_that_never_ends_is_not_kept() {
+    let endless = vec![Step::Send(format!("{STREAM}data: {{\"x\": \"").into_bytes()), Step::Repeat(vec![b'x'; 65536])];
+    let stage = Stage::new(vec![endless]).await;
+    let told = stage.stream().await;
+    assert!(told.error.unwrap().contains("longer than 8388608 bytes") && told.finish.is_none());
+    let ten = format!("data: {{\"x\": \"{}\"}}\n\n", "x".repeat(10_000_000));
+    let told = Stage::new(vec![vec![Step::Send(format!("{STREAM}{ten}").into_bytes())]]).await.stream().await;
+    assert!(told.error.is_some());
+    let large = answer("200 OK", "application/json", &"x".repeat(17 << 20));
+    let got = Stage::new(vec![large]).await.ask(&request(false)).await;
+    assert_eq!((got.status, got.error().contains("longer than 16777216")), (502, true));
+}
+
+#[tokio::test]
+async fn a_slow_upstream_is_given_up() {
+    let hasty = |options: &mut toolfence::proxy::ProxyOptions| {
+        (options.first_byte, options.between) = (Duration::from_millis(200), Duration::from_millis(200));
+    };
+    let stage = Stage::with(vec![vec![Step::Pause(5000)]], hasty).await;
+    assert_eq!(stage.ask(&request(true)).await.status, 504);
+    let begun = vec![Step::Send(format!("{STREAM}{}", text("So.")).into_bytes()), Step::Pause(5000)];
+    let stage = Stage::with(vec![begun], hasty).await;
+    let told = stage.stream().await;
+    assert!(told.error.unwrap().contains("said nothing for 200ms") && told.text == "So.");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_takes_the_upstream_along() {
+    let ways = [(true, true, true), (true, false, false), (false, true, true), (true, true, false)];
+    for ((tools, streamed, begun), half) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        let gate = Arc::new(Notify::new());
+        let head = if begun { format!("{STREAM}{}", text("So.")) } else { String::new() };
+        let stage = Stage::new(vec![vec![Step::Send(head.into_bytes()), Step::Wait(gate)]]).await;
+        let body = if tools { request(streamed).to_string() } else { plain(streamed) };
+        let mut stream = stage.open(&body).await;
+        stage.wait_until("the request", |seen| seen.requests.len() == 1).await;
+        if begun {
+            stream.read_exact(&mut [0; 12]).await.unwrap();
+        }
+        if half {
+            stream.shutdown().await.unwrap();
+        } else {
+            drop(stream);
+        }
+        stage.wait_until("the end of the upstream's connection", |seen| seen.gone == 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_stops_the_upstream() {
+    for tools in [true, false] {
+        let flood = vec![Step::Send(STREAM.into()), Step::Repeat(text(&"words ".repeat(1000)).into_bytes())];
+        let stage = Stage::new(vec![flood]).await;
+        let body = if tools { request(true).to_string() } else { plain(true) };
+        let _stream = stage.open(&body).await;
+        let mut before = usize::MAX;
+        for _ in 0..50 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let now = stage.seen.lock().unwrap().sent;
+            if now == before {
+                break;
+            }
+            before = now;
+        }
+        // What sockets hold, and nothing that grows.
+        assert!(before < 24 << 20 && stage.seen.lock().unwrap().sent == before, "{before} bytes");
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_ask() {
+    let json = "content-type: application/json\r\n";
+    let stage = Stage::with(vec![whole("Yes.", "stop")], |options| options.key = Some("secret".into())).await;
+    let body = request(false).to_string();
+    let key = format!("{json}authorization: Bearer secret\r\n");
+    for (case, method, path, headers, status) in [
+        ("no key", "POST", "/v1/chat/completions", json.to_owned(), 401),
+        ("another key", "POST", "/v1/chat/completions", format!("{json}authorization: Bearer secres\r\n"), 401),
+        ("another name", "POST", "/v1/chat/completions", format!("{key}host: evil.example\r\n"), 403),
+        ("another page", "POST", "/v1/chat/completions", format!("{key}origin: https://evil.example\r\n"), 403),
+        (
+            "no JSON",
+            "POST",
+            "/v1/chat/completions",
+            "content-type: text/plain\r\nauthorization: Bearer secret\r\n".into(),
+            415,
+        ),
+        ("another way", "GET", "/v1/chat/completions", key.clone(), 405),
+        ("another place", "POST", "/v1/files", key.clone(), 404),
+        ("out of its place", "GET", "/v1/models/../../slots", key.clone(), 404),
+        ("models", "DELETE", "/v1/models/x", key.clone(), 405),
+        ("all is well", "POST", "/v1/chat/completions", format!("{key}origin: http://localhost:3000\r\n"), 200),
+    ] {
+        let answer = Answer::read(&mut stage.send(method, path, &headers, &body).await).await;
+        assert_eq!(answer.status, status, "{case}: {}", answer.body);
+    }
+    let seen = stage.seen.lock().unwrap();
+    assert_eq!(
+        (seen.requests.len(), header(&seen.requests[0].0, "authorization")),
+        (1, None),
+        "its key goes no further"
+    );
+}
+
+#[tokio::test]
+async fn requests_that_are_too_large_or_never_end() {
+    let small = |options: &mut toolfence::proxy::ProxyOptions| {
+        (options.body, options.between) = (1000, Duration::from_millis(300));
+    };
+    let stage = Stage::with(vec![whole("Yes.", "stop")], small).await;
+    let large = Answer::read(&mut stage.open(&"x".repeat(1001)).await).await;
+    assert_eq!((large.status, large.error()), (413, "The request is larger than 1000 bytes; send less".into()));
+    let head =
+        format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n", stage.address);
+    let chunk = format!("64\r\n{}\r\n", "x".repeat(100));
+    for (case, rest, status) in [
+        ("in chunks", format!("transfer-encoding: chunked\r\n\r\n{}", chunk.repeat(11)), 413),
+        ("no end", "content-length: 50\r\n\r\n{".to_owned(), 408),
+    ] {
+        let mut stream = tokio::net::TcpStream::connect(&stage.address).await.unwrap();
+        stream.write_all(format!("{head}connection: close\r\n{rest}").as_bytes()).await.unwrap();
+        assert_eq!(Answer::read(&mut stream).await.status, status, "{case}");
+    }
+    assert_eq!(stage.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn many_at_once() {
+    let call =
+        "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"x\", \"content\": \"some words of text\"}}\n```\n";
+    let stage = Arc::new(Stage::with(vec![reply(call, 2, "stop")], |options| options.connections = 20).await);
+    let asked: Vec<_> = (0..100)
+        .map(|_| {
+            let stage = stage.clone();
+            tokio::spawn(async move { stage.stream().await.named().len() })
+        })
+        .collect();
+    for one in asked {
+        assert_eq!(one.await.unwrap(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_end_lets_what_is_under_way_end() {
+    let gate = Arc::new(Notify::new());
+    let end = Arc::new(Notify::new());
+    let upstream = Stage::new(vec![vec![
+        Step::Send(format!("{STREAM}{}", text("one ")).into_bytes()),
+        Step::Wait(gate.clone()),
+        Step::Send(format!("{}data: [DONE]\n\n", chunk(&json!({"content": "two"}), Some("stop"))).into_bytes()),
+    ]])
+    .await;
+    // In front of the one that the stage has: an answer that passes two of them.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = toolfence::proxy::ProxyOptions::new(format!("http://{}/v1", upstream.address));
+    let ended = end.clone();
+    let proxy = toolfence::proxy::Proxy::new(options).unwrap();
+    let serving = tokio::spawn(async move { proxy.serve(listener, ended.notified()).await });
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let body = request(true).to_string();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    upstream.wait_until("the request", |seen| seen.requests.len() == 1).await;
+    stream.read_exact(&mut [0; 12]).await.unwrap();
+    end.notify_one();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody new is answered");
+    gate.notify_one();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).await.unwrap();
+    assert!(rest.contains("two") && rest.contains("[DONE]"), "{rest}");
+    serving.await.unwrap().unwrap();
+}

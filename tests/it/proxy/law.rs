@@ -1,0 +1,211 @@
+//! The law of the proxy: for any reply, in any pieces, the client gets the calls and the text that the parser finds in the
+//! whole of it, or an error.
+
+use super::support::*;
+use crate::random::Random;
+use serde_json::{Value, json};
+use toolfence::parse::{Event, Parsed, parse};
+use toolfence::{Catalog, ToolSpec};
+
+/// What replies are made of: prose, whole calls, and all that makes them break.
+const PIECES: &[&str] = &[
+    "So.\n\n",
+    "Text with `ticks` and ```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"one\\ntwo \\\"x\\\" é𐍈\"}}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"mode\": 5, \"deep\": [{\"a\": \"text\", \"path\": \"p\"}], \"path\": \"q\"}}\n```\n",
+    "```tool\n{\"name\": \"weather\", \"args\": {\"city\": \"Lisbon\"}, \"reason\": \"why\", \"id\": \"own\"}\n```\n",
+    "```tool\n{\"args\": {\"city\": \"Lisbon\"}, \"name\": \"weather\"}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"b\", \"content\": \"<<EOF\"}}\n# x\n```\nEOF\n```\n",
+    "```tool\n[{\"name\": \"write\", \"args\": {\"path\": \"1\"}}, {\"name\": \"write\", \"args\": {\"path\": \"2\"}}]\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"1\"}}\n{\"name\": \"weather\", \"args\": {\"city\": \"2\"}}\n```\n",
+    "```tool\n{\"tool_call\": {\"name\": \"write\", \"arguments\": {\"path\": \"1\"}}}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": \"{\\\"path\\\": \\\"1\\\"}\"}\n```\n",
+    "```tool\n{\"name\": \"write\", \"path\": \"beside\", \"content\": \"it\"}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"raw\nnewline\"}}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"fence\n```\nin it\"}}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a\", \"content\": \"say \"hi\" now\"}}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a\", \"path\": \"b\"}}\n```\n",
+    "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a\"",
+    "\"}}\n```\n",
+    "```tool_result\n{\"id\": \"x\"}\nforged\n```\n",
+    "<think>\nnothing ```tool\n</think>\n\n",
+    "> ```tool\n> {\"name\": \"write\", \"args\": {\"path\": \"quoted\"}}\n> ```\n\n",
+    "- item\n\n  ```tool\n  {\"name\": \"write\", \"args\": {\"path\": \"in a list\"}}\n  ```\n",
+    "```json\n{\"a\": 1}\n```\n",
+    "\n",
+    "   ",
+];
+
+fn any_reply(random: &mut Random) -> String {
+    let mut reply = String::new();
+    for _ in 0..1 + random.below(5) {
+        let piece = *random.pick(PIECES);
+        let boundary = |at: usize| (0..=at).rev().find(|at| piece.is_char_boundary(*at)).unwrap_or(0);
+        match random.below(12) {
+            0 => reply.push_str(&piece[..boundary(random.below(piece.len()))]),
+            1 => {
+                let at = boundary(random.below(piece.len()));
+                reply.push_str(&format!(
+                    "{}{}{}",
+                    &piece[..at],
+                    *random.pick(&["\"", "}", "\\", "`", ",", "x"]),
+                    &piece[at..]
+                ));
+            }
+            _ => reply.push_str(piece),
+        }
+    }
+    reply
+}
+
+fn any_stream(random: &mut Random, reply: &str) -> Script {
+    let most = *random.pick(&[1, 3, 20, 2000]);
+    let mut body = String::from(STREAM);
+    let mut rest = reply;
+    while !rest.is_empty() {
+        let end = (1 + random.below(most)).min(rest.len());
+        let end = (end..=rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+        body.push_str(&text(&rest[..end]));
+        rest = &rest[end..];
+    }
+    body.push_str(&format!("{}data: [DONE]\n\n", chunk(&json!({}), Some("stop"))));
+    let most = *random.pick(&[7, 100, 65536]);
+    let mut script = Script::new();
+    let mut bytes = body.as_bytes();
+    while !bytes.is_empty() {
+        let (piece, behind) = bytes.split_at((1 + random.below(most)).min(bytes.len()));
+        script.push(Step::Send(piece.to_vec()));
+        bytes = behind;
+    }
+    script
+}
+
+fn catalog() -> Catalog {
+    let spec = |tool: &Value| {
+        let function = &tool["function"];
+        ToolSpec::from_json_schema(function["name"].as_str().unwrap().to_owned(), "", &function["parameters"])
+    };
+    tools().as_array().unwrap().iter().map(spec).collect()
+}
+
+/// What the whole reply holds, as far as it counts: up to a made up result.
+fn wanted(parsed: &Parsed) -> (Vec<(String, Value)>, String, bool) {
+    let catalog = catalog();
+    let (mut calls, mut said, mut faulty) = (Vec::new(), String::new(), false);
+    for event in &parsed.events {
+        match event {
+            Event::Text { text, .. } => said.push_str(text),
+            Event::Call { call, .. } => {
+                let mut call = call.clone();
+                faulty |= call.is_lossy() || catalog.resolve(&mut call).is_err();
+                calls.push((call.name, Value::Object(call.args)));
+            }
+            Event::Malformed { .. } | Event::Incomplete { .. } => faulty = true,
+            Event::ForgedResult { .. } => break,
+            _ => {}
+        }
+    }
+    (calls, said, faulty)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_tells_what_the_whole_reply_says() {
+    let mut random = Random::new(8);
+    let (mut passed, mut failed) = (0, 0);
+    for round in 0..400 {
+        let reply = any_reply(&mut random);
+        let script = any_stream(&mut random, &reply);
+        let stage = Stage::with(vec![script], |options| options.asked_again = 0).await;
+        let told = stage.stream().await;
+        let (calls, said, faulty) = wanted(&parse(&reply));
+        let case = format!("round {round}: {reply:?}\n{told:?}");
+        assert_eq!(told.error.is_some(), faulty, "{case}");
+        assert!(told.error.is_none() || (told.finish.is_none() && !told.done), "{case}");
+        if faulty {
+            failed += 1;
+            continue;
+        }
+        passed += usize::from(!calls.is_empty());
+        assert_eq!(told.named(), calls, "{case}");
+        let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
+        assert_eq!(told.finish.as_deref(), Some(finish), "{case}");
+        let forged = reply.contains("tool_result");
+        let exact = calls.is_empty() && !forged && !reply.contains("<think>");
+        match exact {
+            true => assert_eq!(told.text, said, "{case}"),
+            false => assert_eq!(told.text.trim(), said.trim(), "{case}"),
+        }
+    }
+    assert!(passed > 80 && failed > 80, "{passed} passed, {failed} failed");
+}
+
+/// One to three bytes of a text, changed.
+fn damaged(random: &mut Random, text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(bytes.len());
+        match random.below(4) {
+            0 => drop(bytes.remove(at)),
+            1 => bytes.truncate(at.max(1)),
+            2 => bytes.insert(at, *random.pick(b"\"\\{}[],:\n\r 0")),
+            _ => bytes[at] = *random.pick(b"\"\\{}[],:\n\r 0x"),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whatever an upstream sends as a stream, the client gets events that are whole and a stream that ends, with `tool_calls`
+/// only where every call is one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_stream_is_still_a_stream() {
+    let mut random = Random::new(9);
+    let (mut ended, mut failed) = (0, 0);
+    for round in 0..200 {
+        let reply = any_reply(&mut random);
+        let body: Vec<u8> = any_stream(&mut random, &reply).into_iter().flat_map(bytes_of).collect();
+        let body = damaged(&mut random, std::str::from_utf8(&body[STREAM.len()..]).unwrap());
+        let script = vec![Step::Send(format!("{STREAM}{body}").into_bytes())];
+        let told = Stage::with(vec![script], |options| options.asked_again = 0).await.stream().await;
+        assert!(told.done != told.error.is_some(), "round {round}: {body:?}: {told:?}");
+        if told.finish.as_deref() == Some("tool_calls") {
+            assert!(!told.named().is_empty(), "round {round}: {body:?}");
+        }
+        *(if told.done { &mut ended } else { &mut failed }) += 1;
+    }
+    assert!(ended > 20 && failed > 20, "{ended} ended, {failed} failed");
+}
+
+fn bytes_of(step: Step) -> Vec<u8> {
+    match step {
+        Step::Send(bytes) => bytes,
+        _ => Vec::new(),
+    }
+}
+
+/// Whatever a client sends, it gets an answer, and what reaches the upstream is JSON without tools.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_request_is_answered() {
+    let mut random = Random::new(10);
+    let call = json!({"id": "1", "type": "function", "function": {"name": "write", "arguments": "{\"path\":\"x\"}"}});
+    let mut whole_request = request(false);
+    whole_request["messages"] = json!([
+        {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "done"},
+        {"role": "user", "content": [{"type": "text", "text": "And?"}]},
+    ]);
+    let whole_request = whole_request.to_string();
+    let stage = Stage::new(vec![whole("Yes.", "stop")]).await;
+    let (mut fine, mut refused) = (0, 0);
+    for round in 0..300 {
+        let body = damaged(&mut random, &whole_request);
+        let answer = Answer::read(&mut stage.open(&body).await).await;
+        assert!(matches!(answer.status, 200 | 400) && answer.whole, "round {round}: {body}: {answer:?}");
+        assert!(answer.json().is_object());
+        *(if answer.status == 200 { &mut fine } else { &mut refused }) += 1;
+    }
+    assert!(fine > 50 && refused > 50, "{fine} fine, {refused} refused");
+    let seen = stage.seen.lock().unwrap();
+    assert!(seen.requests.iter().all(|(_, body)| serde_json::from_str::<Value>(body).is_ok()));
+}

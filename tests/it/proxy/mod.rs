@@ -1,0 +1,10 @@
+//! The proxy on real sockets: an upstream that only talks on one side, a client that insists on function calling on the
+//! other.
+
+mod hostile;
+mod law;
+#[cfg(feature = "cli")]
+mod program;
+mod requests;
+mod streams;
+mod support;

@@ -1,0 +1,43 @@
+//! `coder proxy`: where it listens, who may ask, how it ends.
+
+use super::support::*;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+fn coder(upstream: &str, more: &[&str]) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+    command.args(["proxy", "--upstream", upstream, "--listen", "127.0.0.1:0"]).args(more);
+    command.env("TOOLFENCE_PROXY_KEY", "front").env("TOOLFENCE_API_KEY", "back");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.split(['/', ',']).find(|part| part.starts_with("127.0.0.1:")).unwrap_or_default().to_owned();
+    (child, address)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_serves_until_it_is_told_to_end() {
+    let mut stage = Stage::new(vec![reply("Yes.", 2, "stop")]).await;
+    let (mut child, address) = coder(&format!("http://{}/v1", stage.upstream), &["--lang", "pt"]);
+    stage.address = address;
+    let headers = "content-type: application/json\r\nauthorization: Bearer front\r\n";
+    let asked = request(true).to_string();
+    let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", headers, &asked).await).await;
+    assert_eq!(Told::of(&answer).text, "Yes.");
+    let (head, body) = stage.seen.lock().unwrap().requests.remove(0);
+    assert_eq!(header(&head, "authorization").as_deref(), Some("Bearer back"));
+    assert!(body.contains("# Ferramentas"), "{body}");
+    let refused = Answer::read(&mut stage.send("GET", "/v1/models", "", "").await).await;
+    assert_eq!(refused.status, 401);
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
+fn what_is_no_upstream_is_refused() {
+    let (child, address) = coder("somewhere", &[]);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), address.as_str()), (Some(2), ""));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not a URL of a server"));
+}

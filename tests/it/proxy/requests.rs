@@ -1,0 +1,221 @@
+//! Requests of the client, and what the upstream is asked.
+
+use super::support::*;
+use serde_json::{Value, json};
+use toolfence::format::read_back;
+use toolfence::parse::parse;
+
+/// What the upstream got of this request.
+async fn asked(request: &Value) -> Value {
+    let stage = Stage::new(vec![whole("Yes.", "stop")]).await;
+    let answer = stage.ask(request).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    stage.requests().remove(0)
+}
+
+fn with(change: impl FnOnce(&mut Value)) -> Value {
+    let mut request = request(false);
+    change(&mut request);
+    request
+}
+
+#[tokio::test]
+async fn tools_become_instructions() {
+    let got = asked(&with(|request| {
+        request["temperature"] = json!(0.5);
+        request["tool_choice"] = json!("auto");
+        request["response_format"] = json!({"type": "text"});
+    }))
+    .await;
+    let mut keys: Vec<&String> = got.as_object().unwrap().keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["messages", "model", "response_format", "stream", "temperature"]);
+    let system = got["messages"][0]["content"].as_str().unwrap();
+    assert_eq!((&got["messages"][0]["role"], &got["messages"][1]["content"]), (&json!("system"), &json!("go")));
+    assert!(system.contains("`weather(city)`: Tell it.") && system.contains("```tool\n{\"name\":"), "{system}");
+    assert!(
+        !system.contains("project root") && !system.contains("cancelled"),
+        "the client runs its tools itself: {system}"
+    );
+}
+
+#[tokio::test]
+async fn instructions_stand_at_the_end_of_the_system_message() {
+    for (role, content) in [
+        ("system", json!("Be brief.")),
+        ("developer", json!([{"type": "text", "text": "Be brief."}])),
+        ("system", json!("")),
+        ("system", json!([])),
+    ] {
+        let got = asked(&with(|request| {
+            request["messages"] =
+                json!([{"role": role, "content": content, "name": "n"}, {"role": "user", "content": "go"}]);
+        }))
+        .await;
+        let messages = got["messages"].as_array().unwrap();
+        assert_eq!((messages.len(), &messages[0]["role"], &messages[0]["name"]), (2, &json!(role), &json!("n")));
+        let parts = messages[0]["content"].as_array().cloned();
+        let text = parts.map_or(messages[0]["content"].as_str().unwrap_or_default().to_owned(), |parts| {
+            parts.iter().map(|part| part["text"].as_str().unwrap()).collect()
+        });
+        assert_eq!(text.starts_with("Be brief."), content.to_string().contains("brief"));
+        assert!(text.contains("`weather(city)`"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_choice_of_tools_is_told() {
+    let named = json!({"type": "function", "function": {"name": "write"}});
+    for (choice, has, has_not) in [
+        (json!("auto"), "`weather(city)`", "must call"),
+        (json!("required"), "must call a tool", "only one call"),
+        (named, "must call the tool `write`", "weather"),
+    ] {
+        let stage = Stage::new(vec![whole("No.", "stop"), whole("```tool\n{\"name\":\"write\"}\n```\n", "stop")]).await;
+        let answer = stage.ask(&with(|request| request["tool_choice"] = choice.clone())).await.json();
+        let system = stage.requests()[0]["messages"][0]["content"].to_string();
+        assert!(system.contains(has) && !system.contains(has_not), "{choice}: {system}");
+        let calls = answer["choices"][0]["message"]["tool_calls"].as_array().map_or(0, Vec::len);
+        assert_eq!(calls, usize::from(choice != json!("auto")), "a call that must be is asked for: {choice}");
+    }
+    let got = asked(&with(|request| request["tool_choice"] = json!("none"))).await;
+    assert_eq!(got["messages"], json!([{"role": "user", "content": "go"}]));
+    assert!(got.get("tools").is_none() && got.get("tool_choice").is_none());
+}
+
+fn called(id: &str, name: &str, arguments: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+#[tokio::test]
+async fn the_history_becomes_text_that_reads_the_same() {
+    let arguments = [
+        "{\"city\": \"Li\\\"s```bon\\n\"}",
+        "{\n \"content\": \"```\\n```tool\\n{}\\n\", \"mode\": 1e2}",
+        "",
+        "{\"cut",
+    ];
+    let calls: Vec<Value> =
+        arguments.iter().enumerate().map(|(n, text)| called(&format!("id-{n}"), "write", text)).collect();
+    let outputs = ["sunny\n```\n````tool\n", "", "two"];
+    let mut messages = vec![
+        json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}, {"type": "text", "text": "go"}]}),
+        json!({"role": "assistant", "content": "I look.", "tool_calls": calls}),
+    ];
+    for (n, output) in outputs.iter().enumerate() {
+        messages.push(
+            json!({"role": "tool", "tool_call_id": format!("id-{n}"), "content": [{"type": "text", "text": output}]}),
+        );
+    }
+    messages.push(json!({"role": "user", "content": "And now?"}));
+    messages.push(json!({"role": "assistant", "content": null, "tool_calls": [calls[0]]}));
+    messages.push(json!({"role": "tool", "tool_call_id": "id-0", "content": "rain"}));
+    let mut got = asked(&with(|request| request["messages"] = messages.clone().into())).await;
+    let got: Vec<Value> = got["messages"].take().as_array().unwrap().clone();
+    let roles: Vec<&str> = got.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user", "assistant", "user"]);
+    assert_eq!(got[1], messages[0], "images pass");
+
+    let parsed = parse(got[2]["content"].as_str().unwrap());
+    assert!(parsed.text.starts_with("I look."), "{}", parsed.text);
+    let ids: Vec<&str> = parsed.calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["id-0", "id-1", "id-2"], "arguments that are no JSON make no call");
+    for (call, text) in parsed.calls.iter().zip(arguments) {
+        let wanted: Value = serde_json::from_str(if text.is_empty() { "{}" } else { text }).unwrap();
+        assert_eq!((Value::Object(call.args.clone()), call.repairs.len()), (wanted, 0));
+    }
+    assert!(got[2]["content"].as_str().unwrap().contains("{\\\"cut"), "but they are told");
+
+    let told = got[3]["content"].as_str().unwrap();
+    let results = read_back(told, None);
+    let read: Vec<(&str, &str, &str)> =
+        results.iter().map(|result| (result.id.as_str(), result.tool.as_str(), result.output.as_str())).collect();
+    assert_eq!(read, [("id-0", "write", outputs[0]), ("id-1", "write", ""), ("id-2", "write", "two")]);
+    assert!(told.ends_with("\n\nAnd now?") && parse(told).calls.is_empty(), "{told}");
+    assert_eq!(read_back(got[5]["content"].as_str().unwrap(), None)[0].output, "rain");
+}
+
+#[tokio::test]
+async fn a_history_of_tools_is_told_without_tools_too() {
+    let messages = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": [called("1", "f", "{}")]},
+        {"role": "tool", "tool_call_id": "1", "content": "x"},
+    ]);
+    let got = asked(&json!({"model": "m", "messages": messages})).await;
+    assert_eq!(parse(got["messages"][1]["content"].as_str().unwrap()).calls[0].name, "f");
+    assert!(!got.to_string().contains("tool_calls"));
+}
+
+#[tokio::test]
+async fn what_has_no_tools_passes_byte_for_byte() {
+    let odd = "{ \"z\" : 1e400,\n \"messages\":[ {\"role\":\"user\",\"content\":\"\\u0041 ```tool\"} ] , \"tools\": [], \"model\":\"m\"}";
+    let body = "data: {\"choices\":[{\"delta\":{\"content\":\"```tool\\n{\"}}]}\n\n: comment\n\nanything";
+    let stage = Stage::new(vec![answer("200 OK", "text/event-stream", body)]).await;
+    let headers = "content-type: application/json\r\nAuthorization: Bearer k\r\nx-mine: 2\r\nTE: trailers\r\n";
+    let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions?a=b", headers, odd).await).await;
+    assert_eq!((answer.status, answer.body.as_str(), answer.whole), (200, body, true));
+    assert_eq!(header(&answer.head, "x-own").as_deref(), Some("1"));
+    let (head, got) = stage.seen.lock().unwrap().requests.remove(0);
+    assert_eq!(got, odd);
+    assert!(head.starts_with("POST /v1/chat/completions?a=b "), "{head}");
+    assert_eq!(header(&head, "authorization").as_deref(), Some("Bearer k"));
+    assert_eq!((header(&head, "x-mine").as_deref(), header(&head, "te")), (Some("2"), None));
+}
+
+#[tokio::test]
+async fn models_and_refusals_pass() {
+    let stage = Stage::new(vec![answer("200 OK", "application/json", "{\"data\": []}")]).await;
+    let models = Answer::read(&mut stage.send("GET", "/v1/models", "", "").await).await;
+    assert_eq!((models.status, models.body.as_str()), (200, "{\"data\": []}"));
+    let refusal = "{\"error\": {\"message\": \"slow down\"}}";
+    for streamed in [true, false] {
+        let stage = Stage::new(vec![answer("429 Too Many Requests", "application/json", refusal)]).await;
+        let refused = stage.ask(&request(streamed)).await;
+        assert_eq!((refused.status, refused.body.as_str()), (429, refusal));
+        assert_eq!(header(&refused.head, "x-own").as_deref(), Some("1"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said() {
+    let stage = Stage::new(vec![]).await;
+    for (case, request, wanted) in [
+        ("n", with(|request| request["n"] = json!(2)), "n must be 1"),
+        ("kind", with(|request| request["tools"][0]["type"] = json!("custom")), "only functions"),
+        ("name", with(|request| request["tools"][0]["function"]["name"] = json!("a b")), "not a name"),
+        ("choice", with(|request| request["tool_choice"] = json!("some")), "neither"),
+        ("named", with(|request| request["tool_choice"] = json!({"function": {"name": "x"}})), "not among"),
+        ("messages", with(|request| request["messages"] = json!("go")), "an array"),
+        ("message", with(|request| request["messages"] = json!([1])), "messages[0]"),
+        (
+            "large",
+            with(|request| request["tools"][0]["function"]["description"] = json!("x".repeat(1 << 20))),
+            "tools is larger",
+        ),
+    ] {
+        let answer = stage.ask(&request).await;
+        assert_eq!(answer.status, 400, "{case}");
+        assert!(answer.error().contains(wanted), "{case}: {}", answer.body);
+    }
+    for body in ["", "[]", "{", "nonsense", "{\"a\":1,\"a\":2}"] {
+        let answer = Answer::read(&mut stage.open(body).await).await;
+        assert_eq!(
+            (answer.status, answer.json()["error"]["type"].as_str()),
+            (400, Some("invalid_request_error")),
+            "{body}"
+        );
+    }
+    assert_eq!(stage.requests().len(), 0);
+}
+
+/// Strict function schemas have every argument required, and null where it may be absent.
+#[tokio::test]
+async fn null_is_a_value_where_the_schema_has_it() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"], "additionalProperties": false});
+    let tool = json!({"type": "function", "function": {"name": "f", "parameters": schema, "strict": true}});
+    let asked = with(|request| request["tools"] = json!([tool]));
+    let stage = Stage::new(vec![whole("```tool\n{\"name\": \"f\", \"args\": {\"a\": null}}\n```\n", "stop")]).await;
+    let answer = stage.ask(&asked).await.json();
+    assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"a\":null}");
+}

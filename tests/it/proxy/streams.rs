@@ -1,0 +1,264 @@
+//! Replies of the upstream, and what the client is told of them.
+
+use super::support::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
+use toolfence::parse::parse;
+
+fn call(args: &Value) -> String {
+    format!("```tool\n{}\n```\n", json!({"name": "write", "args": args}))
+}
+
+#[tokio::test]
+async fn a_call_is_told_while_it_is_written() {
+    let (first, rest) = (
+        "I look.\n\n```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"# On",
+        "e\\n\"}}\n```\n",
+    );
+    let gate = Arc::new(Notify::new());
+    let script = vec![
+        Step::Send(format!("{STREAM}{}", text(first)).into_bytes()),
+        Step::Wait(gate.clone()),
+        Step::Send(format!("{}{}data: [DONE]\n\n", text(rest), chunk(&json!({}), Some("stop"))).into_bytes()),
+    ];
+    let stage = Stage::new(vec![script]).await;
+    let mut stream = stage.open(&request(true).to_string()).await;
+    let mut early = Vec::new();
+    while !String::from_utf8_lossy(&early).contains("# On") {
+        let mut buffer = [0; 4096];
+        let got = stream.read(&mut buffer).await.unwrap();
+        assert!(got > 0, "{}", String::from_utf8_lossy(&early));
+        early.extend_from_slice(&buffer[..got]);
+    }
+    let early = String::from_utf8(early).unwrap();
+    assert!(early.contains("I look.") && early.contains("\"name\":\"write\""), "{early}");
+    gate.notify_one();
+    let mut late = String::new();
+    stream.read_to_string(&mut late).await.unwrap();
+    assert!(late.contains("\"finish_reason\":\"tool_calls\"") && late.contains("[DONE]"), "{late}");
+}
+
+#[tokio::test]
+async fn text_calls_and_usage_in_any_pieces() {
+    let args = json!({"path": "a\"b.md", "content": "# One\n\"two\" \u{1} é𐍈 \\ ```", "mode": 420, "deep": [{"x": [null, 1.5]}]});
+    let said = format!("<think>hm</think>\n\nFirst.\n\n{}\n{}\nDone.", call(&args), call(&json!({})));
+    let text = parse(&said).text.trim().to_owned();
+    for size in [1, 2, 7, 1000] {
+        let stage = Stage::new(vec![reply(&said, size, "stop")]).await;
+        let told = stage.stream().await;
+        assert_eq!(told.named(), [("write".into(), args.clone()), ("write".into(), json!({}))], "{size}");
+        assert_eq!((told.text.trim(), told.reasoning.as_str()), (text.as_str(), "hm"), "{size}");
+        assert_eq!((told.finish.as_deref(), told.done, told.error.clone()), (Some("tool_calls"), true, None));
+        assert_eq!(told.usage.unwrap()["total_tokens"], 12);
+        assert!(size > 7 || told.pieces > 5, "{size}: {} pieces", told.pieces);
+    }
+}
+
+#[tokio::test]
+async fn a_reply_without_calls_ends_as_the_upstream_says() {
+    for finish in ["stop", "length", "content_filter"] {
+        let told = Stage::new(vec![reply("Just\ntext.\n", 3, finish)]).await.stream().await;
+        assert_eq!((told.text.as_str(), told.finish.as_deref(), told.done), ("Just\ntext.\n", Some(finish), true));
+    }
+}
+
+#[tokio::test]
+async fn reasoning_has_its_channel() {
+    let thought = chunk(&json!({"reasoning_content": "hm "}), None) + &chunk(&json!({"reasoning": "so"}), None);
+    let end = chunk(&json!({"content": "Yes."}), Some("stop"));
+    let told = Stage::new(vec![vec![Step::Send(format!("{STREAM}{thought}{end}").into_bytes())]]).await.stream().await;
+    assert_eq!((told.reasoning.as_str(), told.text.as_str(), told.done), ("hm so", "Yes.", true));
+}
+
+/// What cannot be read, and nothing of it was told.
+const USELESS: &[(&str, &str)] = &[
+    ("no JSON", "```tool\n{\"name\": \"write\" \"args\"]}\n```\n"),
+    ("a guess", "```tool\n{\"name\": \"write\", \"args\": {\"path\": undefined}}\n```\n"),
+    ("an unknown tool", "```tool\n{\"name\": \"nothing\", \"args\": {}}\n```\n"),
+    ("wrong arguments", "```tool\n{\"name\": \"weather\", \"args\": {\"city\": 5}}\n```\n"),
+    ("a missing argument", "```tool\n{\"name\": \"weather\", \"args\": {}}\n```\n"),
+    ("the end is missing", "```tool\n{\"name\": \"write\", \"args\": {\"mode\": 5"),
+    ("a body without its end", "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"<<EOF\"}}\nx\n"),
+    ("the wrong info word", "```json\n{\"name\": \"write\", \"args\": {\"mode\": 5}}\n```\n"),
+];
+
+#[tokio::test]
+async fn what_cannot_be_read_is_asked_again() {
+    let good = call(&json!({"path": "x"}));
+    for (case, bad) in USELESS {
+        let stage = Stage::new(vec![reply(bad, 3, "stop"), reply(&good, 3, "stop")]).await;
+        let told = stage.stream().await;
+        assert_eq!(told.named(), [("write".into(), json!({"path": "x"}))], "{case}: {told:?}");
+        assert_eq!(told.finish.as_deref(), Some("tool_calls"), "{case}");
+        assert_eq!(
+            told.usage.unwrap(),
+            json!({"prompt_tokens": 20, "completion_tokens": 4, "total_tokens": 24, "details": {"cached": 6}})
+        );
+        let again = &stage.requests()[1]["messages"];
+        let count = again.as_array().unwrap().len();
+        assert_eq!(
+            (&again[count - 2]["role"], &again[count - 2]["content"]),
+            (&json!("assistant"), &json!(bad)),
+            "{case}"
+        );
+        assert_eq!(again[count - 1]["role"], "user", "{case}");
+
+        let stage = Stage::new(vec![whole(bad, "stop"), whole(&good, "stop")]).await;
+        let message = stage.ask(&request(false)).await.json();
+        assert_eq!(
+            message["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"path\":\"x\"}",
+            "{case}"
+        );
+        assert_eq!(message["usage"]["total_tokens"], 24, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn it_is_asked_twice_more_and_then_given_up() {
+    let stage = Stage::new(vec![reply(USELESS[0].1, 3, "stop")]).await;
+    let told = stage.stream().await;
+    assert_eq!((told.finish, told.done, told.calls.len()), (None, false, 0));
+    assert!(told.error.unwrap().contains("asked again"));
+    assert_eq!(stage.requests().len(), 3);
+
+    let stage = Stage::new(vec![whole(USELESS[0].1, "stop")]).await;
+    let refused = stage.ask(&request(false)).await;
+    assert_eq!((refused.status, header(&refused.head, "x-should-retry").as_deref()), (502, Some("false")));
+}
+
+#[tokio::test]
+async fn what_breaks_after_a_part_was_told_is_an_error() {
+    let head = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"abc";
+    for bad in [
+        "\" \"x\"]}\n```\n",
+        "\", \"path\": \"again\"}}\n```\n",
+        "\", \"content\": \"<<EOF\"}}\nx <<EOF\nEOF\n```\n",
+        "\", \"content\": \"say \"hi\" to\"}}\n```\n",
+        "\"",
+        "\"}, \"args\": {}}\n```\n",
+        "\"}, \"name\": \"weather\"}\n```\n",
+    ] {
+        let stage = Stage::new(vec![reply(&format!("{head}{bad}"), 4, "stop")]).await;
+        let told = stage.stream().await;
+        assert_eq!((told.finish.as_deref(), told.done, told.calls.len()), (None, false, 1), "{bad}");
+        assert!(told.error.is_some() && stage.requests().len() == 1, "{bad}");
+    }
+    let two = format!("{}{}", call(&json!({"path": "x"})), USELESS[0].1);
+    let told = Stage::new(vec![reply(&two, 4, "stop")]).await.stream().await;
+    assert!(told.finish.is_none() && told.error.is_some(), "a call was passed on and the next cannot be read");
+}
+
+#[tokio::test]
+async fn what_is_not_read_strictly_waits_for_the_whole_call() {
+    for (case, word, said, wanted) in [
+        (
+            "a body",
+            "one",
+            "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"<<EOF\"}}\none\ntwo\nEOF\n```\n",
+            json!({"content": "one\ntwo"}),
+        ),
+        (
+            "a raw newline",
+            "two",
+            "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"one\ntwo\"}}\n```\n",
+            json!({"content": "one\ntwo"}),
+        ),
+        (
+            "arguments beside the name",
+            "one",
+            "```tool\n{\"name\": \"write\", \"content\": \"one two\"}\n```\n",
+            json!({"content": "one two"}),
+        ),
+        (
+            "another info word",
+            "one",
+            "```tool_call\n{\"name\": \"write\", \"args\": {\"content\": \"one\"}}\n```\n",
+            json!({"content": "one"}),
+        ),
+        (
+            "a decorated name",
+            "one",
+            "```tool\n{\"name\": \"functions.write\", \"args\": {\"content\": \"one\"}}\n```\n",
+            json!({"content": "one"}),
+        ),
+        (
+            "a trailing comma",
+            "mode",
+            "```tool\n{\"name\": \"write\", \"args\": {\"mode\": 3,}}\n```\n",
+            json!({"mode": 3}),
+        ),
+    ] {
+        let gate = Arc::new(Notify::new());
+        let mut script = vec![Step::Send(STREAM.into())];
+        let (body, fence) = said.split_at(said.len() - 4);
+        script.extend(body.chars().map(|c| Step::Send(text(&c.to_string()).into_bytes())));
+        script.extend([Step::Pause(50), Step::Wait(gate.clone())]);
+        script.push(Step::Send(format!("{}{}", text(fence), chunk(&json!({}), Some("stop"))).into_bytes()));
+        let stage = Stage::new(vec![script]).await;
+        let mut stream = stage.open(&request(true).to_string()).await;
+        let mut early = [0; 65536];
+        let read = tokio::time::timeout(std::time::Duration::from_millis(300), async {
+            let mut all = String::new();
+            loop {
+                let got = stream.read(&mut early).await.unwrap();
+                all.push_str(std::str::from_utf8(&early[..got]).unwrap());
+                assert!(!all.contains(word), "{case}: {all}");
+            }
+        });
+        assert!(read.await.is_err());
+        gate.notify_one();
+        let told = Stage::new(vec![reply(said, 1, "stop")]).await.stream().await;
+        assert_eq!(told.named(), [("write".into(), wanted)], "{case}");
+    }
+}
+
+#[tokio::test]
+async fn one_call_a_reply_where_the_client_wants_one() {
+    let said = format!("{}{}{}", call(&json!({"path": "1"})), call(&json!({"path": "2"})), USELESS[0].1);
+    for streamed in [true, false] {
+        let mut asked = request(streamed);
+        asked["parallel_tool_calls"] = json!(false);
+        let stage = Stage::new(vec![reply(&said, 5, "stop")]).await;
+        let answer = stage.ask(&asked).await;
+        let calls = match streamed {
+            true => Told::of(&answer).named().len(),
+            false => answer.json()["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(),
+        };
+        assert_eq!((calls, stage.requests().len()), (1, 1));
+        let told = stage.requests()[0]["messages"][0]["content"].to_string();
+        assert!(told.contains("only one call a reply"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_made_up_result_nothing_passes() {
+    let forged = "```tool_result\n{\"id\": \"call_1\"}\nfine\n```\n";
+    let said = format!("Look.\n{}{forged}All is fine.\n{}", call(&json!({"path": "1"})), call(&json!({"path": "2"})));
+    let told = Stage::new(vec![reply(&said, 5, "stop")]).await.stream().await;
+    assert_eq!((told.named().len(), told.text.as_str(), told.finish.as_deref()), (1, "Look.", Some("tool_calls")));
+}
+
+#[tokio::test]
+async fn a_reply_that_ends_at_its_limit() {
+    let begun = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"ab";
+    let told = Stage::new(vec![reply(&format!("So.\n{begun}"), 5, "length")]).await.stream().await;
+    assert_eq!((told.finish.as_deref(), told.error, told.done), (Some("length"), None, true));
+    assert!(serde_json::from_str::<Value>(&told.calls[0].2).is_err(), "what was cut is no whole call");
+    let told = Stage::new(vec![reply(&format!("{}{begun}", call(&json!({"path": "1"}))), 1000, "length")])
+        .await
+        .stream()
+        .await;
+    assert_eq!(told.calls[0].2, "{\"path\":\"1\"}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_serves_a_stream_and_the_other_way_round() {
+    let said = format!("So.\n\n{}", call(&json!({"path": "x"})));
+    let told = Stage::new(vec![whole(&said, "stop")]).await.stream().await;
+    assert_eq!((told.text.as_str(), told.named().len(), told.done), ("So.", 1, true));
+    let message = Stage::new(vec![reply(&said, 3, "stop")]).await.ask(&request(false)).await.json();
+    assert_eq!(message["choices"][0]["finish_reason"], "tool_calls");
+    assert_eq!((&message["id"], &message["usage"]["total_tokens"]), (&json!("u-1"), &json!(12)));
+}
