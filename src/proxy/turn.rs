@@ -130,7 +130,9 @@ impl Turn {
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return Ok(plain_finish(finish)),
                 Outcome::Passed { .. } => return Ok("tool_calls".into()),
-                Outcome::Again { hard: false, .. } if left == 0 || reminded => return Ok(plain_finish(finish)),
+                Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
+                    return Ok(plain_finish(finish));
+                }
                 Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
                     reminded |= !hard;
                     message
@@ -163,7 +165,10 @@ impl Turn {
         let mut events = Events::new(limit);
         let mut whole = Vec::new();
         while !reading.is_over() {
-            let Some(bytes) = reading.or_cut(shared.upstream.next(&mut response).await).await? else { break };
+            let next = shared.upstream.next(&mut response).await;
+            // Some servers just close behind the finish reason.
+            let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
+            let Some(bytes) = reading.or_cut(next).await? else { break };
             match shape {
                 Shape::Json if whole.len() + bytes.len() > limit => return Err(too_long(limit)),
                 Shape::Json => whole.extend_from_slice(&bytes),

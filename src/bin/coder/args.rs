@@ -209,13 +209,13 @@ pub(crate) struct ProxyArguments {
     /// How long the upstream may take to be reached, in seconds
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = seconds())]
     pub(crate) connect_timeout: u64,
-    /// How long it may take to begin its answer; without streaming it begins when the model is done
+    /// How long it may take to begin its answer, in seconds; without streaming it begins when the model is done
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds())]
     pub(crate) first_byte_timeout: u64,
-    /// How long it may be silent within its answer
+    /// How long it may be silent within its answer, in seconds
     #[arg(long, value_name = "S", default_value_t = 120, value_parser = seconds())]
     pub(crate) between_timeout: u64,
-    /// How large a request may be
+    /// How large a request may be, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) max_request: u32,
 }

@@ -65,6 +65,15 @@ async fn a_reply_without_calls_ends_as_the_upstream_says() {
 }
 
 #[tokio::test]
+async fn a_server_that_just_closes_behind_the_finish_reason() {
+    let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let said = chunk(&json!({"content": "Yes."}), Some("stop"));
+    let script = vec![Step::Send(format!("{chunked}{:x}\r\n{said}\r\nff\r\n", said.len()).into_bytes())];
+    let told = Stage::new(vec![script]).await.stream().await;
+    assert_eq!((told.text.as_str(), told.finish.as_deref(), told.error, told.done), ("Yes.", Some("stop"), None, true));
+}
+
+#[tokio::test]
 async fn reasoning_has_its_channel() {
     let thought = chunk(&json!({"reasoning_content": "hm "}), None) + &chunk(&json!({"reasoning": "so"}), None);
     let end = chunk(&json!({"content": "Yes."}), Some("stop"));
