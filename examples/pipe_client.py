@@ -6,8 +6,10 @@
 `chat` stands for the client that you have: messages in, pieces of the reply out.
 """
 import json
+import queue
 import subprocess
 import sys
+import threading
 
 
 def chat(messages):
@@ -15,7 +17,7 @@ def chat(messages):
         'I will look around.\n```tool\n{"name": "list_files", "args": {}}\n```\n',
         'And write a note.\n```tool\n{"name": "write_file", "args": {"path": "note.md", "content": "<<EOF"}}\n'
         "# Seen\n```sh\nls\n```\nEOF\n```\n",
-        "Done: the note is written.",
+        "Done: the note is written." + " And much is said of it." * 4000,
     ]
     reply = replies[sum(message["role"] == "assistant" for message in messages)]
     for start in range(0, len(reply), 8):
@@ -26,14 +28,22 @@ class Tools:
     def __init__(self, coder, root):
         command = [coder, "pipe", "--root", root]
         self.pipe = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        # What it tells is read while it is told something: who does not read is not read.
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self.listen, daemon=True).start()
         self.instructions = self.hear()["instructions"]
+
+    def listen(self):
+        for line in self.pipe.stdout:
+            self.lines.put(line)
+        self.lines.put("")
 
     def say(self, **line):
         self.pipe.stdin.write(json.dumps(line) + "\n")
         self.pipe.stdin.flush()
 
     def hear(self):
-        line = self.pipe.stdout.readline()
+        line = self.lines.get()
         if not line:
             raise SystemExit("coder pipe ended")
         return json.loads(line)

@@ -26,7 +26,7 @@ impl Parser {
     /// Reads the block that opened with the line before, and passes it; whether it did.
     pub(super) fn whole_block(&mut self) -> bool {
         let limits = &self.options.limits;
-        let usual = !self.block.forged && !self.block.drifted_word && !self.after_broken;
+        let usual = !self.block.forged && !self.block.drifted_word && !self.after_broken && !self.skipping;
         if !usual || self.calls >= limits.calls || limits.nesting < MOST_NESTING {
             return false;
         }

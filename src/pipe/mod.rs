@@ -17,8 +17,10 @@
 //! ```
 //!
 //! A turn begins with the first chunk. `stop_model` says that no more of the reply is wanted; `end` still has to follow.
-//! `cancel` ends the turn from anywhere, with `stop`. A line that cannot be read, or does not fit, is told by `error` and
-//! changes nothing. When the input ends the client is taken to be gone: what runs is ended, and nothing more is told.
+//! `cancel` ends the turn from anywhere, with `stop`; in the middle of a reply its `end` has to follow too, and what comes
+//! before that is dropped. Ids are those of one reply: a result that comes when its turn is over must not be said any more.
+//! A line that cannot be read, or does not fit, is told by `error` and changes nothing. A client reads while it writes: it
+//! is told of each chunk, and who does not read is not read. When the input ends the client is taken to be gone: what runs is ended, and nothing more is told.
 //!
 //! [`SCHEMA`] describes every line. One reply is held in memory, and one line of the client's; where the client does not
 //! read what it is told, nothing more is read from it.
@@ -69,6 +71,9 @@ pub struct Pipe {
     pub audit: Option<Arc<Audit>>,
 }
 
+/// Characters of what a client said that are said back.
+const MOST_ECHOED: usize = 300;
+
 /// Why a pipe ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,6 +90,10 @@ enum Phase {
     Idle,
     /// A reply is wanted.
     Reply,
+    /// Pieces of it came.
+    Begun,
+    /// It was cancelled, and its end has not come.
+    Dropped,
     /// Its calls are being answered.
     Calls,
 }
@@ -213,9 +222,8 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     }
 
     fn catalog(&self) -> Catalog {
-        let mut catalog = self.pipe.toolbox.catalog();
-        self.theirs.iter().for_each(|spec| catalog.add(spec.clone()));
-        catalog
+        let ours = self.pipe.toolbox.catalog();
+        ours.specs().iter().chain(&self.theirs).cloned().collect()
     }
 
     fn tell_ready(&mut self) {
@@ -234,7 +242,10 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Line::Text(text) if text.trim().is_empty() => Ok(()),
             Line::Text(text) => match serde_json::from_str::<Said>(&text) {
                 Ok(said) => self.said(said),
-                Err(error) => Err(format!("this line cannot be read: {error}")),
+                Err(error) => {
+                    let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
+                    Err(format!("this line cannot be read: {why}"))
+                }
             },
         };
         if let Err(message) = taken {
@@ -247,7 +258,12 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn said(&mut self, said: Said) -> Result<(), String> {
         match said {
             Said::Tools { tools } => self.take_tools(tools)?,
-            Said::Chunk { text } => self.reply("chunk")?.handle(Input::Chunk(&text)),
+            Said::Chunk { .. } if self.phase == Phase::Dropped => {}
+            Said::End { .. } if self.phase == Phase::Dropped => self.phase = Phase::Idle,
+            Said::Chunk { text } => {
+                self.reply("chunk")?.handle(Input::Chunk(&text));
+                self.phase = Phase::Begun;
+            }
             Said::End { reason } => {
                 self.reply("end")?.handle(Input::End(reason));
                 self.phase = Phase::Calls;
@@ -265,7 +281,14 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 let elapsed = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
                 self.handle(Input::Result(result.result(&tool, elapsed)));
             }
-            Said::Cancel {} => self.end_turn(Input::Cancel),
+            Said::Cancel {} => {
+                let begun = self.phase == Phase::Begun;
+                self.end_turn(Input::Cancel);
+                self.act();
+                if begun {
+                    self.phase = Phase::Dropped;
+                }
+            }
         }
         Ok(())
     }
@@ -283,7 +306,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn reply(&mut self, what: &str) -> Result<&mut Session, String> {
         match self.phase {
             Phase::Calls => return Err(format!("{what}: the last reply is being answered; wait for results or stop")),
-            Phase::Reply => {}
+            Phase::Reply | Phase::Begun | Phase::Dropped => {}
             Phase::Idle => {
                 let (options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
                 let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);

@@ -58,7 +58,10 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
     let fits = match &param.kind {
         ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
         ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),
-        ParamKind::Integer { least, most } => value.as_i64().is_some_and(|n| (*least..=*most).contains(&n)),
+        ParamKind::Integer { least, most } => match value.as_i64() {
+            Some(number) => (*least..=*most).contains(&number),
+            None => *most == i64::MAX && value.is_u64(), // no bound above
+        },
         ParamKind::Flag => value.is_boolean(),
         ParamKind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|known| known == word)),
         ParamKind::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
@@ -120,6 +123,7 @@ fn wanted(kind: &ParamKind) -> String {
         ParamKind::Command => "a shell command as a string without NUL".into(),
         ParamKind::Patch => "a patch as a string".into(),
         ParamKind::Text { .. } => "a string".into(),
+        ParamKind::Integer { least: i64::MIN, most: i64::MAX } => "a whole number".into(),
         ParamKind::Integer { least, most: i64::MAX } => format!("a whole number of at least {least}"),
         ParamKind::Integer { least, most } => format!("a whole number from {least} to {most}"),
         ParamKind::Flag => "true or false".into(),

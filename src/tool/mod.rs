@@ -10,6 +10,7 @@ use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -318,8 +319,17 @@ impl Catalog {
 
 impl FromIterator<ToolSpec> for Catalog {
     fn from_iter<I: IntoIterator<Item = ToolSpec>>(specs: I) -> Catalog {
+        let mut places: HashMap<Str, usize> = HashMap::new();
         let mut catalog = Catalog::new();
-        specs.into_iter().for_each(|spec| catalog.add(spec));
+        for spec in specs {
+            match places.get(&spec.name) {
+                Some(place) => catalog.specs[*place] = spec,
+                None => {
+                    places.insert(spec.name.clone(), catalog.specs.len());
+                    catalog.specs.push(spec);
+                }
+            }
+        }
         catalog
     }
 }

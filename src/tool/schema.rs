@@ -4,6 +4,10 @@
 
 use super::{Param, ParamKind, Str, ToolSpec};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// Arguments of a tool or fields of an object; where a schema names more, it is not looked into.
+const MOST_ARGUMENTS: usize = 1000;
 
 /// Levels of objects in arrays that are looked into; what lies deeper is told as its schema.
 const MOST_LEVELS: usize = 4;
@@ -14,7 +18,8 @@ impl ToolSpec {
     /// Its effect is Execute. Arguments that the schema does not name are refused only where it says
     /// `"additionalProperties": false`. Strings, whole numbers with bounds, booleans, enumerations of strings, arrays of
     /// strings and arrays of objects are checked; a value of any other schema is passed on unchecked, for its owner to
-    /// check. The model is told the description of each argument.
+    /// check. The model is told the description of each argument. A schema that names more than 1,000 arguments is not
+    /// looked into.
     ///
     /// ```
     /// use serde_json::json;
@@ -29,8 +34,9 @@ impl ToolSpec {
     /// ```
     pub fn from_json_schema(name: impl Into<Str>, description: impl Into<Str>, schema: &Value) -> ToolSpec {
         let mut spec = ToolSpec::new(name, description);
-        spec.params = params(schema, MOST_LEVELS).unwrap_or_default();
-        spec.open = schema.get("additionalProperties") != Some(&Value::Bool(false));
+        let named = params(schema, MOST_LEVELS);
+        spec.open = named.is_none() || schema.get("additionalProperties") != Some(&Value::Bool(false));
+        spec.params = named.unwrap_or_default();
         spec.foreign = true;
         spec
     }
@@ -38,15 +44,13 @@ impl ToolSpec {
 
 /// The arguments that an object schema names, required ones first.
 fn params(schema: &Value, levels: usize) -> Option<Vec<Param>> {
-    let properties = schema.get("properties")?.as_object()?;
-    let required: Vec<&str> = match schema.get("required") {
+    let properties = schema.get("properties")?.as_object().filter(|properties| properties.len() <= MOST_ARGUMENTS)?;
+    let required: HashSet<&str> = match schema.get("required") {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+        _ => HashSet::new(),
     };
-    let mut params: Vec<Param> = properties
-        .iter()
-        .map(|(name, schema)| param(name, schema, required.contains(&name.as_str()), levels))
-        .collect();
+    let mut params: Vec<Param> =
+        properties.iter().map(|(name, schema)| param(name, schema, required.contains(name.as_str()), levels)).collect();
     params.sort_by_key(|param| !param.required);
     Some(params)
 }
@@ -177,6 +181,33 @@ mod tests {
             let mut call = ToolCall::new("1", "edit", args(more));
             assert_eq!(catalog.resolve(&mut call).is_ok(), fits, "{closed} {more}");
             assert!(!fits || call.args == args(more));
+        }
+    }
+
+    #[test]
+    fn a_schema_of_too_many_arguments_is_not_looked_into() {
+        for (arguments, known) in [(1000, true), (1001, false)] {
+            let properties: Map<String, Value> = (0..arguments).map(|n| (format!("a{n}"), json!({}))).collect();
+            let schema = json!({"properties": properties, "additionalProperties": false});
+            let catalog: Catalog = [ToolSpec::from_json_schema("t", "", &schema)].into_iter().collect();
+            let args = serde_json::from_value(json!({"x": 1})).unwrap();
+            assert_eq!(catalog.resolve(&mut ToolCall::new("1", "t", args)).is_err(), known);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_without_a_bound_may_be_large() {
+        let schema = json!({"properties": {"n": {"type": "integer"}, "m": {"type": "integer", "maximum": 9}}});
+        let catalog: Catalog = [ToolSpec::from_json_schema("t", "", &schema)].into_iter().collect();
+        for (args, fits) in [
+            (json!({"n": u64::MAX}), true),
+            (json!({"n": i64::MIN}), true),
+            (json!({"n": 1.5}), false),
+            (json!({"m": 9}), true),
+            (json!({"m": u64::MAX}), false),
+        ] {
+            let args: crate::Args = serde_json::from_value(args).unwrap();
+            assert_eq!(catalog.resolve(&mut ToolCall::new("1", "t", args.clone())).is_ok(), fits, "{args:?}");
         }
     }
 

@@ -141,3 +141,39 @@ fn limits_end_in_an_event() {
     assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 1000, &large)), (0, 1));
     assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
 }
+
+/// A line that is cut at the limit is cut there however it came, and its rest is no line of its own.
+#[test]
+fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
+    let call = "{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}";
+    let long = "x".repeat(60);
+    let text = format!("```tool {long}{call}\n```\n\n- ```tool {call}\n  {call}\n  ```\n```tool\n{call}{call}\n```\n");
+    let read = |most: usize, chunk: usize| {
+        let mut options = Options::default();
+        options.limits.block = most;
+        let mut parser = Parser::new(options);
+        let mut events: Vec<Event<'static>> = Vec::new();
+        let mut take = |parser: &mut Parser| {
+            while let Some(event) = parser.poll() {
+                let apart = match events.last_mut() {
+                    Some(last) => last.absorb(event),
+                    None => Some(event),
+                };
+                events.extend(apart.map(Event::into_owned));
+            }
+        };
+        for piece in text.as_bytes().chunks(chunk) {
+            parser.push(std::str::from_utf8(piece).unwrap());
+            take(&mut parser);
+        }
+        parser.finish(FinishReason::Stop);
+        take(&mut parser);
+        events
+    };
+    for most in 1..text.len() {
+        let whole = read(most, text.len());
+        for chunk in [1, 7, 40] {
+            assert_eq!(read(most, chunk), whole, "at most {most}, in pieces of {chunk}");
+        }
+    }
+}

@@ -135,6 +135,8 @@ fn a_turn_is_cancelled_from_anywhere() {
         client.say(answer()).await;
         client.say(json!({"type": "cancel"})).await;
         assert_eq!(client.until("stop").await["reason"], "cancelled");
+        client.say(bash("touch late")).await; // it was on its way
+        client.say(end()).await;
         client.say(bash("touch one")).await;
         client.say(end()).await;
         client.until("ask").await;
@@ -150,7 +152,7 @@ fn a_turn_is_cancelled_from_anywhere() {
         let stop = client.until("stop").await;
         assert!(stop["text"].as_str().unwrap().contains("stopped it while it ran"), "{stop}");
     });
-    assert!(!folder.path().join("one").exists());
+    assert!(!folder.path().join("one").exists() && !folder.path().join("late").exists());
 }
 
 #[test]
