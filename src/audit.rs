@@ -11,7 +11,7 @@
 //! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms` |
 
 use crate::clip::clip;
-use crate::policy::{Cleared, Pending};
+use crate::policy::{Cleared, Decision, Pending};
 use crate::redact::Redactor;
 use crate::session::Answer;
 use crate::walls::Kind;
@@ -66,11 +66,9 @@ impl Audit {
     /// A call begins to run.
     pub fn running(&self, cleared: &Cleared) {
         let decision = cleared.decision();
-        let mut line = self.call(cleared.call());
+        let mut line = self.decided(cleared.call(), decision);
         line["effect"] = json!(cleared.effect());
         line["verdict"] = json!(decision.judgement);
-        line["rule"] = json!(decision.rule);
-        line["reason"] = self.redactor.text(&decision.reason).into();
         line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
         if cleared.effect() == Effect::Execute {
             let outside = cleared.call().args.get("outside_walls").and_then(Value::as_bool) == Some(true);
@@ -83,10 +81,7 @@ impl Audit {
 
     /// A person was asked, and answered.
     pub fn asked(&self, pending: &Pending, answer: &Answer) {
-        let decision = pending.decision();
-        let mut line = self.call(pending.call());
-        line["rule"] = json!(decision.rule);
-        line["reason"] = self.redactor.text(&decision.reason).into();
+        let mut line = self.decided(pending.call(), pending.decision());
         let (word, why) = match answer {
             Answer::Yes => ("yes", None),
             Answer::Always(_) => ("always", None),
@@ -108,6 +103,13 @@ impl Audit {
             "ms": result.execution_time_ms,
         });
         self.line("result", line);
+    }
+
+    fn decided(&self, call: &ToolCall, decision: &Decision) -> Value {
+        let mut line = self.call(call);
+        line["rule"] = json!(decision.rule);
+        line["reason"] = self.short(&decision.reason).into();
+        line
     }
 
     fn call(&self, call: &ToolCall) -> Value {
@@ -186,5 +188,24 @@ fn shortened(value: &Value) -> Value {
             Value::Object(fields.iter().map(|(key, value)| (clip(key, LONGEST).text, shortened(value))).collect())
         }
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{NoFacts, PathRules, Policy};
+
+    #[test]
+    fn reasons_are_clipped_and_without_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
+        let audit = Audit::open(&folder.path().join("log"), Redactor::new(), workspace).unwrap();
+        let mut decision = Policy::default().judge_command("ls", "", &NoFacts);
+        decision.reason = "DB_PASSWORD=letmein12345 is long. ".repeat(LONGEST);
+        let line = audit.decided(&ToolCall::new("1", "bash", crate::Args::new()), &decision);
+        let reason = line["reason"].as_str().unwrap();
+        assert!(reason.len() <= LONGEST && !reason.contains("letmein"), "{}", reason.len());
+        assert_eq!((&line["rule"], &line["id"]), (&decision.rule.as_str().into(), &"1".into()));
     }
 }

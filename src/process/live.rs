@@ -4,6 +4,7 @@
 use crate::clip::{Clipped, HeadTail};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -69,8 +70,14 @@ impl Live {
 
     /// Waits until something is written, or was since it was taken.
     pub async fn wrote(&self) {
-        while !self.has_output() {
-            self.written.notified().await;
+        loop {
+            let mut written = pin!(self.written.notified());
+            // Who is on the list before the look misses nothing that comes after it.
+            written.as_mut().enable();
+            if self.has_output() {
+                return;
+            }
+            written.await;
         }
     }
 
@@ -105,7 +112,7 @@ impl Live {
 
     pub(super) fn push(&self, bytes: &[u8]) {
         self.output().push(bytes);
-        self.written.notify_one();
+        self.written.notify_waiters();
     }
 
     /// What the command reads from.
@@ -130,6 +137,7 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn what_is_taken_is_taken_once_and_splits_no_character() {
@@ -139,6 +147,15 @@ mod tests {
         live.push(&["é".as_bytes()[1], b'b']);
         assert_eq!((live.take().text.as_str(), live.has_output()), ("éb", false));
         assert_eq!(live.send(b"x").unwrap(), Sent::Nowhere);
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_hear_of_output() {
+        let live = Live::new(100, false).unwrap();
+        let both = async { tokio::join!(live.wrote(), live.wrote(), async { live.push(b"x") }) };
+        tokio::time::timeout(Duration::from_secs(5), both).await.expect("both are told");
+        // What was written before is no less than what comes while somebody waits.
+        tokio::time::timeout(Duration::from_secs(5), live.wrote()).await.expect("it is there already");
     }
 
     #[test]

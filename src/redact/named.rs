@@ -31,6 +31,9 @@ const SHORTEST_VALUE: usize = 6;
 /// Bytes of a value that are looked at before it is taken for a secret: what is not one is looked at again behind it.
 const LOOKED_AT: usize = 512;
 
+/// Backslashes before a quote: a text in a text in a text in a text.
+const MOST_ESCAPES: usize = 15;
+
 /// The longest beginning of a URL in which a password is looked for.
 const LONGEST_AUTHORITY: usize = 512;
 
@@ -50,41 +53,103 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     if !is_secret(name) {
         return None;
     }
-    let (start, quote) = beginning(bytes, at + 1)?;
-    let ends = |&byte: &u8| match quote {
-        Some(quote) => byte == quote || byte == b'\n',
-        None => {
-            byte.is_ascii_whitespace()
-                || matches!(byte, b'"' | b'\'' | b',' | b';' | b')' | b'}' | b']' | b'&' | b'|' | b'<')
-        }
-    };
+    let (start, form) = beginning(bytes, at + 1)?;
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
-    let value = &near[..near.iter().position(ends).unwrap_or(near.len())];
+    let value = &near[..form.length(near)];
     // In a program the name of a type or of another variable stands there.
-    let shouted = name.bytes().all(|byte| !byte.is_ascii_lowercase());
-    let looks_secret = quote.is_some() || shouted || value.iter().any(u8::is_ascii_digit);
-    let is_reference = value.starts_with(b"$") || value.starts_with(b"<") || value.starts_with(b"[redacted");
-    let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference && !value.contains(&b'(');
-    let length = || bytes[start..].iter().position(ends).unwrap_or(bytes.len() - start);
-    fits.then(|| Found { start, end: start + length(), what: "value" })
+    let looks_secret = form != Form::Bare || is_shouted(name.as_bytes()) || value.iter().any(u8::is_ascii_digit);
+    let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
+    fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
 }
 
-/// The name right before a place, quotes and blanks between them passed over.
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Up to a blank or a mark.
+    Bare,
+    /// Between two of the same mark, with so many backslashes before each of them: a text that is quoted in another one.
+    Quoted { mark: u8, escapes: usize },
+}
+
+impl Form {
+    /// How many of these bytes are the value.
+    fn length(self, bytes: &[u8]) -> usize {
+        match self {
+            Form::Bare => bytes.iter().position(ends_bare).unwrap_or(bytes.len()),
+            Form::Quoted { mark, escapes } => quoted_length(bytes, mark, escapes),
+        }
+    }
+}
+
+fn ends_bare(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b',' | b';' | b')' | b'}' | b']' | b'&' | b'|' | b'<')
+}
+
+fn quoted_length(bytes: &[u8], mark: u8, escapes: usize) -> usize {
+    let mut before = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'\n' => return at,
+            b'\\' => before += 1,
+            // A mark of the value itself is escaped once more: it has more of them than the mark that ends the value.
+            _ if byte == mark && before / (escapes + 1) % 2 == 0 => return at - before.min(escapes),
+            _ => before = 0,
+        }
+    }
+    bytes.len()
+}
+
+/// Whether a value only says where the secret is. What is quoted may hold any character, so there the whole of it must.
+fn is_reference(value: &[u8], form: Form) -> bool {
+    if value.starts_with(b"<") || value.starts_with(b"[redacted") {
+        return true;
+    }
+    if form == Form::Bare {
+        return value.starts_with(b"$") || value.contains(&b'(');
+    }
+    match value.strip_prefix(b"$") {
+        Some([b'{', name @ .., b'}']) => is_variable(name),
+        Some([b'(', .., b')']) => true,
+        Some(name) => is_variable(name) && (is_shouted(name) || is_name_of_secret(name)),
+        None => false,
+    }
+}
+
+fn is_variable(name: &[u8]) -> bool {
+    let is_word = name.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_word && name.first().is_some_and(|byte| !byte.is_ascii_digit())
+}
+
+fn is_shouted(name: &[u8]) -> bool {
+    name.iter().all(|byte| !byte.is_ascii_lowercase())
+}
+
+/// A password that begins with `$` may look like a variable in lower case; one that is named like a secret too is rare.
+fn is_name_of_secret(name: &[u8]) -> bool {
+    !name.iter().any(u8::is_ascii_digit) && std::str::from_utf8(name).is_ok_and(is_secret)
+}
+
+/// The name right before a place, blanks and quotes between them passed over, escaped or not.
 fn name_before(bytes: &[u8], at: usize) -> Option<&str> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_between = |at: usize| match bytes[at] {
+        b'\\' => matches!(bytes[at + 1], b'"' | b'\'' | b'\\'),
+        byte => matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b':'),
+    };
     let least = at.saturating_sub(LONGEST_NAME);
-    let end = (least..at).rev().find(|&at| !matches!(bytes[at], b' ' | b'\t' | b'"' | b'\'' | b':'))? + 1;
+    let end = (least..at).rev().find(|&at| !is_between(at))? + 1;
     let start = (least..end).rev().find(|&at| !is_name(bytes[at])).map_or(least, |at| at + 1);
     std::str::from_utf8(&bytes[start..end]).ok().filter(|name| !name.is_empty())
 }
 
-/// Where the value begins, and the quote it is in.
-fn beginning(bytes: &[u8], from: usize) -> Option<(usize, Option<u8>)> {
+/// Where the value begins, and how it is written.
+fn beginning(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
     let start = from + bytes[from..].iter().take(8).position(|byte| !matches!(byte, b' ' | b'\t' | b'='))?;
-    match bytes[start] {
-        quote @ (b'"' | b'\'') => Some((start + 1, Some(quote))),
-        b'\n' | b'\r' => None,
-        _ => Some((start, None)),
+    let escapes = bytes[start..].iter().take(MOST_ESCAPES).take_while(|&&byte| byte == b'\\').count();
+    match bytes.get(start + escapes) {
+        Some(&mark @ (b'"' | b'\'')) => Some((start + escapes + 1, Form::Quoted { mark, escapes })),
+        Some(b'\n' | b'\r') if escapes == 0 => None,
+        _ => Some((start, Form::Bare)),
     }
 }
 

@@ -10,13 +10,13 @@ use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// The most jobs at a time.
 const MOST: usize = 16;
 
-/// How long the end of the session waits for the end of a job, which takes a moment.
+/// How long the end of the session waits for the end of all jobs, which takes a moment.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// After the first output of a look, how long more is waited for.
@@ -36,9 +36,18 @@ pub(super) struct Running {
     id: String,
     live: Arc<Live>,
     ended: watch::Receiver<bool>,
-    result: Arc<Mutex<Option<Result<Ran, ToolError>>>>,
+    end: Arc<Mutex<End>>,
     /// Closed when the thread is at its end.
     thread: Mutex<mpsc::Receiver<()>>,
+}
+
+/// What is known of the end of a job. Calls that run side by side may ask for it at once, and it is told to one of them.
+#[derive(Debug, Default)]
+enum End {
+    #[default]
+    Ahead,
+    Come(Result<Ran, ToolError>),
+    Told,
 }
 
 impl Jobs {
@@ -68,22 +77,21 @@ impl Jobs {
         if let Some(job) = all.iter().find(|job| job.id == id) {
             return Ok(Arc::clone(job));
         }
-        let ids: Vec<String> = all.iter().map(|job| job.id.clone()).collect();
-        let known =
-            if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };
-        let message = format!("There is no job of this id, or its end was told already. {known}");
-        Err(ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3)))
+        Err(not_found(&all))
     }
 
     /// What is to be told of a job now; one that has ended is forgotten with it.
     pub(super) fn told(&self, job: &Running) -> Result<Output, ToolError> {
+        // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
-        let Some(result) = job.result().take() else {
-            return if is_over {
-                Err(ToolError::Fatal(Error::new("A thread that ran a job has died.")))
-            } else {
-                Ok(job.so_far())
-            };
+        let result = match job.take_end(is_over) {
+            End::Ahead if !is_over => return Ok(job.so_far()),
+            End::Ahead => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
+            End::Come(result) => result,
+            End::Told => {
+                self.forget(job);
+                return Err(not_found(&self.all()).into());
+            }
         };
         self.forget(job);
         match result {
@@ -105,6 +113,14 @@ impl Jobs {
         self.all().retain(|known| known.id != job.id);
     }
 
+    /// Ends them all, and waits for that no longer than this.
+    fn end_all(&self, patience: Duration) {
+        let all = std::mem::take(&mut *self.all());
+        all.iter().for_each(|job| job.live.stop());
+        let deadline = Instant::now() + patience;
+        all.iter().for_each(|job| job.wait_for_thread(deadline.saturating_duration_since(Instant::now())));
+    }
+
     fn all(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,9 +128,7 @@ impl Jobs {
 
 impl Drop for Jobs {
     fn drop(&mut self) {
-        let all = std::mem::take(&mut *self.all());
-        all.iter().for_each(|job| job.live.stop());
-        all.iter().for_each(|job| job.wait_for_thread());
+        self.end_all(LAST_WAIT);
     }
 }
 
@@ -123,15 +137,15 @@ impl Running {
         let live = Arc::new(Live::new(KEPT, input)?);
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
-        let result = Arc::new(Mutex::new(None));
-        let (its_live, its_result) = (Arc::clone(&live), Arc::clone(&result));
+        let end: Arc<Mutex<End>> = Arc::default();
+        let (its_live, its_end) = (Arc::clone(&live), Arc::clone(&end));
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
             let ran = block_on(commands.run(&wanted, Some(&its_live)));
-            *its_result.lock().unwrap_or_else(PoisonError::into_inner) = Some(ran);
+            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran);
             say_ended.send_replace(true);
         })?;
-        Ok(Running { id, live, ended, result, thread: Mutex::new(thread) })
+        Ok(Running { id, live, ended, end, thread: Mutex::new(thread) })
     }
 
     pub(super) fn id(&self) -> &str {
@@ -185,15 +199,32 @@ impl Running {
         }
     }
 
-    fn result(&self) -> MutexGuard<'_, Option<Result<Ran, ToolError>>> {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.
+    fn take_end(&self, is_over: bool) -> End {
+        let mut end = self.end();
+        if matches!(*end, End::Ahead) && !is_over {
+            return End::Ahead;
+        }
+        std::mem::replace(&mut *end, End::Told)
     }
 
-    fn wait_for_thread(&self) {
+    fn end(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for_thread(&self, patience: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         // What does not end in time ends with the process: its line to us breaks.
-        let _ = thread.recv_timeout(LAST_WAIT);
+        let _ = thread.recv_timeout(patience);
     }
+}
+
+/// The answer to whoever asks for a job that is not among these.
+fn not_found(all: &[Arc<Running>]) -> ToolFailure {
+    let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
+    let known = if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };
+    let message = format!("There is no job of this id, or its end was told already. {known}");
+    ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 
 fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
@@ -217,5 +248,61 @@ impl Drop for Waited<'_> {
             job.live.stop();
             self.jobs.forget(job);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::PathRules;
+
+    /// A job whose thread is `running` as long as the sender that comes with it is there, and has said nothing.
+    fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
+        let (say_ended, ended) = watch::channel(false);
+        let (running, thread) = mpsc::channel();
+        let live = Arc::new(Live::new(KEPT, false).unwrap());
+        let job = Running { id: id.to_owned(), live, ended, end: Arc::default(), thread: Mutex::new(thread) };
+        let job = Arc::new(job);
+        jobs.all().push(Arc::clone(&job));
+        (job, say_ended, running)
+    }
+
+    fn none() -> (tempfile::TempDir, Jobs) {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
+        (folder, Jobs::new(Arc::new(workspace)))
+    }
+
+    #[test]
+    fn whoever_comes_second_hears_that_the_end_was_told() {
+        let (_folder, jobs) = none();
+        let (job, say_ended, _running) = begun(&jobs, "j1");
+        assert!(jobs.told(&job).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true)));
+        *job.end() = End::Come(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
+        drop(say_ended);
+        assert!(jobs.told(&job).is_ok_and(|output| output.failure.is_some()));
+        let Err(ToolError::Respond(second)) = jobs.told(&job) else { panic!("the turn goes on") };
+        assert!(second.code == ErrorCode::NotFound && second.message.contains("told already"), "{second:?}");
+        assert!(second.message.contains("There is none now"), "{second:?}");
+    }
+
+    #[test]
+    fn a_thread_that_died_is_fatal_once_and_its_job_is_forgotten() {
+        let (_folder, jobs) = none();
+        let (job, say_ended, _running) = begun(&jobs, "j1");
+        drop(say_ended);
+        assert!(matches!(jobs.told(&job), Err(ToolError::Fatal(_))));
+        assert_eq!(jobs.find("j1").unwrap_err().code, ErrorCode::NotFound);
+        assert!(matches!(jobs.told(&job), Err(ToolError::Respond(_))));
+    }
+
+    #[test]
+    fn all_threads_together_are_waited_for_no_longer_than_one() {
+        let (_folder, jobs) = none();
+        let _running: Vec<_> = (0..MOST).map(|number| begun(&jobs, &format!("j{number}"))).collect();
+        let (patience, started) = (Duration::from_millis(300), Instant::now());
+        jobs.end_all(patience);
+        let took = started.elapsed();
+        assert!(took >= patience && took < 8 * patience, "{took:?}");
     }
 }

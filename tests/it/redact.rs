@@ -77,6 +77,19 @@ fn values_of_the_environment_go_by_name() {
     assert_eq!(redactor.value(&value), clean);
 }
 
+/// The marks around a value are no part of it, however often they are escaped.
+#[test]
+fn what_is_around_a_value_stays() {
+    for (text, want) in [
+        (r#"echo A_TOKEN=\"letmein12345\" x"#, r#"echo A_TOKEN=\"[redacted: value]\" x"#),
+        (r#"{\"token\": \"a\\\"bcdefgh\", \"x\": 1}"#, r#"{\"token\": \"[redacted: value]\", \"x\": 1}"#),
+        (r#"token="abcdef\\" x="y""#, r#"token="[redacted: value]" x="y""#),
+        (r#"x="A_TOKEN=\"abcdefgh" y"#, r#"x="A_TOKEN=\"[redacted: value]" y"#),
+    ] {
+        assert_eq!(Redactor::new().text(text), want);
+    }
+}
+
 /// No shape takes more than linear time: a text of twice the length takes not much more than twice the time, which is so
 /// short here that only a square would be seen.
 #[test]
@@ -99,6 +112,10 @@ fn hostile_text_takes_no_longer() {
         "password=\"",
         "-----",
         "token: ",
+        "token=\\",
+        "token=\\\"\\",
+        "token=\"$",
+        "\\",
     ] {
         let text = piece.repeat((1 << 18) / piece.len());
         let started = std::time::Instant::now();
