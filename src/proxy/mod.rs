@@ -77,7 +77,7 @@ pub struct ProxyOptions {
     pub between: Duration,
     /// How long a client may not read before it is given up.
     pub stalled: Duration,
-    /// Bytes of a request, and of an answer of the upstream that is not a stream.
+    /// Bytes of a request, and of an answer of the upstream that is not passed on as a stream.
     pub body: usize,
     /// Bytes of one event of the upstream's stream.
     pub event: usize,

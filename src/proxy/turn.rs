@@ -161,19 +161,20 @@ impl Turn {
         let shape = shape(&response)?;
         let before = matches!(out, Out::Stream { text_told: true, .. });
         let mut reading = Reading { turn: self, reply, out, finish: None, done: false, apart: before };
-        let limit = if shape == Shape::Events { shared.options.event } else { shared.options.body };
-        let mut events = Events::new(limit);
+        let mut room = reading.room(shape);
+        let mut events = Events::new(shared.options.event);
         let mut whole = Vec::new();
         while !reading.is_over() {
             let next = shared.upstream.next(&mut response).await;
             // Some servers just close behind the finish reason.
             let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
             let Some(bytes) = reading.or_cut(next).await? else { break };
+            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| too_long(shared.options.body))?;
             match shape {
-                Shape::Json if whole.len() + bytes.len() > limit => return Err(too_long(limit)),
                 Shape::Json => whole.extend_from_slice(&bytes),
                 Shape::Events => {
-                    let ended = reading.or_cut(events.feed(&bytes).map_err(|TooLong| long(limit))).await?;
+                    let ended =
+                        reading.or_cut(events.feed(&bytes).map_err(|TooLong| long(shared.options.event))).await?;
                     for event in ended {
                         let said = reading.event(&event);
                         reading.or_cut(said).await?;
@@ -234,6 +235,14 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// Bytes of the answer that may come. Only what is told at once has no end: all else is kept.
+    fn room(&self, shape: Shape) -> u64 {
+        match (&self.out, shape) {
+            (Out::Stream { .. }, Shape::Events) => u64::MAX,
+            (Out::Whole(_), _) | (_, Shape::Json) => self.turn.shared.options.body as u64,
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.done || self.reply.is_over()
     }

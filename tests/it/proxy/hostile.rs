@@ -83,6 +83,35 @@ async fn a_line_that_never_ends_is_not_kept() {
 }
 
 #[tokio::test]
+async fn a_stream_that_nobody_asked_for_is_not_kept_without_end() {
+    let small = |options: &mut toolfence::proxy::ProxyOptions| options.body = 100_000;
+    let words = "words ".repeat(100);
+    let thought = chunk(&json!({"reasoning_content": words}), None);
+    let call = text("```tool\n{\"name\": \"write\", \"args\": {\"content\": \"");
+    for (case, begin, more) in [
+        ("text", "", text(&words)),
+        ("reasoning", "", thought),
+        ("a call", call.as_str(), text(&words)),
+        ("nothing", "", ": still here\n\n".to_owned()),
+    ] {
+        let flood = vec![Step::Send(format!("{STREAM}{begin}").into_bytes()), Step::Repeat(more.clone().into_bytes())];
+        let stage = Stage::with(vec![flood], small).await;
+        let body = request(false);
+        let got = tokio::time::timeout(Duration::from_secs(5), stage.ask(&body)).await.expect(case);
+        let wanted = "The upstream's answer is longer than 100000 bytes".to_owned();
+        assert_eq!((got.status, got.error()), (502, wanted), "{case}");
+        let held = format!("{STREAM}{begin}{}", more.repeat(100_000 / more.len() + 1));
+        let held = vec![Step::Send(held.into_bytes()), Step::Wait(Arc::new(Notify::new()))];
+        let stage = Stage::with(vec![held], small).await;
+        assert_eq!(stage.ask(&body).await.status, 502, "{case}");
+        stage.wait_until("the end of the upstream's connection", |seen| seen.gone == 1).await;
+    }
+    let long = reply(&words.repeat(200), 600, "stop");
+    let told = Stage::with(vec![long], small).await.stream().await;
+    assert_eq!((told.finish.as_deref(), told.text.len()), (Some("stop"), 120_000), "what is passed on has no end");
+}
+
+#[tokio::test]
 async fn a_slow_upstream_is_given_up() {
     let hasty = |options: &mut toolfence::proxy::ProxyOptions| {
         (options.first_byte, options.between) = (Duration::from_millis(200), Duration::from_millis(200));
