@@ -92,7 +92,7 @@ fn quoted_length(bytes: &[u8], mark: u8, escapes: usize) -> usize {
             b'\n' => return at,
             b'\\' => before += 1,
             // A mark of the value itself is escaped once more: it has more of them than the mark that ends the value.
-            _ if byte == mark && before / (escapes + 1) % 2 == 0 => return at - before.min(escapes),
+            _ if byte == mark && (before / (escapes + 1)).is_multiple_of(2) => return at - before.min(escapes),
             _ => before = 0,
         }
     }
