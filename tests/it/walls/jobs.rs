@@ -6,7 +6,7 @@ use crate::marks::own;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::policy::{Mode, Policy, Verdict};
+use toolfence::policy::{Cleared, Mode, Policy, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::{Bash, Job, Jobs, Python};
 use toolfence::workspace::Workspace;
@@ -31,11 +31,15 @@ impl Session {
     }
 
     fn call(&self, tool: &str, args: Value) -> ToolResult {
+        block_on(self.toolbox.run(self.cleared(tool, args), &NoProgress)).expect("no tool is broken")
+    }
+
+    fn cleared(&self, tool: &str, args: Value) -> Cleared {
         let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
         let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
         let call = ToolCall::new("1", tool, args);
         match Policy::default().mode(Mode::Never).review(call, &self.toolbox.catalog(), &*self.workspace) {
-            Verdict::Cleared(cleared) => block_on(self.toolbox.run(cleared, &NoProgress)).expect("no tool is broken"),
+            Verdict::Cleared(cleared) => cleared,
             other => panic!("not cleared: {other:?}"),
         }
     }
@@ -89,6 +93,28 @@ fn a_server_lives_over_several_turns() {
     assert_eq!(running(&place.root.display().to_string()), 0);
     let gone = session.job(&id, "poll").error.expect("it is forgotten");
     assert!(gone.code == ErrorCode::NotFound && gone.message.contains("There is none now"), "{gone:?}");
+}
+
+/// Calls of one reply that only look run side by side.
+#[test]
+fn of_two_polls_that_see_the_end_one_tells_it() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let begun = session.call("bash", json!({"command": "read -r line; exit 3", "background": true}));
+    let id = id_of(&begun);
+    let poll = || session.toolbox.run(session.cleared("job", json!({"id": id, "action": "poll"})), &NoProgress);
+    let write = json!({"id": id, "action": "write", "input": "x\n"});
+    let write = session.toolbox.run(session.cleared("job", write), &NoProgress);
+    let (first, second, third) = block_on(async { tokio::join!(poll(), poll(), write) });
+    let results = [first, second, third].map(|result| result.expect("the turn goes on"));
+    let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
+    let late = results.iter().filter(|result| {
+        result.error.as_ref().is_some_and(|error| {
+            error.code == ErrorCode::NotFound && error.message.contains("told already. There is none now.")
+        })
+    });
+    // Where the machine is slow, the write is answered before the end.
+    assert!(told == 1 && late.count() >= 1, "{results:?}");
 }
 
 #[test]
