@@ -26,6 +26,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// Entries of a journal, for the same reason: a change has at most some hundred files, and folders on the way to them.
 const MOST_ENTRIES: usize = 4096;
 
+/// The kernel opens no longer path (`PATH_MAX`, path_resolution(7)), and to look at one for its rules takes time.
+const LONGEST: usize = 4096;
+
 /// Journals that one start reads; what is over waits for the next.
 const MOST_JOURNALS: usize = 64;
 
@@ -163,7 +166,7 @@ fn clean_one(workspace: &Workspace, file: &File, journal: &OsStr, room: &mut Roo
 }
 
 fn take_away(workspace: &Workspace, entry: &[u8]) -> Option<()> {
-    let (kind, path) = entry.split_first()?;
+    let (kind, path) = entry.split_first().filter(|(_, path)| path.len() < LONGEST)?;
     let path = Path::new(OsStr::from_bytes(path));
     let (above, name) = (path.parent()?, path.file_name()?);
     // We write only names below the root; where they must not leave it is also seen to by how `above` is opened.
