@@ -11,6 +11,7 @@
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
 //! | the hands | `tools` | `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold; `audit`: the log |
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
+//! | the proxy | `http` | `proxy`: an OpenAI-shaped server in front of one that only talks |
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
 //! looks at the clock, to say how long a call took.
