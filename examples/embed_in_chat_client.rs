@@ -65,7 +65,7 @@ impl Host for MyWindow {
 /// 3. One question of the user, with as many rounds of calls and results as it takes.
 async fn answer(question: &str, root: &str) -> Result<StopReason> {
     let policy = Policy::default();
-    let workspace = Arc::new(Workspace::open(root.as_ref(), policy.paths().clone())?);
+    let workspace = Arc::new(Workspace::open(root, policy.paths().clone())?);
     let toolbox = tools::standard(workspace.clone());
     let catalog = Arc::new(toolbox.catalog());
     let mut options = SessionOptions::default();

@@ -22,6 +22,7 @@ pub const INFO: &str = "tool_result";
 /// How a result is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Kind {
     /// A header line, then the raw output: what a model reads best.
     #[default]

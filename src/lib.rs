@@ -13,8 +13,14 @@
 //! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
 //! | the proxy | `http` | `proxy`: an OpenAI-shaped server in front of one that only talks |
 //!
+//! The `guide` starts from your problem and leads to the floor you need.
+//!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
 //! looks at the clock, to say how long a call took.
+
+#[cfg(feature = "http")]
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 
 pub mod call;
 pub mod clip;

@@ -33,6 +33,7 @@ impl Message {
 /// How a model's reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum FinishReason {
     /// The model stopped by itself.
     Stop,

@@ -30,8 +30,9 @@ pub struct Persona {
     pub model: Option<String>,
     /// The only tools it wants; `None` for all there are.
     pub tools: Option<Vec<String>>,
-    /// Policy settings. The host must take only what tightens, and must not leave them out silently.
-    pub policy: Option<toml::Table>,
+    /// Policy settings, as TOML: for [`settings::read`](crate::policy::settings::read). The host must take only what
+    /// tightens, and must not leave them out silently.
+    pub policy: Option<String>,
     /// What is said to the model, before the instructions of the protocol.
     pub text: String,
 }
@@ -64,6 +65,7 @@ impl Persona {
             return Err(Error::new(format!("The persona {:?} has no text below its head.", head.name)));
         }
         let Head { name, description, model, tools, policy } = head;
+        let policy = policy.map(|policy| policy.to_string());
         Ok(Persona { name, description, model, tools, policy, text: text.trim_matches('\n').to_owned() })
     }
 }
@@ -105,7 +107,7 @@ mod tests {
         let persona = Persona::parse(source).unwrap();
         assert_eq!(persona.model.as_deref(), Some("m"));
         assert_eq!(persona.tools, Some(Vec::new()));
-        assert_eq!(persona.policy.unwrap()["mode"].as_str(), Some("always"));
+        assert_eq!(persona.policy.as_deref(), Some("mode = \"always\"\n"));
         assert_eq!(persona.text, "One.\n+++\nTwo.");
     }
 

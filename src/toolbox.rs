@@ -4,6 +4,7 @@
 
 use crate::policy::Cleared;
 use crate::{Args, Catalog, Effect, Error, ErrorCode, Output, ToolFailure, ToolResult, ToolSpec};
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -99,6 +100,12 @@ impl From<ToolFailure> for ToolError {
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
+    }
 }
 
 impl Toolbox {

@@ -14,6 +14,7 @@ use crate::toolbox::{BoxFuture, Toolbox};
 use crate::{Error, Message, ToolCall, ToolResult};
 use futures_util::StreamExt;
 use hands::Hands;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -123,6 +124,12 @@ pub struct Agent {
     backend: Arc<dyn Backend>,
     canceller: Canceller,
     audit: Option<Arc<Audit>>,
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("session", &self.session).field("toolbox", &self.toolbox).finish_non_exhaustive()
+    }
 }
 
 impl Agent {

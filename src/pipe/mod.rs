@@ -42,6 +42,7 @@ use futures_util::StreamExt;
 use lines::{Line, Lines};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -96,6 +97,12 @@ enum Phase {
     Dropped,
     /// Its calls are being answered.
     Calls,
+}
+
+impl fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipe").field("toolbox", &self.toolbox).field("session", &self.session).finish_non_exhaustive()
+    }
 }
 
 impl Pipe {

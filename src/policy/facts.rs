@@ -20,6 +20,7 @@ pub trait Facts: Send + Sync {
 
 /// What a path names, links followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathFact {
     /// Inside the root. What does not exist yet counts as where it would be made.
     Inside {
@@ -35,6 +36,7 @@ pub enum PathFact {
 
 /// What a program's name resolves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProgramFact {
     /// A program of the system, through a fixed PATH.
     System,
@@ -48,6 +50,7 @@ pub enum ProgramFact {
 
 /// What git would find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RepositoryFact {
     /// A repository that makes git run no program and look nowhere else, with its top inside the root.
     Plain,

@@ -36,6 +36,7 @@ pub enum Judgement {
 /// What is done with a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Mode {
     /// Runs what is allowed, asks for the rest.
     #[default]

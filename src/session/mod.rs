@@ -89,6 +89,7 @@ use crate::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
 use reply::Reply;
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use work::{Judge, Work};
 
@@ -257,6 +258,18 @@ enum State {
     Streaming(Box<Reply>),
     /// With the notes that go below the results.
     Working(Work, Vec<String>),
+}
+
+impl fmt::Debug for Session {
+    /// Without what was said.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            State::Idle => "idle",
+            State::Streaming(_) => "streaming",
+            State::Working(..) => "working",
+        };
+        f.debug_struct("Session").field("state", &state).field("messages", &self.history.len()).finish_non_exhaustive()
+    }
 }
 
 impl Session {

@@ -73,6 +73,7 @@ impl Settings {
 
 /// How much a command may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// There are no walls.
     Off,
@@ -125,6 +126,7 @@ pub struct Cover {
 
 /// What is done to a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum How {
     /// It cannot be renamed or removed.
     Keep,
@@ -141,7 +143,7 @@ pub struct Identity(pub u64, pub u64);
 impl Identity {
     /// Of a file whose status this is.
     #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-    pub fn of(stat: &rustix::fs::Stat) -> Identity {
+    pub(crate) fn of(stat: &rustix::fs::Stat) -> Identity {
         Identity(stat.st_dev as u64, stat.st_ino as u64)
     }
 }

@@ -113,7 +113,8 @@ impl Workspace {
     ///
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
-    pub fn open(root: &Path, rules: PathRules) -> Result<Workspace> {
+    pub fn open(root: impl AsRef<Path>, rules: PathRules) -> Result<Workspace> {
+        let root = root.as_ref();
         let doing = || format!("open the project root {}", root.display());
         let canonical = root.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

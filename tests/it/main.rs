@@ -38,6 +38,7 @@ mod signals;
 mod spec;
 #[cfg(feature = "policy")]
 mod support;
+mod surface;
 #[cfg(feature = "cli")]
 mod terminal;
 mod tokens;

@@ -92,6 +92,7 @@ pub struct FileText {
 
 /// How many lines a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Total {
     /// All were counted.
     Exact(u64),

@@ -66,10 +66,9 @@ impl Layers {
 
     /// The same with what the persona asks for.
     pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
-        let Some(policy) = &persona.policy else { return Ok(self) };
-        let text = toml::to_string(policy).map_err(Failure::broken)?;
+        let Some(text) = &persona.policy else { return Ok(self) };
         let name = format!("the persona {}", persona.name);
-        let entries = read(&text, &name, Layer::Persona, &keys::of_policy()).map_err(|mistake| {
+        let entries = read(text, &name, Layer::Persona, &keys::of_policy()).map_err(|mistake| {
             // Its lines are not those of the persona's file.
             Failure::wrong_use(format!("{name}: in its policy: {}", mistake.message))
         })?;

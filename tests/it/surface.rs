@@ -1,0 +1,55 @@
+//! What a stranger expects of every public type, held by the compiler.
+
+use std::fmt::Debug;
+use toolfence::*;
+
+fn usual<T: Send + Sync + Debug>() {}
+
+#[test]
+fn the_protocol_can_be_sent_shared_and_shown() {
+    usual::<parse::Parser>();
+    usual::<parse::Event<'_>>();
+    usual::<parse::Parsed>();
+    usual::<json::Reading>();
+    usual::<json::Lexer>();
+    usual::<format::Format>();
+    usual::<grammar::GrammarOptions>();
+    usual::<redact::Redactor>();
+    usual::<(Catalog, ToolSpec, ToolCall, ToolResult, ToolFailure, Output, Error, Message)>();
+}
+
+#[cfg(feature = "policy")]
+#[test]
+fn the_judge_and_the_loop_can_be_sent_shared_and_shown() {
+    usual::<(policy::Policy, policy::Cleared, policy::Pending, policy::Verdict)>();
+    usual::<(session::Session, session::Action, session::Input<'_>, session::Answer)>();
+    usual::<(toolbox::Toolbox, toolbox::ToolError, toolbox::Permit<'_>)>();
+}
+
+#[cfg(feature = "tools")]
+#[test]
+fn the_hands_can_be_sent_shared_and_shown() {
+    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::Views, audit::Audit)>();
+    usual::<(walls::Enclosure, walls::Report, process::Live, trial::Trial)>();
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn the_faces_can_be_sent_shared_and_shown() {
+    usual::<(agent::Agent, agent::Canceller, pipe::Pipe, proxy::Proxy, proxy::ProxyOptions)>();
+    usual::<(backend::Http, backend::Replay)>();
+}
+
+/// Nothing that is kept secret is in what a type shows of itself.
+#[cfg(feature = "http")]
+#[test]
+fn no_key_and_nothing_that_was_said_is_shown() {
+    let mut options = proxy::ProxyOptions::new("http://127.0.0.1:1/v1");
+    (options.key, options.upstream_key) = (Some("sesame".into()), Some("sesame".into()));
+    assert!(!format!("{options:?} {:?}", proxy::Proxy::new(options.clone()).unwrap()).contains("sesame"));
+    let options = session::SessionOptions::default();
+    let facts = std::sync::Arc::new(policy::NoFacts);
+    let mut session = session::Session::new(options, std::sync::Arc::default(), policy::Policy::default(), facts);
+    session.handle(session::Input::User("my sesame"));
+    assert!(!format!("{session:?}").contains("sesame"));
+}
