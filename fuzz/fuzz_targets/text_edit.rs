@@ -8,7 +8,8 @@ use toolfence::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, texts @ ..] = data else { return };
-    let texts: Option<Vec<&str>> = texts.split(|byte| *byte == 0xff).map(|text| std::str::from_utf8(text).ok()).collect();
+    let texts: Option<Vec<&str>> =
+        texts.split(|byte| *byte == 0xff).map(|text| std::str::from_utf8(text).ok()).collect();
     let Some([text, one, other, passage]) = texts.as_deref() else { return };
     let edits = [(*a, *b, *one), (*c, *d, *other)];
     let edits = edits.map(|(start, end, replacement)| LineEdit { start: start.into(), end: end.into(), replacement });
@@ -47,7 +48,10 @@ fn by_passage(text: &str, old: &str, new: &str) {
             assert_eq!(places, 1);
             let wanted = whole.replacen(old, new, 1);
             let got = String::from_utf8(done.text).expect("it was text");
-            assert!(got == wanted || made && format!("{got}\n") == wanted || made && got == wanted, "{got:?} {wanted:?}");
+            assert!(
+                got == wanted || made && format!("{got}\n") == wanted || made && got == wanted,
+                "{got:?} {wanted:?}"
+            );
         }
         Err(PassageProblem::Several { total, lines }) => {
             assert!(total == places as u64 && total > 1 && lines.len() as u64 <= total);

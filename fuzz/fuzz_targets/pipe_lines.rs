@@ -1,0 +1,132 @@
+//! Any client of the pipe: each line is answered or ignored, calls run only where they were allowed, and what comes in
+//! pieces means the same.
+//!
+//! The first byte is the size of the pieces; then come things said, with 0xff between. The first byte of each says what.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::BufReader;
+use toolfence::agent::Canceller;
+use toolfence::pipe::{Ending, Pipe, VERSION};
+use toolfence::policy::{NoFacts, Policy};
+use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence::{Effect, Output, Param, ParamKind, ToolSpec};
+
+/// Counts how often it ran.
+struct Counting {
+    spec: ToolSpec,
+    ran: Arc<AtomicUsize>,
+}
+
+impl Counting {
+    fn new(name: &'static str, effect: Effect, ran: &Arc<AtomicUsize>) -> Counting {
+        let text = Param::new("text", ParamKind::Text { content: true }, "said back").required();
+        let spec = ToolSpec::new(name, "Says it back.").param(text).effect(move |_| effect);
+        Counting { spec, ran: ran.clone() }
+    }
+}
+
+impl Tool for Counting {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        self.ran.fetch_add(1, Ordering::Relaxed);
+        let text = permit.text("text").unwrap_or_default().to_owned();
+        Box::pin(async move { Ok(Output::text(text)) })
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&piece, said)) = data.split_first() else { return };
+    let (mut input, mut yes, mut always) = (Vec::new(), 0, false);
+    for said in said.split(|byte| *byte == 0xff) {
+        let Some((&kind, rest)) = said.split_first() else { continue };
+        let line = line(kind, rest);
+        // A raw line may say anything.
+        always |= line.windows(6).any(|word| word == b"always");
+        yes += usize::from(line.windows(7).any(|word| word == b"approve"));
+        always |= kind % 12 == 11 && line.contains(&b'\\');
+        input.extend(line);
+        input.push(b'\n');
+    }
+    let (told, ran) = serve(&input, 1 << 16);
+    check(&told);
+    assert!(always || ran <= yes, "{ran} runs, {yes} times yes");
+    let (pieces, ran_again) = serve(&input, usize::from(piece) + 1);
+    assert_eq!((kinds(&told), ran), (kinds(&pieces), ran_again), "in pieces of {}", usize::from(piece) + 1);
+});
+
+fn line(kind: u8, rest: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(rest);
+    let first = usize::from(rest.first().copied().unwrap_or_default());
+    let id = format!("call_{}", first % 4);
+    let said = match kind % 12 {
+        0..=3 => json!({"type": "chunk", "text": text}),
+        4 => {
+            let reason = ["stop", "length", "cut"][first % 3];
+            json!({"type": "end", "reason": reason})
+        }
+        5 => json!({"type": "approve", "id": id}),
+        6 => json!({"type": "deny", "id": id, "reason": text}),
+        7 => json!({"type": "edit", "id": id, "args": {"text": text}}),
+        8 => json!({"type": "tool_result", "id": id, "output": text}),
+        9 => json!({"type": "cancel"}),
+        10 => json!({"type": "tools", "tools": [{"name": "theirs", "effect": "read"}]}),
+        _ => return rest.iter().copied().filter(|byte| *byte != b'\n').collect(),
+    };
+    said.to_string().into_bytes()
+}
+
+/// What one client was told, and how often what has to be asked for ran.
+fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
+    let (reads, writes) = (Arc::default(), Arc::default());
+    let toolbox = Toolbox::new().with(Counting::new("look", Effect::Read, &reads)).with(Counting::new(
+        "change",
+        Effect::Execute,
+        &writes,
+    ));
+    let mut pipe = Pipe::new(toolbox, Policy::default(), Arc::new(NoFacts));
+    pipe.line_bytes = 1 << 16;
+    let mut output = Vec::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let input = BufReader::with_capacity(piece, input);
+    let ending = runtime.block_on(pipe.serve(input, &mut output, &Canceller::default()));
+    assert_eq!(ending.expect("memory can be read and written"), Ending::ClientGone);
+    let output = String::from_utf8(output).expect("JSON is text");
+    assert!(output.is_empty() || output.ends_with('\n'));
+    let told = output.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    (told, writes.load(Ordering::Relaxed))
+}
+
+/// Laws of what is told: ids are those of calls that were told, each is answered once, and only what was told runs.
+fn check(told: &[Value]) {
+    let mut calls = HashSet::new();
+    let mut answered = HashSet::new();
+    assert_eq!(told.first().expect("a pipe says first that it is there")["event"], "ready");
+    for line in told {
+        assert_eq!(line["v"], VERSION);
+        let id = line["id"].as_str().unwrap_or_default().to_owned();
+        match line["event"].as_str().expect("every line has an event") {
+            "results" | "stop" => {
+                calls.clear();
+                answered.clear();
+            }
+            "call" => assert!(calls.insert(id.clone()), "a second call {id}"),
+            "ask" | "run" | "running" => assert!(calls.contains(&id) && !answered.contains(&id), "{line}"),
+            "result" => assert!(answered.insert(id), "a second answer: {line}"),
+            _ => {}
+        }
+    }
+}
+
+/// What happened, without what depends on time and on how the input came.
+fn kinds(told: &[Value]) -> Vec<String> {
+    let word = |line: &Value| format!("{} {}", line["event"], line["id"]);
+    told.iter().map(word).collect()
+}

@@ -1,0 +1,277 @@
+//! Any client and any upstream of the proxy, on real sockets: what passes is well-formed, a call that passes is one that
+//! stands in the reply, and everything else is an error.
+//!
+//! The first byte says what is hostile (the reply, the upstream's stream, its whole answer, the request), the second the
+//! size of the pieces.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use toolfence::parse::{Event, parse};
+use toolfence::proxy::{Proxy, ProxyOptions};
+use toolfence::{Catalog, ToolSpec};
+
+/// One proxy for all inputs, in front of an upstream that says what `script` holds.
+struct Stage {
+    runtime: Runtime,
+    proxy: String,
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Pieces of the upstream's answers.
+    script: Vec<Vec<u8>>,
+    /// Bodies of the requests that came to it.
+    requests: Vec<Vec<u8>>,
+}
+
+static STAGE: LazyLock<Stage> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let shared = Arc::<Mutex<Shared>>::default();
+    let proxy = runtime.block_on(async {
+        let upstream = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let mut options = ProxyOptions::new(format!("http://{}/v1", upstream.local_addr().expect("bound")));
+        (options.body, options.event, options.asked_again) = (1 << 20, 1 << 16, 1);
+        let front = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = front.local_addr().expect("bound").to_string();
+        let proxy = Proxy::new(options).expect("it is a URL");
+        tokio::spawn(async move { proxy.serve(front, std::future::pending()).await.expect("it listens") });
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = upstream.accept().await.expect("a connection");
+                tokio::spawn(play(stream, shared.clone()));
+            }
+        });
+        address
+    });
+    Stage { runtime, proxy, shared }
+});
+
+async fn play(mut stream: TcpStream, shared: Arc<Mutex<Shared>>) -> Option<()> {
+    let request = read_request(&mut stream).await?;
+    let script = {
+        let mut shared = shared.lock().expect("nobody panics");
+        shared.requests.push(request);
+        shared.script.clone()
+    };
+    for piece in script {
+        stream.write_all(&piece).await.ok()?;
+        tokio::task::yield_now().await;
+    }
+    Some(())
+}
+
+async fn read_request(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let got = stream.read(&mut buffer).await.ok().filter(|got| *got > 0)?;
+        bytes.extend_from_slice(&buffer[..got]);
+        let Some(end) = find(&bytes, b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length = length.map_or(0, |length| length.trim().parse().expect("the proxy counts"));
+        if bytes.len() >= end + 4 + length {
+            return Some(bytes.split_off(end + 4));
+        }
+    }
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [kind, piece, rest @ ..] = data else { return };
+    let piece = usize::from(*piece) + 1;
+    match kind % 4 {
+        0 => any_reply(rest, piece),
+        1 => drop(checked(&say(STREAM, rest, piece), &request(kind & 4 != 0))),
+        2 => drop(checked(
+            &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
+            &request(false),
+        )),
+        _ => any_request(rest),
+    }
+});
+
+const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+fn say(head: &str, body: &[u8], piece: usize) -> Vec<Vec<u8>> {
+    let body = body.chunks(piece).map(<[u8]>::to_vec);
+    std::iter::once(head.as_bytes().to_vec()).chain(body).collect()
+}
+
+fn event(delta: &Value, finish: Option<&str>) -> Vec<u8> {
+    let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+    format!("data: {}\n\n", json!({"id": "u", "object": "chat.completion.chunk", "choices": [choice]})).into_bytes()
+}
+
+/// Calls and text are what the parser finds in the whole reply, however it came.
+fn any_reply(reply: &[u8], piece: usize) {
+    let Ok(reply) = std::str::from_utf8(reply) else { return };
+    let mut script = vec![STREAM.as_bytes().to_vec()];
+    let chars: Vec<char> = reply.chars().collect();
+    script.extend(chars.chunks(piece).map(|piece| event(&json!({"content": String::from_iter(piece)}), None)));
+    script.extend([event(&json!({}), Some("stop")), b"data: [DONE]\n\n".to_vec()]);
+    let told = checked(&script, &request(true));
+    let Some(told) = told.filter(|told| told.finish.is_some()) else { return };
+    let wanted = calls_of(reply);
+    assert!(told.calls == wanted || told.asked_again, "{told:?} for {wanted:?}");
+}
+
+/// What stands in the reply up to a made up result, under its taught name.
+fn calls_of(reply: &str) -> Vec<(String, Value)> {
+    let parsed = parse(reply);
+    let real = parsed.events.into_iter().take_while(|event| !matches!(event, Event::ForgedResult { .. }));
+    let calls = real.filter_map(|event| match event {
+        Event::Call { call, .. } => Some(call),
+        _ => None,
+    });
+    let catalog = catalog();
+    calls
+        .map(|mut call| {
+            let _ = catalog.resolve(&mut call);
+            (call.name, Value::Object(call.args))
+        })
+        .collect()
+}
+
+/// The upstream gets no tools but in words, and the client JSON, whatever it sent.
+fn any_request(body: &[u8]) {
+    let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]});
+    let script = say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", message.to_string().as_bytes(), 4096);
+    let (answer, requests) = ask(&script, body);
+    let status: u16 = answer.get(9..12).and_then(|status| status.parse().ok()).expect("a status");
+    assert!(matches!(status, 200 | 400..=499 | 502), "{answer}");
+    let given: Option<Value> = serde_json::from_slice(body).ok();
+    let has_tools = given.is_some_and(|given| given["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+    for request in requests.iter().filter(|_| has_tools) {
+        let request: Value = serde_json::from_slice(request).expect("what is made new is JSON");
+        assert!(request.get("tools").is_none() && request["messages"].is_array(), "{request}");
+    }
+}
+
+/// What a client was told.
+#[derive(Debug, Default)]
+struct Told {
+    calls: Vec<(String, Value)>,
+    finish: Option<String>,
+    asked_again: bool,
+}
+
+/// Asks, and looks whether every event is well-formed and every call of a clean end whole.
+fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
+    let (answer, requests) = ask(script, request.to_string().as_bytes());
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+    if !head.to_lowercase().contains("text/event-stream") {
+        let answer: Value =
+            serde_json::from_str(&body_of(head, body)).unwrap_or_else(|error| panic!("{error}: {body}"));
+        assert!(answer.get("error").is_some() || answer["choices"].is_array(), "{answer}");
+        return None;
+    }
+    let body = body_of(head, body);
+    let (mut told, mut calls, mut over) =
+        (Told { asked_again: requests.len() > 1, ..Told::default() }, Vec::new(), false);
+    for line in body.lines().filter(|line| !line.is_empty()) {
+        assert!(!over, "something follows the end: {body}");
+        let data = line.strip_prefix("data: ").unwrap_or_else(|| panic!("{body}"));
+        if data == "[DONE]" {
+            over = true;
+            continue;
+        }
+        let event: Value = serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
+        over = event.get("error").is_some();
+        assert!(!over || told.finish.is_none(), "an error after the end: {body}");
+        take(&event["choices"][0], &mut told, &mut calls);
+    }
+    assert_eq!(told.finish.as_deref() == Some("tool_calls"), told.finish.is_some() && !calls.is_empty(), "{body}");
+    if told.finish.is_some() {
+        told.calls =
+            calls.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).expect("whole"))).collect();
+    }
+    for (name, args) in &told.calls {
+        assert!(args.is_object() && ["weather", "write"].contains(&name.as_str()), "{name} {args}");
+    }
+    Some(told)
+}
+
+fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
+    for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
+        let index = call["index"].as_u64().expect("a place") as usize;
+        let function = &call["function"];
+        if index == calls.len() {
+            calls.push((function["name"].as_str().expect("a name").to_owned(), String::new()));
+        }
+        assert_eq!(index + 1, calls.len(), "one call after the other");
+        calls[index].1.push_str(function["arguments"].as_str().unwrap_or_default());
+    }
+    told.finish = choice["finish_reason"].as_str().map(str::to_owned).or(told.finish.take());
+}
+
+/// The answer as text, and what the upstream was asked for it.
+fn ask(script: &[Vec<u8>], body: &[u8]) -> (String, Vec<Vec<u8>>) {
+    let stage = &*STAGE;
+    *stage.shared.lock().expect("nobody panics") = Shared { script: script.to_vec(), requests: Vec::new() };
+    let answer = stage.runtime.block_on(async {
+        let mut stream = TcpStream::connect(&stage.proxy).await.expect("the proxy listens");
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             connection: close\r\n\r\n",
+            stage.proxy,
+            body.len()
+        );
+        stream.write_all(&[head.as_bytes(), body].concat()).await.expect("it is read");
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        tokio::time::timeout(Duration::from_secs(10), read).await.expect("an end").expect("it can be read");
+        answer
+    });
+    let requests = std::mem::take(&mut stage.shared.lock().expect("nobody panics").requests);
+    (String::from_utf8(answer).expect("what passes is text"), requests)
+}
+
+fn body_of(head: &str, body: &str) -> String {
+    if !head.to_lowercase().contains("transfer-encoding: chunked") {
+        return body.to_owned();
+    }
+    let (mut whole, mut rest) = (Vec::new(), body.as_bytes());
+    while let Some(end) = find(rest, b"\r\n") {
+        let size = std::str::from_utf8(&rest[..end]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
+        let size = size.expect("the size of a chunk");
+        whole.extend_from_slice(&rest[end + 2..end + 2 + size]);
+        rest = &rest[end + 4 + size..];
+    }
+    String::from_utf8(whole).expect("what passes is text")
+}
+
+fn tools() -> Value {
+    let weather = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let write = json!({"type": "object", "properties": {
+        "path": {"type": "string"}, "content": {"type": "string"}, "mode": {"type": "integer"},
+    }});
+    json!([
+        {"type": "function", "function": {"name": "weather", "description": "Tell it.", "parameters": weather}},
+        {"type": "function", "function": {"name": "write", "description": "Write it.", "parameters": write}},
+    ])
+}
+
+fn catalog() -> Catalog {
+    let spec = |tool: &Value| {
+        let function = &tool["function"];
+        let name = function["name"].as_str().unwrap_or_default().to_owned();
+        ToolSpec::from_json_schema(name, "", &function["parameters"])
+    };
+    tools().as_array().into_iter().flatten().map(spec).collect()
+}
+
+fn request(streamed: bool) -> Value {
+    let messages = json!([{"role": "user", "content": "go"}]);
+    json!({"model": "m", "messages": messages, "tools": tools(), "stream": streamed})
+}
