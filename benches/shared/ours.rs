@@ -7,7 +7,18 @@ use toolfence::parse::{Event, Options, Parser};
 
 /// Reads a reply in pieces of so many bytes, polling after each as a client must that shows what comes. Gives the calls.
 pub(crate) fn calls(reply: &str, bytes: usize) -> usize {
+    read(reply, bytes, Options::default())
+}
+
+/// The same in one piece, for a client that shows nothing before a call is whole.
+#[allow(dead_code, reason = "not every bench looks at this")]
+pub(crate) fn settled_calls(reply: &str) -> usize {
     let mut options = Options::default();
+    options.settled_only = true;
+    read(reply, usize::MAX, options)
+}
+
+fn read(reply: &str, bytes: usize, mut options: Options) -> usize {
     options.limits.calls = usize::MAX; // every block is read to its end
     let mut parser = Parser::new(options);
     let mut calls = 0;

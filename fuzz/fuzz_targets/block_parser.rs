@@ -24,9 +24,31 @@ fuzz_target!(|data: &[u8]| {
 
     let whole = events(&reply, reply.len().max(1), reason, &options);
     assert_eq!(whole, events(&reply, chunk, reason, &options), "the events depend on the chunking");
+    settled_only(&reply, chunk, reason, &options);
     spans_cover(&reply, &whole);
     fences_are_commonmark(&reply);
 });
+
+/// Who wants no provisional events gets the same others.
+fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Options) {
+    let mut settled = options.clone();
+    settled.settled_only = true;
+    let mut parser = Parser::new(options.clone());
+    parser.push(reply);
+    parser.finish(reason);
+    let mut rest: Vec<Event<'static>> = Vec::new();
+    while let Some(event) = parser.poll() {
+        if matches!(event, Event::Started { .. } | Event::Progress { .. }) {
+            continue;
+        }
+        let apart = match rest.last_mut() {
+            Some(last) => last.absorb(event),
+            None => Some(event),
+        };
+        rest.extend(apart.map(Event::into_owned));
+    }
+    assert_eq!(events(reply, chunk, reason, &settled), rest, "without a preview something else is told");
+}
 
 /// The merged events of a reply, the provisional ones included.
 fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) -> Vec<Event<'static>> {

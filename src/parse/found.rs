@@ -57,6 +57,8 @@ pub(super) enum Item {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     items: VecDeque<Item>,
+    /// Nothing provisional is noted.
+    settled_only: bool,
     /// What the provisional items say.
     words: String,
     /// The call and the argument that are growing, as far as it is told.
@@ -72,6 +74,10 @@ pub(super) struct Mark {
 }
 
 impl Found {
+    pub(super) fn new(settled_only: bool) -> Found {
+        Found { settled_only, ..Found::default() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -110,12 +116,18 @@ impl Found {
     }
 
     pub(super) fn started(&mut self, id: &str, name: &str) {
+        if self.settled_only {
+            return;
+        }
         let (id, name) = (self.say(id), self.say(name));
         self.items.push_back(Item::Started { id, name });
     }
 
     /// The first text of an argument.
     pub(super) fn argument(&mut self, id: &str, arg: &str, text: &str) {
+        if self.settled_only {
+            return;
+        }
         let of = Some((self.say(id), self.say(arg)));
         let text = self.say(text);
         self.items.push_back(Item::Progress { text, of });
@@ -123,6 +135,9 @@ impl Found {
 
     /// More text of the same argument.
     pub(super) fn progress(&mut self, text: &str) {
+        if self.settled_only {
+            return;
+        }
         let more = self.say(text);
         match self.items.back_mut() {
             Some(Item::Progress { text, .. }) => text.end = more.end,

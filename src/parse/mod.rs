@@ -90,6 +90,8 @@ pub struct Options {
     pub in_reasoning: bool,
     /// The reply is one bare JSON call, for backends constrained by a schema. Not together with `in_reasoning`, which wins.
     pub bare: bool,
+    /// Tell only what is settled: no `started` and no `progress`, for hosts that show no preview.
+    pub settled_only: bool,
     /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
     /// Without it the built-in tools are known.
     pub catalog: Option<Arc<Catalog>>,
@@ -159,7 +161,7 @@ impl Parser {
             skipping: false,
             piece: Piece::default(),
             block: Block::new(),
-            found: Found::default(),
+            found: Found::new(options.settled_only),
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
@@ -308,7 +310,11 @@ impl Parser {
             self.block.content(0, text, &mut self.found);
         }
         self.piece = Piece::Given(to - self.input.at);
-        if plain { Middle::Argument(self.input.span(from, to)) } else { Middle::Other }
+        match plain {
+            true if self.options.settled_only => Middle::Nothing,
+            true => Middle::Argument(self.input.span(from, to)),
+            false => Middle::Other,
+        }
     }
 
     /// One step; whether there may be more to do.
@@ -357,7 +363,7 @@ pub struct Parsed {
 
 /// Reads a whole reply that ended by itself.
 pub fn parse(reply: &str) -> Parsed {
-    let mut parser = Parser::new(Options::default());
+    let mut parser = Parser::new(Options { settled_only: true, ..Options::default() });
     parser.push(reply);
     parser.finish(FinishReason::Stop);
     let mut parsed = Parsed::default();
@@ -365,7 +371,6 @@ pub fn parse(reply: &str) -> Parsed {
         match &event {
             Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
             Event::Text { text, .. } => parsed.text.push_str(text),
-            Event::Started { .. } | Event::Progress { .. } => continue,
             _ => {}
         }
         let apart = match parsed.events.last_mut() {

@@ -6,6 +6,7 @@
 use super::Parser;
 use super::State;
 use super::blocks::Kind;
+use super::envelope::Draft;
 use super::found::{Found, Item};
 use super::input::Line;
 use super::taught::{self, Telling};
@@ -64,11 +65,12 @@ impl Parser {
         let ids = &mut self.block.track.ids;
         let before = ids.given();
         let id = ids.give();
-        let mark = self.found.mark(content.text.len());
-        let mut teller =
-            Teller { found: &mut self.found, id: &id, path: String::with_capacity(MOST_PATH / 2), told: 0 };
-        let Some(draft) = taught::read(content.text, &mut teller) else {
-            self.found.forget(mark);
+        let draft = if self.options.settled_only {
+            taught::read(content.text, &mut Settled)
+        } else {
+            tell_and_read(&mut self.found, &id, content.text)
+        };
+        let Some(draft) = draft else {
             self.block.track.ids.give_back(before);
             return false;
         };
@@ -83,6 +85,32 @@ impl Parser {
         self.input.pass(closing);
         self.input.use_up(self.block.span.end);
         true
+    }
+}
+
+/// Reads the call and notes what is told of it before it is whole; nothing where it cannot be read this way.
+fn tell_and_read(found: &mut Found, id: &str, text: &str) -> Option<Draft> {
+    let mark = found.mark(text.len());
+    let mut teller = Teller { found, id, path: String::with_capacity(MOST_PATH / 2), told: 0 };
+    let draft = taught::read(text, &mut teller);
+    if draft.is_none() {
+        found.forget(mark);
+    }
+    draft
+}
+
+/// Nothing is told before the call is whole.
+struct Settled;
+
+impl Listen for Settled {
+    fn text(&mut self, text: &str) -> bool {
+        !text.starts_with("<<")
+    }
+}
+
+impl Telling for Settled {
+    fn has_id(&mut self) -> bool {
+        false
     }
 }
 

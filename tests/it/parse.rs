@@ -49,6 +49,7 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
             "strict" => options.strict = true,
             "bare" => options.bare = true,
             "in_reasoning" => options.in_reasoning = true,
+            "settled" => options.settled_only = true,
             "length" => finish = FinishReason::Length,
             "cut" => finish = FinishReason::Cut,
             "small" => options.limits.block = 200,

@@ -57,6 +57,18 @@ fn what_was_started_is_called_or_withdrawn() {
     assert!(started > 100, "the cases start calls");
 }
 
+/// Who wants no provisional events gets the same others.
+#[test]
+fn without_a_preview_the_rest_is_the_same() {
+    for case in cases() {
+        let settled = format!("{} settled", case.options);
+        for chunk in [1, 7, usize::MAX] {
+            let told = events(&case.reply, &settled, chunk, true);
+            assert_eq!(told, events(&case.reply, &case.options, chunk, false), "{}, in pieces of {chunk}", case.title);
+        }
+    }
+}
+
 fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
     std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
 }

@@ -215,7 +215,7 @@ fn git_shows_no_blocked_file() {
 #[test]
 fn git_shows_nothing_above_the_root() {
     let Some(place) = repository() else { return };
-    let open = || Workspace::open(&place.at("sub"), toolfence::policy::PathRules::default()).expect("it is there");
+    let open = || Workspace::open(place.at("sub"), toolfence::policy::PathRules::default()).expect("it is there");
     for command in
         ["git show HEAD:top.txt", "git show HEAD:./../top.txt", "git log -p -- :/top.txt", "git diff -- ../top.txt"]
     {

@@ -64,7 +64,6 @@ fn finish(end: End) -> FinishReason {
 /// How every reply is read; the catalog is made once for all of them.
 struct Reader {
     options: Options,
-    progress: bool,
 }
 
 impl Reader {
@@ -72,7 +71,8 @@ impl Reader {
         let mut options = Options::default();
         options.strict = arguments.strict;
         options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
-        Reader { options, progress: arguments.progress }
+        options.settled_only = !arguments.progress;
+        Reader { options }
     }
 
     /// The merged events of one reply; the provisional ones only where they are asked for.
@@ -83,11 +83,11 @@ impl Reader {
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(piece_length(rest, chunk));
             parser.push(piece);
-            collect(&mut parser, &mut events, self.progress);
+            collect(&mut parser, &mut events);
             rest = after;
         }
         parser.finish(reason);
-        collect(&mut parser, &mut events, self.progress);
+        collect(&mut parser, &mut events);
         events
     }
 }
@@ -99,15 +99,13 @@ fn piece_length(text: &str, chunk: Option<usize>) -> usize {
     (first..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(first)
 }
 
-fn collect(parser: &mut Parser, events: &mut Vec<Event<'static>>, progress: bool) {
+fn collect(parser: &mut Parser, events: &mut Vec<Event<'static>>) {
     while let Some(event) = parser.poll() {
-        if progress || !matches!(event, Event::Started { .. } | Event::Progress { .. }) {
-            let rest = match events.last_mut() {
-                Some(last) => last.absorb(event),
-                None => Some(event),
-            };
-            events.extend(rest.map(Event::into_owned));
-        }
+        let rest = match events.last_mut() {
+            Some(last) => last.absorb(event),
+            None => Some(event),
+        };
+        events.extend(rest.map(Event::into_owned));
     }
 }
 

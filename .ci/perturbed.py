@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Real patches, written as models write them: who gets them right, and who damages files.
+
+usage: .ci/perturbed.py CODER [COUNT]. Each change of one file in this repository's history is a patch whose right outcome is
+known. It is changed in one way that loses nothing which is needed, or in one that does, and given to `coder` (by
+`apply_patch`), `git apply` and GNU patch, each on a fresh tree. Right: every byte is as it has to be. Refused: the tool says
+so and the tree is as it was. Damaged: anything else.
+What coder damages is written to damaged-N.patch.
+"""
+import collections
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.M)
+
+
+def git(*args):
+    return subprocess.run(["git", *args], capture_output=True, check=True).stdout
+
+
+def changes():
+    """Name, old text, new text and patch of every change of a text file."""
+    for commit in git("log", "--no-merges", "--format=%H").decode().split():
+        for line in git("diff-tree", "-r", "--no-commit-id", "--diff-filter=M", "--no-renames", commit).decode().splitlines():
+            _, _, old, new, rest = line.split(" ", 4)
+            path = rest.split("\t")[1]
+            if not path.endswith((".rs", ".md", ".toml", ".py", ".txt", ".tsv")):
+                continue
+            old, new = git("cat-file", "blob", old), git("cat-file", "blob", new)
+            if len(old) > 200_000 or b"\r" in old + new or b'"' in path.encode():
+                continue
+            patch = git("diff-tree", "-p", "--no-commit-id", "--diff-filter=M", "--no-renames", "--format=", commit, "--", path)
+            try:
+                yield path, old.decode(), new.decode(), patch.decode()
+            except UnicodeDecodeError:
+                pass
+
+
+def body(patch):
+    return patch[patch.index("--- ") :]
+
+
+def lines_changed(patch, change):
+    """Each line of the hunks through `change(sign, text)`."""
+    head, hunks = body(patch).split("@@", 1)
+    out = []
+    for line in ("@@" + hunks).split("\n"):
+        out.append(change(line[0], line[1:]) if line[:1] in (" ", "-", "+") and line else line)
+    return head + "\n".join(out)
+
+
+def wrong_numbers(rng, patch, old, new):
+    return HUNK.sub(lambda m: f"@@ -{rng.randint(1, 400)}{m[2] or ''} +{rng.randint(1, 400)}{m[4] or ''} @@", body(patch)), old, new
+
+
+def wrong_counts(rng, patch, old, new):
+    return HUNK.sub(lambda m: f"@@ -{m[1]},{rng.randint(1, 40)} +{m[3]},{rng.randint(1, 40)} @@", body(patch)), old, new
+
+
+def no_numbers(rng, patch, old, new):
+    return re.sub(r"^@@ [^@]*@@.*$", "@@", body(patch), flags=re.M), old, new
+
+
+def trailing_blanks(rng, patch, old, new):
+    return lines_changed(patch, lambda sign, text: sign + text + ("  " if sign == " " and rng.random() < 0.5 else "")), old, new
+
+
+def empty_context(rng, patch, old, new):
+    """Editors take the blank of an empty context line away."""
+    return re.sub(r"^ $", "", body(patch), flags=re.M), old, new
+
+
+def crlf_patch(rng, patch, old, new):
+    return body(patch).replace("\n", "\r\n"), old, new
+
+
+def crlf_file(rng, patch, old, new):
+    return body(patch), old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+
+
+def fenced(rng, patch, old, new):
+    return f"Here is the change:\n\n```diff\n{body(patch)}```\n\nThat should do it.\n", old, new
+
+
+def no_prefixes(rng, patch, old, new):
+    return re.sub(r"^(---|\+\+\+) [ab]/", r"\1 ", body(patch), flags=re.M), old, new
+
+
+def begin_patch(rng, patch, old, new):
+    path = re.search(r"^\+\+\+ b/(.*)$", patch, re.M)[1]
+    hunks = re.sub(r"^@@ [^@]*@@.*$", "@@", "@@" + body(patch).split("@@", 1)[1], flags=re.M)
+    hunks = re.sub(r"^\\ No newline.*\n", "", hunks, flags=re.M)
+    return f"*** Begin Patch\n*** Update File: {path}\n{hunks}*** End Patch\n", old, new
+
+
+def drifted(rng, patch, old, new):
+    """Somebody put lines above since."""
+    more = "".join(f"above {number}\n" for number in range(rng.randint(1, 60)))
+    return body(patch), more + old, more + new
+
+
+def tabs(rng, patch, old, new):
+    """All of it in another indentation; what is added has to get the file's."""
+    def change(sign, text):
+        return sign + re.sub(r"^( {4})+", lambda m: "\t" * (len(m[0]) // 4), text)
+    return lines_changed(patch, change), old, new
+
+
+def less_indented(rng, patch, old, new):
+    """As if the place stood at the margin: what is added moves along."""
+    lines = [line[1:] for line in body(patch).split("\n")[2:] if line[:1] in (" ", "-", "+") and line[1:].strip()]
+    least = min(len(line) - len(line.lstrip(" ")) for line in lines)
+    return lines_changed(patch, lambda sign, text: sign + text[least:]), old, new
+
+
+def no_final_newline(rng, patch, old, new):
+    return body(patch).rstrip("\n"), old, new
+
+
+def wrong_context(rng, patch, old, new):
+    """A line of context that the file does not have: to be refused."""
+    done = []
+
+    def change(sign, text):
+        if sign in " -" and text.strip() and not done:
+            done.append(1)
+            return sign + text + " // as I remember it"
+        return sign + text
+
+    return lines_changed(patch, change), old, None
+
+
+def truncated(rng, patch, old, new):
+    """The reply broke off, in the form that says so itself: to be refused. In a unified diff counts are only hints."""
+    text = begin_patch(rng, patch, old, new)[0].split("\n")
+    return "\n".join(text[: rng.randint(3, len(text) - 3)]) + "\n", old, None
+
+
+KINDS = [wrong_numbers, wrong_counts, no_numbers, trailing_blanks, empty_context, crlf_patch, crlf_file, fenced, no_prefixes,
+         begin_patch, drifted, tabs, less_indented, no_final_newline, wrong_context, truncated]
+
+
+def tree(root):
+    return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*")
+            if file.is_file() and ".toolfence" not in str(file)}
+
+
+def run(tool, root, patch, coder):
+    if tool == "coder":
+        call = json.dumps({"name": "apply_patch", "args": {"patch": patch}})
+        command = [coder, "exec", "--yes", "--root", str(root)]
+        return subprocess.run(command, input=f"```tool\n{call}\n```\n".encode(), capture_output=True).returncode
+    if tool == "git apply":
+        command = ["git", "apply", "-"]
+    else:
+        command = ["patch", "-p1", "--batch", "--silent", "--no-backup-if-mismatch", "--reject-file=-"]
+    return subprocess.run(command, input=patch.encode(), cwd=root, capture_output=True).returncode
+
+
+def judge(tool, path, old, wanted, patch, coder, home):
+    root = home / "tree"
+    shutil.rmtree(root, ignore_errors=True)
+    (root / path).parent.mkdir(parents=True)
+    (root / path).write_bytes(old.encode())
+    before = tree(root)
+    status = run(tool, root, patch, coder)
+    after = tree(root)
+    if wanted is not None and after == {path: wanted.encode()}:
+        return "right"
+    if after == before:
+        return "right" if wanted is None else "refused"
+    return "damaged" if status == 0 or after != before else "refused"
+
+
+def main():
+    coder, count = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 900
+    rng = random.Random(20)
+    cases = list(changes())
+    if not cases:
+        sys.exit("there is no history here to take patches from")
+    rng.shuffle(cases)
+    tools = ["coder", "git apply", "GNU patch"]
+    if not shutil.which("patch"):
+        tools.remove("GNU patch")
+    totals, kinds = collections.Counter(), {kind.__name__: collections.Counter() for kind in KINDS}
+    with tempfile.TemporaryDirectory() as home:
+        for number in range(count):
+            path, old, new, patch = cases[number % len(cases)]
+            kind = KINDS[number % len(KINDS)]
+            text, base, wanted = kind(rng, patch, old, new)
+            for tool in tools:
+                said = judge(tool, path, base, wanted, text, coder, pathlib.Path(home))
+                totals[tool, said] += 1
+                kinds[kind.__name__][tool, said] += 1
+                if tool == "coder" and said == "damaged":
+                    pathlib.Path(f"damaged-{number}.patch").write_text(text)
+    print(f"{count} patches of {len(cases)} changes\n")
+    print("| | " + " | ".join(f"{tool}: right | refused | damaged" for tool in tools) + " |")
+    print("|---|" + "---:|" * (3 * len(tools)))
+    for name, counted in [*kinds.items(), ("**all**", totals)]:
+        cells = [str(counted[tool, said]) for tool in tools for said in ("right", "refused", "damaged")]
+        print(f"| {name.replace('_', ' ')} | " + " | ".join(cells) + " |")
+    return totals["coder", "damaged"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
