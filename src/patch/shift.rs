@@ -48,15 +48,17 @@ impl<'a> Shift<'a> {
         if same == lines.len() {
             return Shift::default();
         }
-        let mostly_same = 2 * same >= lines.len();
+        let pairs: Vec<_> = lines.iter().map(|(patch, file, _)| (*patch, *file)).collect();
+        // Lines at the margin are the same whatever an indentation is made of.
+        let units = units(&pairs);
+        let mostly_same = units.is_none() && 2 * same >= lines.len();
         let mut images: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
         for (patch, file, removed) in &lines {
             // One line that is off says something only of what replaces it.
             let image = Some(*file).filter(|_| patch == file || *removed || !mostly_same);
             images.entry(patch).and_modify(|known| *known = known.filter(|_| *known == image)).or_insert(image);
         }
-        let pairs: Vec<_> = lines.iter().map(|(patch, file, _)| (*patch, *file)).collect();
-        let rule = if mostly_same { Rule::Same } else { rule(&pairs) };
+        let rule = if mostly_same { Rule::Same } else { units.unwrap_or_else(|| rule(&pairs)) };
         Shift { pairs, images, rule }
     }
 
@@ -119,9 +121,13 @@ fn rule<'a>(pairs: &[(&'a [u8], &'a [u8])]) -> Rule<'a> {
     {
         return Rule::Less(less);
     }
+    times(pairs).unwrap_or_default()
+}
+
+/// Tabs on the one side are spaces on the other.
+fn units<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
     let swapped: Vec<_> = pairs.iter().map(|(patch, file)| (*file, *patch)).collect();
-    let tabs = one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces));
-    tabs.or_else(|| times(pairs)).unwrap_or_default()
+    one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces))
 }
 
 /// Steps of another width.
