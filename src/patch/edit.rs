@@ -31,7 +31,8 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     if !overlaps.is_empty() {
         return Err(overlaps);
     }
-    let shifts = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
+    let mut shifts: Vec<Shift<'_>> = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
+    share_units(&mut shifts, hunks);
     let mut builder = Builder { text, shifts, out: text.mark().to_vec(), last_added: false };
     let mut at = 0;
     for edit in &edits {
@@ -134,6 +135,15 @@ fn shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> 
         (line.text.as_bytes(), text.line(place.at + offset), line.sign == Sign::Remove)
     };
     Shift::of(hunk.old().enumerate().map(pair))
+}
+
+/// A hunk whose lines are all at the margin takes it from the others of its file what an indentation is made of.
+fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
+    let Some(units) = Shift::agreed(shifts) else { return };
+    let at_margin = |hunk: &Hunk<'_>| hunk.old().all(|line| !line.text.starts_with([' ', '\t']));
+    for (shift, _) in shifts.iter_mut().zip(hunks).filter(|(_, hunk)| at_margin(hunk)) {
+        *shift = units.clone();
+    }
 }
 
 struct Builder<'t, 'a> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 /// What the file has for each indentation of the patch; nothing, where it has several.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Shift<'a> {
     pairs: Vec<(&'a [u8], &'a [u8])>,
     images: BTreeMap<&'a [u8], Option<&'a [u8]>>,
@@ -13,7 +13,7 @@ pub(super) struct Shift<'a> {
 }
 
 /// One rule for all lines, where there is one.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Rule<'a> {
     #[default]
     None,
@@ -62,12 +62,26 @@ impl<'a> Shift<'a> {
         Shift { pairs, images, rule }
     }
 
+    /// What tabs are in the file, or spaces, where some of these say it and all that do say the same.
+    pub(super) fn agreed(shifts: &[Shift<'_>]) -> Option<Shift<'a>> {
+        let mut units = shifts.iter().filter_map(|shift| match shift.rule {
+            Rule::Tabs(width) => Some(Rule::Tabs(width)),
+            Rule::Spaces(width) => Some(Rule::Spaces(width)),
+            _ => None,
+        });
+        let rule = units.next()?;
+        units.all(|other| other == rule).then(|| Shift { rule, ..Shift::default() })
+    }
+
     /// The indentation an added line gets, and the rest of it; `None` where that is in doubt. `before` is how many of the
     /// lines stood before it.
     pub(super) fn apply<'l>(&self, line: &'l [u8], before: usize) -> Option<(Vec<u8>, &'l [u8])> {
         let (own, rest) = line.split_at(indent(line).len());
-        if self.pairs.is_empty() || rest.trim_ascii().is_empty() {
+        if rest.trim_ascii().is_empty() {
             return Some((own.to_vec(), rest));
+        }
+        if self.pairs.is_empty() {
+            return Some((self.by_rule(own).unwrap_or_else(|| own.to_vec()), rest));
         }
         let image = match self.images.get(own) {
             Some(image) => image.map(<[u8]>::to_vec)?,
