@@ -107,7 +107,7 @@ pub fn check_until(path: &str, text: &str, give_up: &dyn Fn() -> bool) -> Option
     if text.trim().is_empty() {
         return Some(Vec::new());
     }
-    if text.len() > MOST_BYTES {
+    if text.len() > MOST_BYTES || give_up() {
         return None;
     }
     match &language.how {

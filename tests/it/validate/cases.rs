@@ -51,7 +51,6 @@ fn found(case: &Case) -> String {
     new.iter().map(|new| format!("{}:{} {}\n", new.line, new.column, new.message)).collect()
 }
 
-#[cfg(feature = "syntax")]
 #[test]
 fn every_case() {
     let cases = all();
@@ -71,7 +70,6 @@ fn every_case() {
 }
 
 /// Whatever is done with any text of the cases: the same text has nothing new, and a good one none at all.
-#[cfg(feature = "syntax")]
 #[test]
 fn nothing_is_new_where_nothing_changed() {
     for case in all() {
