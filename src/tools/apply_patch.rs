@@ -1,7 +1,8 @@
 //! `apply_patch`: a patch over many files, all of them or none, with what was made of each hunk.
 
 use super::changes::LONGEST_DIFF;
-use super::{Views, blocking, capped, counted, spec_of};
+use super::checks::{Checked, How};
+use super::{Checks, Views, blocking, capped, counted, spec_of};
 use crate::patch::{Kind, Placed};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{Patched, PatchedFile, Workspace};
@@ -16,18 +17,27 @@ pub struct Patch {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     views: Views,
+    checks: Checks,
 }
 
 impl Patch {
-    /// On one workspace.
+    /// On one workspace, with the usual checks.
     pub fn new(workspace: Arc<Workspace>) -> Patch {
-        Patch { spec: spec_of("apply_patch"), workspace, views: Views::default() }
+        let checks = Checks::new(Arc::clone(&workspace));
+        Patch { spec: spec_of("apply_patch"), workspace, views: Views::default(), checks }
     }
 
     /// The same, with what it leaves remembered for the tools that change files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Patch {
         self.views = views.clone();
+        self
+    }
+
+    /// The same with these checks around every change.
+    #[must_use]
+    pub fn checks(mut self, checks: &Checks) -> Patch {
+        self.checks = checks.clone();
         self
     }
 }
@@ -40,10 +50,17 @@ impl Tool for Patch {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let patch = permit.text("patch").unwrap_or_default().to_owned();
         let dry_run = permit.flag("dry_run", false);
+        let how = How { validate: true, dry_run };
         Box::pin(async move {
-            let done = blocking(&self.workspace, move |workspace, _| workspace.apply_patch(&patch, dry_run)).await?;
-            done.after.iter().for_each(|(name, version)| self.views.patched(name, *version));
-            Ok(Output { data: Some(data_of(&done, dry_run)), ..capped(words(&done, dry_run), false) })
+            let drafted = blocking(&self.workspace, move |workspace, _| Ok((workspace.draft_patch(&patch)?, patch)));
+            let (drafts, patch) = drafted.await?;
+            Ok(match self.checks.change(drafts, how, move |workspace| workspace.apply_patch(&patch, dry_run)).await? {
+                Checked::Made(done) => {
+                    done.after.iter().for_each(|(name, version)| self.views.patched(name, *version));
+                    Output { data: Some(data_of(&done, dry_run)), ..capped(words(&done, dry_run), false) }
+                }
+                Checked::Refused(output) => output,
+            })
         })
     }
 }
@@ -98,5 +115,6 @@ fn data_of(done: &Patched, dry_run: bool) -> Value {
         "diff": done.diff.as_ref().filter(|diff| diff.len() <= LONGEST_DIFF),
         "files_modified": if dry_run { &[][..] } else { &done.modified },
         "rolled_back": false,
+        "syntax_error": null,
     })
 }

@@ -62,5 +62,6 @@ pub(super) fn data_of(written: &Written, dry_run: bool) -> Value {
         "diff": diff_of(written),
         "files_modified": modified,
         "rolled_back": false,
+        "syntax_error": null,
     })
 }

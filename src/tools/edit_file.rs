@@ -1,7 +1,8 @@
 //! `edit_file`: line ranges of one file, all or none, on the file whose lines the model saw.
 
 use super::changes::output_of;
-use super::{Views, blocking, spec_of};
+use super::checks::{Checked, How};
+use super::{Checks, Views, blocking, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{EditFile, EditLines, Workspace};
 use crate::{Output, ToolSpec};
@@ -14,18 +15,27 @@ pub struct Edit {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     views: Views,
+    checks: Checks,
 }
 
 impl Edit {
-    /// On one workspace.
+    /// On one workspace, with the usual checks.
     pub fn new(workspace: Arc<Workspace>) -> Edit {
-        Edit { spec: spec_of("edit_file"), workspace, views: Views::default() }
+        let checks = Checks::new(Arc::clone(&workspace));
+        Edit { spec: spec_of("edit_file"), workspace, views: Views::default(), checks }
     }
 
     /// The same, with edits refused on files that changed since these views.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Edit {
         self.views = views.clone();
+        self
+    }
+
+    /// The same with these checks around every change.
+    #[must_use]
+    pub fn checks(mut self, checks: &Checks) -> Edit {
+        self.checks = checks.clone();
         self
     }
 }
@@ -40,15 +50,23 @@ impl Tool for Edit {
         let edits = edits.into_iter().flatten().map(lines_of).collect();
         let dry_run = permit.flag("dry_run", false);
         let wanted = EditFile { dry_run, ..EditFile::new(permit.text("path").unwrap_or_default(), edits) };
+        let how = How { validate: permit.flag("validate", true), dry_run };
         let views = self.views.clone();
         Box::pin(async move {
-            let written = blocking(&self.workspace, move |workspace, _| {
+            let drafted = blocking(&self.workspace, move |workspace, _| {
                 let base = views.numbered(workspace, &wanted.path);
-                workspace.edit(&EditFile { base, ..wanted })
+                let wanted = EditFile { base, ..wanted };
+                Ok((workspace.draft_edit(&wanted)?, wanted))
             });
-            let written = written.await?;
-            self.views.changed(&written);
-            Ok(output_of(&written, dry_run))
+            let (draft, wanted) = drafted.await?;
+            let wanted = EditFile { base: draft.base(), ..wanted };
+            Ok(match self.checks.change(vec![draft], how, move |workspace| workspace.edit(&wanted)).await? {
+                Checked::Made(written) => {
+                    self.views.changed(&written);
+                    output_of(&written, dry_run)
+                }
+                Checked::Refused(output) => output,
+            })
         })
     }
 }

@@ -5,6 +5,7 @@
 mod apply_patch;
 mod bash;
 mod changes;
+mod checks;
 mod commands;
 mod edit_file;
 mod job;
@@ -19,6 +20,7 @@ mod write_file;
 
 pub use apply_patch::Patch;
 pub use bash::Bash;
+pub use checks::Checks;
 pub use edit_file::Edit;
 pub use job::Job;
 pub use jobs::Jobs;
@@ -43,14 +45,15 @@ pub const RESULT_LIMIT: usize = 100 * 1000;
 pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
     let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
     let views = Views::default();
+    let checks = Checks::new(Arc::clone(&workspace));
     Toolbox::new()
         .with(Read::new(Arc::clone(&workspace)).views(&views))
         .with(List::new(Arc::clone(&workspace)))
         .with(Search::new(Arc::clone(&workspace)))
-        .with(Write::new(Arc::clone(&workspace)).views(&views))
-        .with(Edit::new(Arc::clone(&workspace)).views(&views))
-        .with(Replace::new(Arc::clone(&workspace)).views(&views))
-        .with(Patch::new(workspace).views(&views))
+        .with(Write::new(Arc::clone(&workspace)).views(&views).checks(&checks))
+        .with(Edit::new(Arc::clone(&workspace)).views(&views).checks(&checks))
+        .with(Replace::new(Arc::clone(&workspace)).views(&views).checks(&checks))
+        .with(Patch::new(workspace).views(&views).checks(&checks))
         .with(Bash::with_jobs(Arc::clone(&jobs)))
         .with(Python::new(Arc::clone(&jobs)))
         .with(Job::new(jobs))

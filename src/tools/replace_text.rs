@@ -1,7 +1,8 @@
 //! `replace_text`: a passage that occurs exactly once in a file.
 
 use super::changes::output_of;
-use super::{Views, blocking, spec_of};
+use super::checks::{Checked, How};
+use super::{Checks, Views, blocking, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::{ReplaceText, Workspace};
 use crate::{Output, ToolSpec};
@@ -13,18 +14,27 @@ pub struct Replace {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     views: Views,
+    checks: Checks,
 }
 
 impl Replace {
-    /// On one workspace.
+    /// On one workspace, with the usual checks.
     pub fn new(workspace: Arc<Workspace>) -> Replace {
-        Replace { spec: spec_of("replace_text"), workspace, views: Views::default() }
+        let checks = Checks::new(Arc::clone(&workspace));
+        Replace { spec: spec_of("replace_text"), workspace, views: Views::default(), checks }
     }
 
     /// The same, with what it leaves remembered for the tools that change files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Replace {
         self.views = views.clone();
+        self
+    }
+
+    /// The same with these checks around every change.
+    #[must_use]
+    pub fn checks(mut self, checks: &Checks) -> Replace {
+        self.checks = checks.clone();
         self
     }
 }
@@ -38,10 +48,19 @@ impl Tool for Replace {
         let text = |name: &str| permit.text(name).unwrap_or_default();
         let dry_run = permit.flag("dry_run", false);
         let wanted = ReplaceText { dry_run, ..ReplaceText::new(text("path"), text("old"), text("new")) };
+        let how = How { validate: true, dry_run };
         Box::pin(async move {
-            let written = blocking(&self.workspace, move |workspace, _| workspace.replace_text(&wanted)).await?;
-            self.views.changed(&written);
-            Ok(output_of(&written, dry_run))
+            let drafted =
+                blocking(&self.workspace, move |workspace, _| Ok((workspace.draft_replacement(&wanted)?, wanted)));
+            let (draft, wanted) = drafted.await?;
+            let wanted = ReplaceText { base: draft.base(), ..wanted };
+            Ok(match self.checks.change(vec![draft], how, move |workspace| workspace.replace_text(&wanted)).await? {
+                Checked::Made(written) => {
+                    self.views.changed(&written);
+                    output_of(&written, dry_run)
+                }
+                Checked::Refused(output) => output,
+            })
         })
     }
 }

@@ -1,9 +1,10 @@
 //! `write_file`: a whole file at once, with the diff of what that did.
 
 use super::changes::{data_of, notes};
-use super::{Views, blocking, counted, spec_of};
+use super::checks::{Checked, How};
+use super::{Checks, Views, blocking, counted, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use crate::workspace::{Workspace, Written};
+use crate::workspace::{Draft, Workspace, Written};
 use crate::{Output, ToolSpec};
 use std::sync::Arc;
 
@@ -13,18 +14,27 @@ pub struct Write {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     views: Views,
+    checks: Checks,
 }
 
 impl Write {
-    /// On one workspace.
+    /// On one workspace, with the usual checks.
     pub fn new(workspace: Arc<Workspace>) -> Write {
-        Write { spec: spec_of("write_file"), workspace, views: Views::default() }
+        let checks = Checks::new(Arc::clone(&workspace));
+        Write { spec: spec_of("write_file"), workspace, views: Views::default(), checks }
     }
 
     /// The same, with files left alone that somebody else changed since these views.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Write {
         self.views = views.clone();
+        self
+    }
+
+    /// The same with these checks around every change.
+    #[must_use]
+    pub fn checks(mut self, checks: &Checks) -> Write {
+        self.checks = checks.clone();
         self
     }
 }
@@ -39,13 +49,24 @@ impl Tool for Write {
         let content = permit.text("content").unwrap_or_default().to_owned();
         let views = self.views.clone();
         Box::pin(async move {
-            let written = blocking(&self.workspace, move |workspace, _| {
-                let base = views.latest(workspace, &path);
+            let (wanted, known) = ((path.clone(), content.clone()), views.clone());
+            let draft = blocking(&self.workspace, move |workspace, _| {
+                workspace.draft_write(&wanted.0, &wanted.1, known.latest(workspace, &wanted.0))
+            });
+            let drafts: Vec<_> = draft.await?.into_iter().collect();
+            let seen = drafts.first().and_then(Draft::base);
+            let how = How { validate: true, dry_run: false };
+            let made = self.checks.change(drafts, how, move |workspace| {
+                let base = seen.or_else(|| views.latest(workspace, &path));
                 workspace.write_over(&path, &content, base)
             });
-            let written = written.await?;
-            self.views.wrote(&written);
-            Ok(output_of(&written))
+            Ok(match made.await? {
+                Checked::Made(written) => {
+                    self.views.wrote(&written);
+                    output_of(&written)
+                }
+                Checked::Refused(output) => output,
+            })
         })
     }
 }

@@ -1,7 +1,7 @@
 //! A part of a text file changed: ranges of lines, or one passage. All of it or nothing.
 
 use super::read::refuse_no_text;
-use super::resolve::{Last, Trouble};
+use super::resolve::{Last, Spot, Trouble};
 use super::version::Version;
 use super::wanted::{invalid, shown};
 use super::write::{MOST, Written, other_names, stale, too_large, written};
@@ -9,7 +9,7 @@ use super::{Workspace, trouble};
 use crate::clip::grouped;
 use crate::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
 use crate::{ErrorCode, ToolFailure};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -75,12 +75,7 @@ impl Workspace {
     /// ranges that are not in the file or overlap, and for what is no text file; `too_large` over 10 MB; else as for
     /// [`write`](Workspace::write). On any failure every byte is as it was.
     pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
-        let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
-        let change = Change { path: &wanted.path, base: wanted.base, dry_run: wanted.dry_run };
-        self.change(change, |old| {
-            edit_lines(old, &edits)
-                .map_err(|problem| invalid(format!("{} was not changed: {problem}", shown(&wanted.path))))
-        })
+        self.change(&wanted.path, self.planned_edit(wanted)?, wanted.dry_run)
     }
 
     /// Replaces a passage that occurs exactly once; occurrences that overlap count. Everything else is as for
@@ -90,18 +85,30 @@ impl Workspace {
     /// `not_unique` with the lines of all occurrences; `no_match` with the part of the file that is most like the passage;
     /// `invalid_argument` where there is nothing to replace; else as for [`edit`](Workspace::edit).
     pub fn replace_text(&self, wanted: &ReplaceText) -> Result<Written, ToolFailure> {
-        let change = Change { path: &wanted.path, base: wanted.base, dry_run: wanted.dry_run };
-        self.change(change, |old| {
+        self.change(&wanted.path, self.planned_replacement(wanted)?, wanted.dry_run)
+    }
+
+    pub(super) fn planned_edit(&self, wanted: &EditFile) -> Result<Planned, ToolFailure> {
+        let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
+        self.planned(&wanted.path, wanted.base, |old| {
+            edit_lines(old, &edits)
+                .map_err(|problem| invalid(format!("{} was not changed: {problem}", shown(&wanted.path))))
+        })
+    }
+
+    pub(super) fn planned_replacement(&self, wanted: &ReplaceText) -> Result<Planned, ToolFailure> {
+        self.planned(&wanted.path, wanted.base, |old| {
             let done = replace_passage(old, &wanted.old, &wanted.new);
             done.map(|replaced| replaced.text).map_err(|problem| not_replaced(&wanted.path, &problem))
         })
     }
 
-    fn change(
+    fn planned(
         &self,
-        Change { path, base, dry_run }: Change<'_>,
+        path: &str,
+        base: Option<Version>,
         make: impl FnOnce(&[u8]) -> Result<Vec<u8>, ToolFailure>,
-    ) -> Result<Written, ToolFailure> {
+    ) -> Result<Planned, ToolFailure> {
         let (spot, name) = self.spot_to_write(path)?;
         match &spot.last {
             Last::Folder => return Err(trouble::not_a_file(path, FileType::Directory)),
@@ -111,15 +118,19 @@ impl Workspace {
         let (old, stat) = self.old_content(path, &spot)?;
         let old = old.ok_or_else(|| too_long(path, stat.st_size.unsigned_abs()))?;
         refuse_no_text(&old, old.len() as u64, path)?;
-        let before = Version::of(&old);
-        if base.is_some_and(|base| base != before) {
+        if base.is_some_and(|base| base != Version::of(&old)) {
             return Err(stale(path));
         }
         let content = make(&old)?;
         if content.len() > MOST {
             return Err(too_large(path, content.len()));
         }
-        let written = Written { before: Some(before), ..written(&name, Some(&old), &content) };
+        Ok(Planned { spot, stat, name, old, content })
+    }
+
+    fn change(&self, path: &str, planned: Planned, dry_run: bool) -> Result<Written, ToolFailure> {
+        let Planned { spot, stat, name, old, content } = planned;
+        let written = Written { before: Some(Version::of(&old)), ..written(&name, Some(&old), &content) };
         if dry_run {
             return Ok(Written { after: None, ..written });
         }
@@ -131,11 +142,13 @@ impl Workspace {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Change<'c> {
-    path: &'c str,
-    base: Option<Version>,
-    dry_run: bool,
+/// A file as it was found, and what it shall be.
+pub(super) struct Planned {
+    pub(super) spot: Spot,
+    pub(super) stat: Stat,
+    pub(super) name: String,
+    pub(super) old: Vec<u8>,
+    pub(super) content: Vec<u8>,
 }
 
 impl EditLines {

@@ -49,6 +49,7 @@ mod covers;
 #[cfg(test)]
 mod crash;
 mod diff;
+mod draft;
 mod edit;
 mod facts;
 mod fault;
@@ -76,6 +77,7 @@ mod wanted;
 mod write;
 
 pub use covers::{Covers, Looked};
+pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
 pub use patch::{Patched, PatchedFile};

@@ -60,10 +60,7 @@ impl Workspace {
 
     /// `planned` is called when all is planned and nothing is written.
     fn patch_files(&self, text: &str, dry_run: bool, planned: impl FnOnce()) -> Result<Patched, ToolFailure> {
-        let patch = patch::parse(text).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
-        let mut files = Files { workspace: self, targets: HashMap::new(), real: HashMap::new() };
-        let plan = patch::plan(&patch, &mut files).map_err(|failure| files.told(failure))?;
-        files.refuse_links(&plan)?;
+        let (plan, files) = self.planned_patch(text)?;
         let wanted: Vec<Wanted<'_>> =
             plan.changes.iter().map(|change| files.wanted(change)).collect::<Result<_, _>>()?;
         if dry_run {
@@ -74,10 +71,18 @@ impl Workspace {
         let broken_links = wanted.iter().filter_map(broken_link).collect();
         Ok(Patched { after: wanted.iter().map(after).collect(), broken_links, ..patched(&plan) })
     }
+
+    pub(super) fn planned_patch(&self, text: &str) -> Result<(Plan, Files<'_>), ToolFailure> {
+        let patch = patch::parse(text).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
+        let mut files = Files { workspace: self, targets: HashMap::new(), real: HashMap::new() };
+        let plan = patch::plan(&patch, &mut files).map_err(|failure| files.told(failure))?;
+        files.refuse_links(&plan)?;
+        Ok((plan, files))
+    }
 }
 
 /// The workspace as the planner asks for it.
-struct Files<'w> {
+pub(super) struct Files<'w> {
     workspace: &'w Workspace,
     targets: HashMap<String, Target>,
     /// By the real name, under which name it was asked for.
@@ -124,7 +129,7 @@ impl Files<'_> {
         Ok(())
     }
 
-    fn wanted<'w>(&'w self, change: &'w Change) -> Result<Wanted<'w>, ToolFailure> {
+    pub(super) fn wanted<'w>(&'w self, change: &'w Change) -> Result<Wanted<'w>, ToolFailure> {
         let target = self.targets.get(&change.path).ok_or_else(|| trouble::of_system(Errno::NOENT, &change.path))?;
         if let Some(long) = change.after.as_ref().filter(|after| after.len() > MOST) {
             return Err(too_large(&change.path, long.len()));

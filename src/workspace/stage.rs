@@ -31,7 +31,7 @@ pub(super) struct Wanted<'w> {
     pub(super) target: &'w Target,
     /// `None` for no file.
     pub(super) content: Option<&'w [u8]>,
-    /// Whose mode and owner a new file takes.
+    /// Whose mode and owner it takes, where those are not its own.
     pub(super) like: Option<&'w Stat>,
     pub(super) executable: Option<bool>,
 }
@@ -109,7 +109,7 @@ impl Wanted<'_> {
     fn temp<'p>(&self, place: &'p Place<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
         let failed = |error: std::io::Error| trouble::of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
-        let temp = Temp::write(place.home(), content, self.target.stat.as_ref().or(self.like)).map_err(failed)?;
+        let temp = Temp::write(place.home(), content, self.like.or(self.target.stat.as_ref())).map_err(failed)?;
         if let Some(executable) = self.executable {
             temp.set_executable(executable).map_err(failed)?;
         }

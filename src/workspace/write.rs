@@ -72,15 +72,20 @@ impl Workspace {
     /// # Errors
     /// As for [`write`](Workspace::write), and `conflict` when there is a file with other content than `base`.
     pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<Written, ToolFailure> {
-        if content.len() > MOST {
-            return Err(too_large(path, content.len()));
-        }
-        let (spot, name) = self.spot_to_write(path)?;
+        let (spot, name) = self.spot_for(path, content)?;
         match &spot.last {
             Last::Folder => Err(trouble::not_a_file(path, FileType::Directory)),
             Last::File(_) => self.replace(path, &spot, &name, content, base),
             Last::Missing(missing) => self.create(path, &spot, missing, &name, content),
         }
+    }
+
+    /// Where this content may be written.
+    pub(super) fn spot_for(&self, path: &str, content: &str) -> Result<(Spot, String), ToolFailure> {
+        if content.len() > MOST {
+            return Err(too_large(path, content.len()));
+        }
+        self.spot_to_write(path)
     }
 
     /// Where a file of this name stands or would stand, if it may be written, and its real name.
@@ -129,20 +134,33 @@ impl Workspace {
         content: &str,
         base: Option<Version>,
     ) -> Result<Written, ToolFailure> {
-        let (old, stat) = self.old_content(path, spot)?;
+        let Over { old, stat, content, endings } = self.over(path, spot, content, base)?;
         let before = old.as_deref().map(Version::of);
-        if base.is_some() && before.is_some() && base != before {
-            return Err(stale(path));
-        }
-        let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let endings = Endings::of(old_text.unwrap_or_default(), content);
-        let content = endings.apply(content);
         let written = Written { before, ..written(name, old.as_deref(), content.as_bytes()) };
         if !written.changed {
             return Ok(written);
         }
         self.put(path, spot, &stat, content.as_bytes())?;
         Ok(Written { kept_crlf: endings.crlf, kept_bom: endings.bom, broken_links: other_names(&stat), ..written })
+    }
+
+    /// What would stand in the place of a file.
+    pub(super) fn over(
+        &self,
+        path: &str,
+        spot: &Spot,
+        content: &str,
+        base: Option<Version>,
+    ) -> Result<Over, ToolFailure> {
+        let (old, stat) = self.old_content(path, spot)?;
+        if let (Some(base), Some(old)) = (base, &old)
+            && base != Version::of(old)
+        {
+            return Err(stale(path));
+        }
+        let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let endings = Endings::of(old_text.unwrap_or_default(), content);
+        Ok(Over { content: endings.apply(content), old, stat, endings })
     }
 
     /// New content in the place of a file that still is as it was found.
@@ -219,6 +237,15 @@ pub(super) fn written(name: &str, old: Option<&[u8]>, content: &[u8]) -> Written
         after: Some(Version::of(content)),
         ..Written::default()
     }
+}
+
+/// New content for the place of a file, and what is there.
+pub(super) struct Over {
+    /// `None` when it is longer than what may be written.
+    pub(super) old: Option<Vec<u8>>,
+    pub(super) stat: Stat,
+    pub(super) content: String,
+    endings: Endings,
 }
 
 /// What of the old file's form goes into the new content.

@@ -44,5 +44,7 @@ mod terminal;
 mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(feature = "tools")]
+mod validate;
 #[cfg(all(feature = "tools", target_os = "linux"))]
 mod walls;

@@ -19,7 +19,7 @@ const TOOLS: [&str; 7] = ["read_file", "list_files", "search", "write_file", "ap
 fn arguments(tool: &str, path: &str) -> Value {
     match tool {
         "search" => json!({"path": path, "pattern": "."}),
-        "write_file" => json!({"path": path, "content": "NEW\n"}),
+        "write_file" => json!({"path": path, "content": "// NEW\n"}),
         "apply_patch" => json!({"patch": format!("*** Begin Patch\n*** Add File: {path}\n+NEW\n*** End Patch\n")}),
         "bash" => json!({"command": "ls; cat secret.txt hosts passwd 2>/dev/null; true", "cwd": path}),
         _ => json!({"path": path}),

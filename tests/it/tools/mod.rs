@@ -2,6 +2,7 @@
 
 mod answers;
 mod cases;
+mod checks;
 mod edit;
 mod hostile;
 mod patch;

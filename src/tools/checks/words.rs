@@ -1,0 +1,105 @@
+//! What the model is told of a change that was not made, or that made something worse elsewhere.
+
+use super::Worse;
+use crate::validate::Diagnostic;
+use crate::workspace::Draft;
+use crate::{ErrorCode, Output, ToolFailure};
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// Errors that are told one by one.
+const MOST_ERRORS: usize = 5;
+
+/// Files whose lines are shown.
+const MOST_WINDOWS: usize = 3;
+
+/// Lines before and behind the one of the error.
+const AROUND: u64 = 3;
+
+/// The longest line that is shown, in characters, and the most lines of a window.
+const LONGEST: usize = 160;
+const MOST_LINES: usize = 15;
+
+/// The answer to a change that makes files worse.
+pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
+    let first = &worse[0];
+    let name = &first.draft.path;
+    let (was, more) = match (dry_run, worse.len()) {
+        (true, 1) => (format!("Dry run: {name} would not be changed"), String::new()),
+        (true, files) => ("Dry run: nothing would be changed".into(), in_files(files)),
+        (false, 1) => (format!("{name} was not changed"), String::new()),
+        (false, files) => ("Nothing was changed".into(), in_files(files)),
+    };
+    let advice = "Mend the change and send it again. If it is meant to be so, edit_file with validate: false makes it.";
+    let message = format!(
+        "{was}: it would break {name}, read {}, at {}{more}. {advice}",
+        first.by,
+        end_trimmed(&first.errors[0])
+    );
+    Output {
+        data: Some(data(first, worse, dry_run)),
+        failure: Some(ToolFailure::new(ErrorCode::SyntaxError, message)),
+        ..Output::text(worse.iter().take(MOST_WINDOWS).map(told).collect::<String>())
+    }
+}
+
+fn in_files(files: usize) -> String {
+    format!(" (and {} more)", super::super::counted(files as u64 - 1, "file"))
+}
+
+fn end_trimmed(error: &Diagnostic) -> String {
+    error.to_string().trim_end_matches('.').to_owned()
+}
+
+fn data(first: &Worse<'_>, worse: &[Worse<'_>], dry_run: bool) -> Value {
+    let error = |path: &str, error: &Diagnostic| json!({"path": path, "message": error.message, "line": error.line, "column": error.column});
+    let all =
+        worse.iter().flat_map(|file| file.errors.iter().take(MOST_ERRORS).map(|one| error(&file.draft.path, one)));
+    json!({
+        "path": first.draft.path,
+        "dry_run": dry_run,
+        "files_modified": [],
+        "rolled_back": !dry_run,
+        "syntax_error": error(&first.draft.path, &first.errors[0]),
+        "errors": all.collect::<Vec<_>>(),
+    })
+}
+
+/// The errors of one file, with the lines as they would have been and as they are.
+fn told(worse: &Worse<'_>) -> String {
+    let Worse { draft, lines, errors, .. } = worse;
+    let mut text = String::new();
+    for error in errors.iter().take(MOST_ERRORS) {
+        text.push_str(&format!("{}: {error}\n", draft.path));
+    }
+    if errors.len() > MOST_ERRORS {
+        text.push_str(&format!("... and {} more.\n", errors.len() - MOST_ERRORS));
+    }
+    let [_, after] = draft.texts();
+    let at = errors[0].line.max(1);
+    let shown = at.saturating_sub(AROUND).max(1)..at + AROUND + 1;
+    text.push_str("As it would have been:\n");
+    text.push_str(&window(&after, shown.clone(), Some(at)));
+    text.push_str(&as_it_is(draft, lines.before(shown)));
+    text
+}
+
+fn as_it_is(draft: &Draft, lines: Range<u64>) -> String {
+    match &draft.before {
+        None => format!("As it is: there is no {}.\n", draft.path),
+        Some(before) => format!("As it is:\n{}", window(&String::from_utf8_lossy(before), lines, None)),
+    }
+}
+
+/// Numbered lines, one of them marked.
+fn window(text: &str, lines: Range<u64>, marked: Option<u64>) -> String {
+    let first = usize::try_from(lines.start.saturating_sub(1)).unwrap_or(usize::MAX);
+    let count = usize::try_from(lines.end.saturating_sub(lines.start)).unwrap_or(0).min(MOST_LINES);
+    let mut shown = String::new();
+    for (number, line) in (lines.start..).zip(text.lines().skip(first).take(count)) {
+        let mark = if marked == Some(number) { '>' } else { ' ' };
+        let line: String = line.chars().take(LONGEST).collect();
+        shown.push_str(&format!("{mark}{number:>6}\t{line}\n"));
+    }
+    shown
+}

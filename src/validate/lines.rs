@@ -1,0 +1,127 @@
+//! Where the lines of a text are after a change.
+//!
+//! The bound is on the work: beyond it, what lies between the first and the last line that differ counts as one hunk.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::ops::Range;
+
+/// Changed lines before times changed lines after, beyond which hunks are not told apart.
+const MOST_WORK: usize = 4_000_000;
+
+/// Lines that were replaced by others. Both ranges count from 1; an empty one stands before its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hunk {
+    pub(super) old: Range<u64>,
+    pub(super) new: Range<u64>,
+}
+
+/// What became of each line of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LineMap {
+    hunks: Vec<Hunk>,
+}
+
+impl LineMap {
+    /// From one text to the other.
+    pub fn of(before: &str, after: &str) -> LineMap {
+        let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
+        let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let (old, new) = (&old[head..], &new[head..]);
+        let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+        let hunks = match old.len().saturating_mul(new.len()) {
+            0 if old.is_empty() && new.is_empty() => Vec::new(),
+            work if work > MOST_WORK => vec![hunk(head, 0..old.len(), 0..new.len())],
+            _ => hunks(head, &capture_diff_slices(Algorithm::Myers, old, new)),
+        };
+        LineMap { hunks }
+    }
+
+    /// Where a line of the old text is in the new one; `None` where it is there no more.
+    pub fn after(&self, line: u64) -> Option<u64> {
+        let before = self.hunks.iter().take_while(|hunk| hunk.old.start <= line).last();
+        match before {
+            None => Some(line),
+            Some(hunk) if line < hunk.old.end => None,
+            Some(hunk) => Some(line - hunk.old.end + hunk.new.end),
+        }
+    }
+
+    /// The hunk whose old lines hold this one, or are beside it: what is missing shows where the next thing stands.
+    pub(super) fn hunk_of_old(&self, line: u64) -> Option<usize> {
+        self.hunks.iter().position(|hunk| touches(&hunk.old, line))
+    }
+
+    /// The same for the new lines.
+    pub(super) fn hunk_of_new(&self, line: u64) -> Option<usize> {
+        self.hunks.iter().position(|hunk| touches(&hunk.new, line))
+    }
+
+    /// The first line of the new text that is what it is because of this line of the old one.
+    pub(super) fn first_after(&self, line: u64) -> u64 {
+        let inside = self.hunk_of_old(line).map(|at| self.hunks[at].new.start);
+        inside.or_else(|| self.after(line)).unwrap_or(line)
+    }
+
+    /// The lines of the old text that stand where these of the new one do.
+    pub fn before(&self, lines: Range<u64>) -> Range<u64> {
+        self.old_line(lines.start)..self.old_line(lines.end)
+    }
+
+    fn old_line(&self, line: u64) -> u64 {
+        let before = self.hunks.iter().take_while(|hunk| hunk.new.start <= line).last();
+        match before {
+            None => line,
+            Some(hunk) if line < hunk.new.end => hunk.old.start,
+            Some(hunk) => line - hunk.new.end + hunk.old.end,
+        }
+    }
+}
+
+fn touches(lines: &Range<u64>, line: u64) -> bool {
+    lines.start.saturating_sub(1) <= line && line <= lines.end
+}
+
+/// Ops that touch are one hunk.
+fn hunks(head: usize, ops: &[DiffOp]) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let next = hunk(head, op.old_range(), op.new_range());
+        match hunks.last_mut() {
+            Some(last) if last.old.end == next.old.start && last.new.end == next.new.start => {
+                (last.old.end, last.new.end) = (next.old.end, next.new.end);
+            }
+            _ => hunks.push(next),
+        }
+    }
+    hunks
+}
+
+fn hunk(head: usize, old: Range<usize>, new: Range<usize>) -> Hunk {
+    let lines = |range: Range<usize>| (head + range.start) as u64 + 1..(head + range.end) as u64 + 1;
+    Hunk { old: lines(old), new: lines(new) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_followed_through_a_change() {
+        let map = LineMap::of("a\nb\nc\nd\n", "new\na\nC\nCC\nd\n");
+        let after: Vec<Option<u64>> = (1..=5).map(|line| map.after(line)).collect();
+        assert_eq!(after, [Some(2), None, None, Some(5), Some(6)]);
+        assert_eq!((map.hunk_of_old(2), map.hunk_of_new(4), map.first_after(3)), (Some(1), Some(1), 3));
+        assert_eq!(map.before(4..6), 2..5);
+        assert_eq!(LineMap::of("a\n", "a\n"), LineMap::default());
+        assert_eq!(LineMap::default().after(7), Some(7));
+    }
+
+    #[test]
+    fn what_would_be_too_much_work_is_one_hunk() {
+        let text = |word: &str| (0..3000).map(|n| format!("{word}{n}\n")).collect::<String>();
+        let map = LineMap::of(&format!("same\n{}end\n", text("a")), &format!("same\n{}end\n", text("b")));
+        assert_eq!(map.hunks, [Hunk { old: 2..3002, new: 2..3002 }]);
+        assert_eq!((map.after(1), map.after(3002)), (Some(1), Some(3002)));
+    }
+}
