@@ -106,7 +106,10 @@ def drifted(rng, patch, old, new):
 
 
 def tabs(rng, patch, old, new):
-    """All of it in another indentation; what is added has to get the file's."""
+    """All of it in another indentation; what is added has to get the file's, where old lines tell of it."""
+    if not re.search(r"^[ -] {4}", patch, re.M):
+        return wrong_numbers(rng, patch, old, new)
+
     def change(sign, text):
         return sign + re.sub(r"^( {4})+", lambda m: "\t" * (len(m[0]) // 4), text)
     return lines_changed(patch, change), old, new

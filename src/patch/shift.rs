@@ -101,7 +101,11 @@ impl<'a> Shift<'a> {
                 let (tabs, spaces) = (own.len() / width, own.len() % width);
                 [vec![b'\t'; tabs], vec![b' '; spaces]].concat()
             }),
-            Rule::Spaces(width) => all(b'\t').then(|| vec![b' '; own.len() * width]),
+            Rule::Spaces(width) => {
+                let tabs = own.iter().take_while(|byte| **byte == b'\t').count();
+                let aligned = own[tabs..].iter().all(|byte| *byte == b' ');
+                aligned.then(|| vec![b' '; tabs * width + own.len() - tabs])
+            }
             Rule::Times(patch, file) => {
                 let steps = all(b' ') && (own.len() * file).is_multiple_of(patch);
                 steps.then(|| vec![b' '; own.len() * file / patch])
@@ -182,6 +186,7 @@ mod tests {
             (&[("    a", "\ta")], "        b", 1, "\t\tb"),
             (&[("    a", "\ta")], "      b", 1, "\t  b"),
             (&[("\ta", "  a"), ("\t\tb", "    b"), ("c", "c")], "\t\t\td", 1, "      d"),
+            (&[("\ta", "  a"), ("b", "b"), ("c", "c")], "\t\t d", 1, "     d"),
             (&[("  a", "    a"), ("    b", "        b")], "      c", 1, "            c"),
             (&[("    a", "    a")], " b", 1, " b"),
             (&[("a", "    a")], "", 1, ""),
