@@ -1,7 +1,7 @@
 //! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
 
 use super::{RESULT_LIMIT, blocking};
-use crate::process::{self, Job, Live, Outcome, Overflow, environment};
+use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
 use crate::workspace::{Covers, Workspace};
@@ -28,6 +28,8 @@ pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 pub(super) struct Commands {
     workspace: Arc<Workspace>,
     environment: Vec<(OsString, OsString)>,
+    /// The helper for the next one.
+    ahead: Ahead,
     /// How many ran into their time one after the other.
     late: AtomicU32,
 }
@@ -56,7 +58,7 @@ pub(super) struct Ran {
 impl Commands {
     pub(super) fn new(workspace: Arc<Workspace>) -> Commands {
         let environment = environment(std::env::vars_os(), workspace.search_path());
-        Commands { workspace, environment, late: AtomicU32::new(0) }
+        Commands { workspace, environment, ahead: Ahead::new(), late: AtomicU32::new(0) }
     }
 
     pub(super) fn workspace(&self) -> &Arc<Workspace> {
@@ -139,7 +141,7 @@ impl Commands {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(job.environment, self.workspace.root());
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        process::run_kept(&helper, &entry.told).await
+        process::run_kept_ahead(&helper, &entry.told, entry.beginning, &self.ahead).await
     }
 
     /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the

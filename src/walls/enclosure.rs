@@ -2,7 +2,7 @@
 
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
-use super::plan::{Guard, Name, Plan, Spot, Step};
+use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Task, part};
 use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, enter, helper, probe};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -75,18 +75,25 @@ impl Enclosure {
         if kind == Kind::Nothing || self.settings.mode == Mode::Off {
             return None;
         }
-        let plan = self.plan(kind, errand)?;
-        let text = serde_json::to_vec(&plan).ok()?;
-        let mut told = u32::try_from(text.len()).ok()?.to_le_bytes().to_vec();
-        told.extend(text);
+        let layout = self.layout.as_ref().ok()?;
+        let (plan, covering) = (self.plan(layout, kind, errand), self.covering(layout, errand));
+        let command = errand.command.iter().map(|word| Name::from(*word)).collect();
+        let task = Task { folder: errand.folder.into(), command };
+        let mut told = part(&plan)?;
+        let beginning = told.len();
+        told.extend(part(&covering)?);
+        told.extend(part(&task)?);
         let helper = self.helper.as_ref()?;
-        if kind != Kind::Bubblewrap {
-            return Some(Entry { program: helper.into(), arguments: vec![helper::ENTER.into()], told });
-        }
-        let bubblewrap = self.bubblewrap().ok()?;
-        let mut arguments = bubblewrap.arguments(&plan, &helper.canonicalize().ok()?);
+        let (program, mut arguments) = match kind {
+            Kind::Bubblewrap => {
+                let bubblewrap = self.bubblewrap().ok()?;
+                let arguments = bubblewrap.arguments(&plan, &covering, &helper.canonicalize().ok()?);
+                (bubblewrap.program.clone(), arguments)
+            }
+            _ => (helper.clone(), Vec::new()),
+        };
         arguments.push(helper::ENTER.into());
-        Some(Entry { program: bubblewrap.program.clone().into(), arguments, told })
+        Some(Entry { program: program.into(), arguments, told, beginning })
     }
 
     /// Looked for when it is needed.
@@ -95,29 +102,30 @@ impl Enclosure {
         found.as_ref().map_err(String::as_str)
     }
 
-    fn plan(&self, kind: Kind, errand: &Errand<'_>) -> Option<Plan> {
-        let layout = self.layout.as_ref().ok()?;
-        let namespaces = kind == Kind::Namespaces;
+    fn plan(&self, layout: &Layout, kind: Kind, errand: &Errand<'_>) -> Plan {
         let network = errand.network || self.settings.network;
         let mut steps = layout.steps.clone();
         if network {
             steps.extend(names_of_the_network());
         }
-        Some(Plan {
+        Plan {
             version: env!("CARGO_PKG_VERSION").into(),
-            namespaces,
+            namespaces: kind == Kind::Namespaces,
             network,
             writable: self.settings.mode == Mode::ProjectWrite,
             processes: self.settings.processes,
             root: self.root.as_path().into(),
             root_is: self.is,
-            folder: errand.folder.into(),
             steps,
+            scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
+        }
+    }
+
+    fn covering(&self, layout: &Layout, errand: &Errand<'_>) -> Covering {
+        Covering {
             masks: layout.masks.iter().cloned().chain(self.masks(errand)).collect(),
             guards: self.guards(errand),
-            scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
-            command: errand.command.iter().map(|word| Name::from(*word)).collect(),
-        })
+        }
     }
 
     fn masks(&self, errand: &Errand<'_>) -> Vec<Spot> {

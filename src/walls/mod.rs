@@ -30,11 +30,15 @@ mod bubblewrap;
 mod enter;
 mod helper;
 #[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod layout;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod outer;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]

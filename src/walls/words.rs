@@ -173,6 +173,9 @@ pub struct Entry {
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The plan with its length before it.
+    /// All it is told.
     pub told: Vec<u8>,
+    /// How many bytes of that are the same for every command that differs in its covers, folder and words only. A helper
+    /// that was told them before there is a command has most of the walls raised when it comes.
+    pub beginning: usize,
 }

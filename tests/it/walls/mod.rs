@@ -1,5 +1,6 @@
 //! The walls from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
+mod ahead;
 #[cfg(feature = "cli")]
 mod audit;
 mod calls;
