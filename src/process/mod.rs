@@ -60,7 +60,7 @@ pub struct Job<'a> {
     pub limit: Duration,
     /// Bytes of output kept: half of the beginning, half of the end.
     pub keep: usize,
-    /// Where all of the output goes if it is more than is kept. Not for a `live` one, which others look at.
+    /// Where all of the output goes if it is more than is kept. A `live` one has its own.
     pub overflow: Option<&'a Overflow<'a>>,
     /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
     pub live: Option<&'a Live>,
@@ -290,8 +290,6 @@ struct Reader<'a> {
     buffer: HeadTail,
     live: Option<&'a Live>,
     overflow: Option<&'a Overflow<'a>>,
-    /// Whether the output is more than is kept.
-    over: bool,
     ended: bool,
 }
 
@@ -304,26 +302,16 @@ impl<'a> Reader<'a> {
             buffer,
             live: job.live,
             overflow: job.overflow,
-            over: false,
             ended: false,
         }
     }
 
     fn push(&mut self, read: usize) {
         let chunk = &self.chunk[..read];
-        if let Some(live) = self.live {
-            return live.push(chunk);
+        match self.live {
+            Some(live) => live.push(chunk),
+            None => overflow::keep(chunk, &mut self.buffer, self.overflow),
         }
-        if let Some(overflow) = self.overflow {
-            if !self.over && self.buffer.whole_before(read).is_none() {
-                self.over = true;
-                overflow.begin(self.buffer.whole_before(0).unwrap_or_default());
-            }
-            if self.over {
-                overflow.push(chunk);
-            }
-        }
-        self.buffer.push(chunk);
     }
 
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.

@@ -1,6 +1,6 @@
 //! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
 
-use super::{RESULT_LIMIT, blocking};
+use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
@@ -53,6 +53,8 @@ pub(super) struct Ran {
     pub(super) outcome: Outcome,
     notes: Vec<String>,
     seconds: Option<u64>,
+    /// The last of its words: to a shell, the command line.
+    command: String,
 }
 
 impl Commands {
@@ -100,8 +102,11 @@ impl Commands {
             microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "a command ended"
         );
-        let notes = overflow.file().map(|(name, all)| spilled(&name, all)).into_iter().chain(notes).collect();
-        Ok(Ran { outcome, notes, seconds: wanted.seconds })
+        let file =
+            live.map_or_else(|| overflow.file(), Live::file).map(|(name, all)| spilled(&name, all, live.is_some()));
+        let notes = file.into_iter().chain(notes).collect();
+        let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
     }
 
     async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
@@ -165,14 +170,14 @@ impl Commands {
 
     /// The answer to a call, once the command has ended.
     pub(super) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, seconds } = ran;
+        let Ran { outcome, notes, seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let failure = failure_of(&outcome, seconds, row);
-        let no_terminal = no_terminal(&outcome);
+        let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
-        for note in left.into_iter().chain(no_terminal).chain(notes.iter().map(String::as_str)) {
+        for note in left.into_iter().chain(missed).chain(notes.iter().map(String::as_str)) {
             noted(&mut text, note);
         }
         Output {
@@ -198,8 +203,14 @@ pub(super) fn noted(text: &mut String, note: &str) {
     text.push_str(&format!("{lead}[{note}]\n"));
 }
 
-fn spilled(name: &str, all: bool) -> String {
-    let what = if all { "All of the output" } else { "The first part of the output" };
+/// Of a job, which is looked at again and again, the file has what came since the last look that showed all.
+pub(super) fn spilled(name: &str, all: bool, of_job: bool) -> String {
+    let what = match (of_job, all) {
+        (false, true) => "All of the output",
+        (false, false) => "The first part of the output",
+        (true, true) => "All output since it became too much to show",
+        (true, false) => "The first 64 MiB of output since it became too much to show",
+    };
     format!("{what} is in {name}: read_file and search can look into it.")
 }
 
@@ -211,30 +222,6 @@ fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
         );
     }
     lingered.then_some("Processes it left running in the background were ended with it.")
-}
-
-/// What programs say that miss a terminal. They may have waited for an answer that nobody can give.
-fn no_terminal(outcome: &Outcome) -> Option<&'static str> {
-    const WORDS: &[&str] = &[
-        "not a tty",
-        "not a terminal",
-        "no tty present",
-        "a terminal is required",
-        "Inappropriate ioctl for device",
-        "/dev/tty",
-        "TERM environment variable",
-        "Terminal is dumb",
-        "EOF when reading a line",
-    ];
-    /// Programs say it at the end.
-    const LOOKED_AT: usize = 4000;
-    let start = outcome.output.len().saturating_sub(LOOKED_AT);
-    let end = &outcome.output.as_bytes()[start..];
-    let says = |word: &str| memchr::memmem::find(end, word.as_bytes()).is_some();
-    (outcome.exit_code != 0 && WORDS.iter().any(|word| says(word))).then_some(
-        "There is no terminal here and nobody to answer a question. Use options that ask nothing, such as --yes, -m or \
-         --no-edit, and change files with the file tools instead of an editor.",
-    )
 }
 
 fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Option<ToolFailure> {
