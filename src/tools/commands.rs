@@ -89,6 +89,9 @@ impl Commands {
         };
         let started = Instant::now();
         let walled = !wanted.outside && self.is_walled().await?;
+        if let Some(why) = self.workspace.enclosure().refusal().filter(|_| !wanted.outside) {
+            return Err(no_container(&why).into());
+        }
         let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
@@ -259,6 +262,14 @@ fn unmasked(name: &str) -> ToolFailure {
          command was ended. What it had done by then has stayed. Check before you run it again."
     );
     ToolFailure::new(ErrorCode::Conflict, message)
+}
+
+fn no_container(why: &str) -> ToolFailure {
+    let message = format!(
+        "Commands run in a container here, and there is none: {why} Nothing was run. Tell the user, who can mend it or set \
+         walls.container to off."
+    );
+    ToolFailure::new(ErrorCode::IoError, message)
 }
 
 fn not_walled(error: &io::Error) -> ToolFailure {

@@ -24,7 +24,7 @@ pub(super) struct Bubblewrap {
 
 /// A file without any permission, in a folder of its own that goes with it.
 #[derive(Debug)]
-struct Blank {
+pub(super) struct Blank {
     folder: PathBuf,
 }
 
@@ -102,7 +102,7 @@ fn writable(yes: bool) -> &'static str {
 }
 
 impl Blank {
-    fn new() -> io::Result<Blank> {
+    pub(super) fn new() -> io::Result<Blank> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let folder = std::env::temp_dir().join(format!("toolfence-{:016x}", u64::from_ne_bytes(random)));
@@ -113,7 +113,7 @@ impl Blank {
         Ok(blank)
     }
 
-    fn file(&self) -> PathBuf {
+    pub(super) fn file(&self) -> PathBuf {
         self.folder.join("blank")
     }
 }

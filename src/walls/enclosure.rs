@@ -3,16 +3,18 @@
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Task, part};
-use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, enter, helper, probe};
-use std::ffi::OsStr;
+use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Must be the first thing that a `main` does whose program raises its own walls. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
 pub fn enter_if_asked() {
-    if std::env::args_os().nth(1).is_some_and(|argument| argument == helper::ENTER) {
-        std::process::exit(enter::main());
+    match std::env::args_os().nth(1) {
+        Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
+        Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
+        _ => {}
     }
     helper::is_hooked();
 }
@@ -25,7 +27,9 @@ pub struct Enclosure {
     is: Identity,
     helper: Option<PathBuf>,
     layout: Result<Layout, String>,
+    search_path: OsString,
     bubblewrap: OnceLock<Result<Bubblewrap, String>>,
+    container: OnceLock<Result<container::Found, String>>,
     report: OnceLock<Report>,
 }
 
@@ -42,7 +46,9 @@ impl Enclosure {
             is,
             helper,
             layout,
+            search_path: search_path.to_owned(),
             bubblewrap: OnceLock::new(),
+            container: OnceLock::new(),
             report: OnceLock::new(),
         }
     }
@@ -62,6 +68,14 @@ impl Enclosure {
         self.entry_of(self.report().kind, errand)
     }
 
+    /// Why no command may run outside of walls either: a container was asked for and is not there.
+    pub fn refusal(&self) -> Option<String> {
+        let report = self.report();
+        let refuses =
+            self.settings.container.is_some() && self.settings.mode != Mode::Off && report.kind == Kind::Nothing;
+        refuses.then(|| report.why.join(" "))
+    }
+
     pub(super) fn helper(&self) -> Option<&Path> {
         self.helper.as_deref()
     }
@@ -79,6 +93,9 @@ impl Enclosure {
         let (plan, covering) = (self.plan(layout, kind, errand), self.covering(layout, errand));
         let command = errand.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: errand.folder.into(), command };
+        if kind == Kind::Container {
+            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &covering, &task);
+        }
         let mut told = part(&plan)?;
         let beginning = told.len();
         told.extend(part(&covering)?);
@@ -96,7 +113,16 @@ impl Enclosure {
         Some(Entry { program: program.into(), arguments, told, beginning })
     }
 
-    /// Looked for when it is needed.
+    /// Looked for when it is needed, once.
+    pub(super) fn container(&self) -> Result<&container::Found, &str> {
+        let found = self.container.get_or_init(|| match &self.settings.container {
+            Some(wanted) => container::Found::of(wanted, &self.search_path).map_err(|error| error.to_string()),
+            None => Err("none was asked for".into()),
+        });
+        found.as_ref().map_err(String::as_str)
+    }
+
+    /// The same.
     pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &str> {
         let found = self.bubblewrap.get_or_init(|| Bubblewrap::found().map_err(|error| error.to_string()));
         found.as_ref().map_err(String::as_str)

@@ -25,6 +25,11 @@ pub(super) const NOT_STARTED: i32 = 125;
 
 /// Does what the plan on stdin says. Comes back only where that is over.
 pub(super) fn main() -> i32 {
+    with_host(|host, first| read_plan(host, first).and_then(|plan| run(&plan, host)))
+}
+
+/// Takes the line to the host and the first byte of what it says, and tells it what went wrong.
+pub(super) fn with_host(work: impl FnOnce(&File, u8) -> Result<i32, Trouble>) -> i32 {
     let host = match take_stdin() {
         Ok(host) => host,
         Err(error) => {
@@ -32,7 +37,7 @@ pub(super) fn main() -> i32 {
             return NOT_STARTED;
         }
     };
-    match take_input(&host).and_then(|first| read_plan(&host, first)).and_then(|plan| run(&plan, &host)) {
+    match take_input(&host).and_then(|first| work(&host, first)) {
         Ok(code) => code,
         Err(trouble) => {
             tell(&host, &trouble.line());
@@ -80,7 +85,7 @@ fn take_input(host: &File) -> Result<u8, Trouble> {
 
 fn read_plan(host: &File, first: u8) -> Result<Plan, Trouble> {
     let wall = "the plan";
-    let plan: Plan = parsed(&read_text(host, &[first], wall)?, wall)?;
+    let plan: Plan = read_begun(host, first, wall)?;
     if plan.version != env!("CARGO_PKG_VERSION") {
         let why = format!("the helper is version {}, the host {}", env!("CARGO_PKG_VERSION"), plan.version);
         return Err(Trouble::new(wall, io::Error::other(why)));
@@ -91,6 +96,11 @@ fn read_plan(host: &File, first: u8) -> Result<Plan, Trouble> {
 /// A part of what the host tells.
 pub(super) fn read<T: DeserializeOwned>(host: &File, name: &'static str) -> Result<T, Trouble> {
     parsed(&read_part(host, name)?, name)
+}
+
+/// The first one, of which a byte was taken already.
+pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: u8, name: &'static str) -> Result<T, Trouble> {
+    parsed(&read_text(host, &[first], name)?, name)
 }
 
 /// The same as it came.

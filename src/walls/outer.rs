@@ -112,13 +112,14 @@ impl Drop for EndWith<'_> {
     }
 }
 
-enum What {
+pub(super) enum What {
     Ended,
     Stop,
     Term,
 }
 
-fn next(host: &File, inner: &OwnedFd, term: &OwnedFd) -> io::Result<What> {
+/// What happens first.
+pub(super) fn next(host: &File, inner: &OwnedFd, term: &OwnedFd) -> io::Result<What> {
     let mut all =
         [PollFd::new(inner, PollFlags::IN), PollFd::new(host, PollFlags::IN), PollFd::new(term, PollFlags::IN)];
     while let Err(error) = poll(&mut all, None) {

@@ -4,6 +4,7 @@ mod ahead;
 #[cfg(feature = "cli")]
 mod audit;
 mod calls;
+mod container;
 #[cfg(feature = "cli")]
 mod doctor;
 mod escape;
