@@ -8,21 +8,23 @@
 //! | `session` | `root` |
 //! | `run` | `id`, `tool`, `args`, `effect`, `verdict` (`allow` or `ask`), `rule`, `reason`, `by` (`policy` or `person`), for what executes `walls` (`namespaces`, `landlock` or `nothing`) and `hold` |
 //! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `why` |
-//! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms` |
+//! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args`, or `body` where the block could not be read |
 
 use crate::clip::clip;
+use crate::parse::Event;
 use crate::policy::{Cleared, Decision, Pending};
 use crate::redact::Redactor;
 use crate::session::Answer;
 use crate::walls::Kind;
 use crate::workspace::Workspace;
-use crate::{Effect, Error, Result, ToolCall, ToolResult};
+use crate::{Args, Effect, Error, Result, ToolCall, ToolResult};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 /// The version of a line's form.
@@ -35,6 +37,9 @@ const LONGEST: usize = 2000;
 const FULL: u64 = 16 << 20;
 const KEPT: u32 = 4;
 
+/// The most calls of a reply that are remembered until they have a line.
+const MOST_UNLOGGED: usize = 1000;
+
 /// The log of one session.
 #[derive(Debug)]
 pub struct Audit {
@@ -43,6 +48,16 @@ pub struct Audit {
     session: String,
     workspace: Arc<Workspace>,
     file: Mutex<Option<File>>,
+    /// What was read in a reply and is in no line yet, in its order.
+    unlogged: Mutex<VecDeque<Read>>,
+}
+
+/// A call, or a block that is none, as it will stand in a line.
+#[derive(Debug)]
+struct Read {
+    id: String,
+    field: &'static str,
+    content: Value,
 }
 
 impl Audit {
@@ -58,13 +73,26 @@ impl Audit {
         let session = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let file = opened(path).map_err(|cause| Error::because(doing(), cause))?;
         let root = workspace.root().display().to_string();
-        let audit = Audit { path: path.to_owned(), redactor, session, workspace, file: Mutex::new(Some(file)) };
+        let file = Mutex::new(Some(file));
+        let audit = Audit { path: path.to_owned(), redactor, session, workspace, file, unlogged: Mutex::default() };
         audit.line("session", json!({"root": root}));
         Ok(audit)
     }
 
+    /// Something was found in a reply. What becomes of it is logged later.
+    pub fn read(&self, event: &Event<'_>) {
+        match event {
+            Event::Call { call, .. } => self.remember(&call.id, "args", self.args(&call.args)),
+            Event::Malformed { id, body, .. } | Event::Incomplete { id, body, .. } => {
+                self.remember(id, "body", self.short(body).into());
+            }
+            _ => {}
+        }
+    }
+
     /// A call begins to run.
     pub fn running(&self, cleared: &Cleared) {
+        self.forget(&cleared.call().id);
         let decision = cleared.decision();
         let mut line = self.decided(cleared.call(), decision);
         line["effect"] = json!(cleared.effect());
@@ -81,6 +109,11 @@ impl Audit {
 
     /// A person was asked, and answered.
     pub fn asked(&self, pending: &Pending, answer: &Answer) {
+        self.forget(&pending.call().id);
+        if let Answer::Edit(args) = answer {
+            // It is judged again.
+            self.remember(&pending.call().id, "args", self.args(args));
+        }
         let mut line = self.decided(pending.call(), pending.decision());
         let (word, why) = match answer {
             Answer::Yes => ("yes", None),
@@ -96,12 +129,15 @@ impl Audit {
     /// A call has its answer, whether it ran or not.
     pub fn answered(&self, result: &ToolResult) {
         let error = result.error.as_ref();
-        let line = json!({
+        let mut line = json!({
             "id": self.short(&result.id), "tool": self.short(&result.tool), "success": result.success,
             "code": error.map(|error| error.code), "message": error.map(|error| self.short(&error.message)),
             "status": result.exit_code, "bytes": result.output_bytes, "truncated": result.truncated,
             "ms": result.execution_time_ms,
         });
+        if let Some(read) = self.forget(&result.id) {
+            line[read.field] = read.content;
+        }
         self.line("result", line);
     }
 
@@ -113,13 +149,34 @@ impl Audit {
     }
 
     fn call(&self, call: &ToolCall) -> Value {
-        let args: serde_json::Map<_, _> = call.args.clone();
-        let args = shortened(&self.redactor.value(&Value::Object(args)));
-        let args = match args.to_string() {
+        json!({"id": self.short(&call.id), "tool": self.short(&call.name), "args": self.args(&call.args)})
+    }
+
+    fn args(&self, args: &Args) -> Value {
+        let args = shortened(&self.redactor.value(&Value::Object(args.clone())));
+        match args.to_string() {
             text if text.len() > 4 * LONGEST => clip(&text, LONGEST).text.into(),
             _ => args,
-        };
-        json!({"id": self.short(&call.id), "tool": self.short(&call.name), "args": args})
+        }
+    }
+
+    fn remember(&self, id: &str, field: &'static str, content: Value) {
+        let mut unlogged = self.unlogged();
+        if unlogged.len() == MOST_UNLOGGED {
+            unlogged.pop_front();
+        }
+        unlogged.push_back(Read { id: id.to_owned(), field, content });
+    }
+
+    /// The first of this id: calls are answered in their order, and of two with one id the session renames the second.
+    fn forget(&self, id: &str) -> Option<Read> {
+        let mut unlogged = self.unlogged();
+        let at = unlogged.iter().position(|read| read.id == id)?;
+        unlogged.remove(at)
+    }
+
+    fn unlogged(&self) -> MutexGuard<'_, VecDeque<Read>> {
+        self.unlogged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn short(&self, text: &str) -> String {

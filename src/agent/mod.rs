@@ -210,7 +210,7 @@ impl Agent {
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
         let messages = self.session.history().to_vec();
         host.calling(&messages);
-        let mut feed = Feed { session: &mut self.session, host };
+        let mut feed = Feed { session: &mut self.session, audit: self.audit.as_deref(), host };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
@@ -233,10 +233,7 @@ impl Agent {
     }
 
     fn tell(&self, action: Action, host: &mut dyn Host) {
-        if let Action::Answered(result) = &action {
-            self.log(|audit| audit.answered(result));
-        }
-        shown(action, host);
+        shown(action, self.audit.as_deref(), host);
     }
 
     /// Until a running call has its result, or somebody stops it.
@@ -280,6 +277,7 @@ impl Drop for Busy {
 /// Feeds a reply to the session while it comes, and shows what the session finds in it.
 struct Feed<'a> {
     session: &'a mut Session,
+    audit: Option<&'a Audit>,
     host: &'a mut dyn Host,
 }
 
@@ -295,7 +293,7 @@ impl Sink for Feed<'_> {
         while let Some(action) = self.session.poll() {
             match action {
                 Action::StopModel => flow = ControlFlow::Break(()),
-                action => shown(action, self.host),
+                action => shown(action, self.audit, self.host),
             }
         }
         flow
@@ -303,10 +301,16 @@ impl Sink for Feed<'_> {
 }
 
 /// What is left to do with an action once everything that acts was done.
-fn shown(action: Action, host: &mut dyn Host) {
+fn shown(action: Action, audit: Option<&Audit>, host: &mut dyn Host) {
     match action {
-        Action::Show(event) => host.show(&event),
-        Action::Answered(result) => host.answered(&result),
+        Action::Show(event) => {
+            audit.inspect(|audit| audit.read(&event));
+            host.show(&event);
+        }
+        Action::Answered(result) => {
+            audit.inspect(|audit| audit.answered(&result));
+            host.answered(&result);
+        }
         _ => {}
     }
 }

@@ -373,7 +373,10 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             match action {
                 Action::CallModel => self.want_reply(),
                 Action::StopModel => self.tell(words::stop_model()),
-                Action::Show(event) => self.tell(words::shown(&event)),
+                Action::Show(event) => {
+                    self.log(|audit| audit.read(&event));
+                    self.tell(words::shown(&event));
+                }
                 Action::Answered(result) => {
                     self.log(|audit| audit.answered(&result));
                     self.tell(words::result(&result));

@@ -1,10 +1,10 @@
 //! A process group, ended as a whole.
 
+use super::child::Leader;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::path::PathBuf;
-use tokio::process::Child;
 
 /// The group that a child leads. Dropping it kills the group, unless it ends by itself.
 pub(super) struct Group {
@@ -15,8 +15,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn led_by(child: &Child) -> io::Result<Group> {
-        let number = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    pub(super) fn led_by(leader: &Leader) -> io::Result<Group> {
+        let number = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let Some(number) = number else { return Err(io::Error::other("the child has no process id")) };
         let mut guard = Unguarded(Some(number));
         let group = Group::watching(number)?;
@@ -43,14 +43,24 @@ impl Group {
 
     /// Waits until the leader has ended. `false` if that cannot be known.
     #[cfg(target_os = "linux")]
-    pub(super) async fn leader_ended(&self, _: &mut Child) -> bool {
+    pub(super) async fn leader_ended(&self, _: &mut Leader) -> bool {
         self.leader.readable().await.is_ok()
     }
 
-    /// Without pidfd the leader is reaped by waiting; its number may then be taken again, if the group is empty.
+    /// Without pidfd its end is looked for now and then, also without reaping it.
     #[cfg(not(target_os = "linux"))]
-    pub(super) async fn leader_ended(&self, child: &mut Child) -> bool {
-        child.wait().await.is_ok()
+    pub(super) async fn leader_ended(&self, _: &mut Leader) -> bool {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+        let Some(number) = self.number else { return false };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        loop {
+            match waitid(WaitId::Pid(number), look) {
+                Ok(None) => tokio::time::sleep(PAUSE).await,
+                Ok(Some(_)) => return true,
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Says whether the leader ends by itself, and all that it started with it, when it hears nothing of us any more.

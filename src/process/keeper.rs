@@ -30,8 +30,12 @@ impl Keeper {
     pub(super) fn new() -> io::Result<(Keeper, OwnedFd)> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let keeper = Keeper { line: UnixStream::from_std(ours)?, heard: Vec::new(), silent: false };
-        Ok((keeper, theirs.into()))
+        Ok((Keeper::of(ours)?, theirs.into()))
+    }
+
+    /// The line to one that was started before; it does not block.
+    pub(super) fn of(line: std::os::unix::net::UnixStream) -> io::Result<Keeper> {
+        Ok(Keeper { line: UnixStream::from_std(line)?, heard: Vec::new(), silent: false })
     }
 
     /// The first byte goes with the descriptor that shall be the command's stdin, where there is one: see unix(7) for

@@ -1,6 +1,7 @@
 //! A command that others look at while it runs: what it writes is taken piece by piece, it can be told something on its
 //! stdin, and it can be told to stop.
 
+use super::overflow::{self, Overflow};
 use crate::clip::{Clipped, HeadTail};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
@@ -16,6 +17,7 @@ pub struct Live {
     written: Notify,
     stop: watch::Sender<bool>,
     input: Option<Input>,
+    overflow: Option<Overflow<'static>>,
 }
 
 /// Both ends of the pipe that is the command's stdin.
@@ -51,7 +53,19 @@ impl Live {
             written: Notify::new(),
             stop: watch::Sender::new(false),
             input,
+            overflow: None,
         })
+    }
+
+    /// The same with a file for output that is more than is kept: from what nobody has taken yet at that time on.
+    #[must_use]
+    pub fn overflow(self, overflow: Overflow<'static>) -> Live {
+        Live { overflow: Some(overflow), ..self }
+    }
+
+    /// The file that was made, and whether all of that is in it.
+    pub fn file(&self) -> Option<(String, bool)> {
+        self.overflow.as_ref()?.file()
     }
 
     /// Takes what was written since the last time.
@@ -111,7 +125,7 @@ impl Live {
     }
 
     pub(super) fn push(&self, bytes: &[u8]) {
-        self.output().push(bytes);
+        overflow::keep(bytes, &mut self.output(), self.overflow.as_ref());
         self.written.notify_waiters();
     }
 

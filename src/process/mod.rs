@@ -4,17 +4,22 @@
 //! (a daemon that calls setsid(2)) is out of its reach. With a *keeper*, a program that holds the command and all it
 //! starts, nothing is: when the keeper is told to, or its line to us breaks, everything it holds has an end.
 
+mod ahead;
+mod child;
 mod environment;
 mod group;
 mod keeper;
 mod live;
 mod overflow;
 
+pub use ahead::Ahead;
 pub use environment::environment;
 pub use live::{Live, Sent};
 pub use overflow::Overflow;
 
 use crate::clip::{Clipped, HeadTail};
+use ahead::{Beginning, Started};
+use child::{Leader, Spawned};
 use group::Group;
 use keeper::{Answer, Keeper};
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -55,7 +60,7 @@ pub struct Job<'a> {
     pub limit: Duration,
     /// Bytes of output kept: half of the beginning, half of the end.
     pub keep: usize,
-    /// Where all of the output goes if it is more than is kept. Not for a `live` one, which others look at.
+    /// Where all of the output goes if it is more than is kept. A `live` one has its own.
     pub overflow: Option<&'a Overflow<'a>>,
     /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
     pub live: Option<&'a Live>,
@@ -99,7 +104,7 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
         Some(input) => Stdio::from(input.try_clone()?),
         None => Stdio::null(),
     };
-    let (running, output) = start(job, input, None)?;
+    let (running, output) = Running::new(spawned(job, input)?, None)?;
     follow(job, running, output).await
 }
 
@@ -111,9 +116,36 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
 /// Those of [`run`], and the answer of a keeper that could not start its command; see [`is_changed`].
 pub async fn run_kept(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
     let (keeper, theirs) = Keeper::new()?;
-    let (mut running, output) = start(job, theirs.into(), Some(keeper))?;
+    let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(keeper))?;
     running.tell(told, job.live.and_then(Live::stdin)).await?;
     follow(job, running, output).await
+}
+
+/// The same by the keeper that waits in `ahead`, if it was started like this one would be and was told the first `beginning`
+/// bytes already. After it, the next one is made ready.
+///
+/// # Errors
+/// Those of [`run_kept`].
+pub async fn run_kept_ahead(job: &Job<'_>, told: &[u8], beginning: usize, ahead: &Ahead) -> io::Result<Outcome> {
+    let (first, rest) = told.split_at(beginning.min(told.len()));
+    let wanted = Beginning {
+        program: job.program.to_owned(),
+        arguments: job.args.iter().map(|&word| word.to_owned()).collect(),
+        environment: job.environment.to_vec(),
+        told: first.to_vec(),
+    };
+    // A stdin can be given to a keeper only at its start.
+    let ready = if job.live.is_none() { ahead.take(&wanted) } else { None };
+    let outcome = match ready {
+        Some(Started { spawned, line }) => {
+            let (mut running, output) = Running::new(spawned, Some(Keeper::of(line)?))?;
+            running.tell(rest, None).await?;
+            follow(job, running, output).await
+        }
+        None => run_kept(job, told).await,
+    };
+    ahead.prepare(wanted);
+    outcome
 }
 
 /// Whether an error of [`run_kept`] says that the keeper was told of files that are not as they were.
@@ -150,25 +182,14 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Re
     Ok(Outcome { stopped, lingered, escaped, ..outcome })
 }
 
-fn start(job: &Job<'_>, input: Stdio, keeper: Option<Keeper>) -> io::Result<(Running, Receiver)> {
-    let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let mut command = tokio::process::Command::new(job.program);
+fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {
+    let mut command = std::process::Command::new(job.program);
     command
         .args(job.args)
         .env_clear()
         .envs(job.environment.iter().map(|(name, value)| (name, value)))
-        .current_dir(group::path_to(job.folder)?)
-        .stdin(input)
-        .stdout(writing.try_clone()?)
-        .stderr(writing)
-        .process_group(0);
-    let child = command.spawn()?;
-    // The command holds the writing end: as long as it lives, the output has no end.
-    drop(command);
-    rustix::io::ioctl_fionbio(&reading, true)?;
-    let mut group = Group::led_by(&child)?;
-    group.ends_by_itself(keeper.is_some());
-    Ok((Running { group, keeper, seen_off: false, child }, Receiver::from_owned_fd(reading)?))
+        .current_dir(group::path_to(job.folder)?);
+    Spawned::new(command, input)
 }
 
 /// The fields are dropped in this order: the group is killed while its leader still holds its number.
@@ -177,10 +198,17 @@ struct Running {
     keeper: Option<Keeper>,
     /// Whether the keeper has said that nothing is left. It is reaped when it ends, without anybody waiting for it.
     seen_off: bool,
-    child: tokio::process::Child,
+    leader: Leader,
 }
 
 impl Running {
+    fn new(spawned: Spawned, keeper: Option<Keeper>) -> io::Result<(Running, Receiver)> {
+        let Spawned { leader, output } = spawned;
+        let mut group = Group::led_by(&leader)?;
+        group.ends_by_itself(keeper.is_some());
+        Ok((Running { group, keeper, seen_off: false, leader }, Receiver::from_owned_fd(output)?))
+    }
+
     /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
     async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
@@ -198,7 +226,7 @@ impl Running {
                 biased;
                 () = sleep_until(deadline) => return false,
                 () = Keeper::answered(&mut self.keeper) => return true,
-                ended = self.group.leader_ended(&mut self.child) => return ended,
+                ended = self.group.leader_ended(&mut self.leader) => return ended,
                 () = reader.read(), if !reader.ended => {}
             }
         }
@@ -215,7 +243,7 @@ impl Running {
                     self.seen_off = true;
                     return;
                 }
-                _ = self.group.leader_ended(&mut self.child) => {}
+                _ = self.group.leader_ended(&mut self.leader) => {}
                 () = sleep_until(Instant::now() + LAST_WAIT) => {}
             }
         }
@@ -234,10 +262,9 @@ impl Running {
     }
 
     async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
-        let Ok(status) = timeout_at(Instant::now() + LAST_WAIT, self.child.wait()).await else {
-            return Err(io::Error::other("the command was killed and does not end"));
-        };
-        let status = status?;
+        let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
+        let status = if ended.is_ok() { self.leader.ended()? } else { None };
+        let status = status.ok_or_else(|| io::Error::other("the command was killed and does not end"))?;
         self.group.is_over();
         Ok(status)
     }
@@ -263,8 +290,6 @@ struct Reader<'a> {
     buffer: HeadTail,
     live: Option<&'a Live>,
     overflow: Option<&'a Overflow<'a>>,
-    /// Whether the output is more than is kept.
-    over: bool,
     ended: bool,
 }
 
@@ -277,26 +302,16 @@ impl<'a> Reader<'a> {
             buffer,
             live: job.live,
             overflow: job.overflow,
-            over: false,
             ended: false,
         }
     }
 
     fn push(&mut self, read: usize) {
         let chunk = &self.chunk[..read];
-        if let Some(live) = self.live {
-            return live.push(chunk);
+        match self.live {
+            Some(live) => live.push(chunk),
+            None => overflow::keep(chunk, &mut self.buffer, self.overflow),
         }
-        if let Some(overflow) = self.overflow {
-            if !self.over && self.buffer.whole_before(read).is_none() {
-                self.over = true;
-                overflow.begin(self.buffer.whole_before(0).unwrap_or_default());
-            }
-            if self.over {
-                overflow.push(chunk);
-            }
-        }
-        self.buffer.push(chunk);
     }
 
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.

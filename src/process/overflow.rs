@@ -1,5 +1,6 @@
 //! A file for output that is more than is kept. It is made when it is needed.
 
+use crate::clip::HeadTail;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,6 +37,17 @@ impl std::fmt::Debug for Overflow<'_> {
     }
 }
 
+/// Keeps a piece of output; from the first that does not fit on, all of it goes to the file too.
+pub(super) fn keep(piece: &[u8], kept: &mut HeadTail, overflow: Option<&Overflow<'_>>) {
+    if let Some(overflow) = overflow {
+        if overflow.is_unused() && kept.whole_before(piece.len()).is_none() {
+            overflow.begin(kept.whole_before(0).unwrap_or_default());
+        }
+        overflow.push(piece);
+    }
+    kept.push(piece);
+}
+
 impl<'a> Overflow<'a> {
     /// One whose file is made so.
     pub fn new(make: impl Fn() -> io::Result<(File, String)> + Send + Sync + 'a) -> Overflow<'a> {
@@ -52,7 +64,7 @@ impl<'a> Overflow<'a> {
     }
 
     /// Begins with what was kept so far.
-    pub(super) fn begin(&self, so_far: [&[u8]; 2]) {
+    fn begin(&self, so_far: [&[u8]; 2]) {
         *self.state() = match (self.make)() {
             Ok((file, name)) => State::Open { file, name, bytes: 0 },
             Err(error) => {
@@ -63,7 +75,7 @@ impl<'a> Overflow<'a> {
         so_far.iter().for_each(|bytes| self.push(bytes));
     }
 
-    pub(super) fn push(&self, chunk: &[u8]) {
+    fn push(&self, chunk: &[u8]) {
         let mut state = self.state();
         let State::Open { file, name, bytes } = &mut *state else { return };
         let room = usize::try_from(MOST - *bytes).unwrap_or(usize::MAX).min(chunk.len());
@@ -71,6 +83,10 @@ impl<'a> Overflow<'a> {
         if file.write_all(&chunk[..room]).is_err() || room < chunk.len() {
             *state = State::Full(std::mem::take(name));
         }
+    }
+
+    fn is_unused(&self) -> bool {
+        matches!(*self.state(), State::NotNeeded)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

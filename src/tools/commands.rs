@@ -1,7 +1,7 @@
 //! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
 
-use super::{RESULT_LIMIT, blocking};
-use crate::process::{self, Job, Live, Outcome, Overflow, environment};
+use super::{RESULT_LIMIT, blocking, terminal};
+use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
 use crate::workspace::{Covers, Workspace};
@@ -28,6 +28,8 @@ pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 pub(super) struct Commands {
     workspace: Arc<Workspace>,
     environment: Vec<(OsString, OsString)>,
+    /// The helper for the next one.
+    ahead: Ahead,
     /// How many ran into their time one after the other.
     late: AtomicU32,
 }
@@ -51,12 +53,14 @@ pub(super) struct Ran {
     pub(super) outcome: Outcome,
     notes: Vec<String>,
     seconds: Option<u64>,
+    /// The last of its words: to a shell, the command line.
+    command: String,
 }
 
 impl Commands {
     pub(super) fn new(workspace: Arc<Workspace>) -> Commands {
         let environment = environment(std::env::vars_os(), workspace.search_path());
-        Commands { workspace, environment, late: AtomicU32::new(0) }
+        Commands { workspace, environment, ahead: Ahead::new(), late: AtomicU32::new(0) }
     }
 
     pub(super) fn workspace(&self) -> &Arc<Workspace> {
@@ -85,6 +89,9 @@ impl Commands {
         };
         let started = Instant::now();
         let walled = !wanted.outside && self.is_walled().await?;
+        if let Some(why) = self.workspace.enclosure().refusal().filter(|_| !wanted.outside) {
+            return Err(no_container(&why).into());
+        }
         let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
@@ -98,8 +105,11 @@ impl Commands {
             microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "a command ended"
         );
-        let notes = overflow.file().map(|(name, all)| spilled(&name, all)).into_iter().chain(notes).collect();
-        Ok(Ran { outcome, notes, seconds: wanted.seconds })
+        let file =
+            live.map_or_else(|| overflow.file(), Live::file).map(|(name, all)| spilled(&name, all, live.is_some()));
+        let notes = file.into_iter().chain(notes).collect();
+        let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
     }
 
     async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
@@ -139,7 +149,7 @@ impl Commands {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(job.environment, self.workspace.root());
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        process::run_kept(&helper, &entry.told).await
+        process::run_kept_ahead(&helper, &entry.told, entry.beginning, &self.ahead).await
     }
 
     /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the
@@ -163,14 +173,14 @@ impl Commands {
 
     /// The answer to a call, once the command has ended.
     pub(super) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, seconds } = ran;
+        let Ran { outcome, notes, seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let failure = failure_of(&outcome, seconds, row);
-        let no_terminal = no_terminal(&outcome);
+        let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
-        for note in left.into_iter().chain(no_terminal).chain(notes.iter().map(String::as_str)) {
+        for note in left.into_iter().chain(missed).chain(notes.iter().map(String::as_str)) {
             noted(&mut text, note);
         }
         Output {
@@ -196,8 +206,14 @@ pub(super) fn noted(text: &mut String, note: &str) {
     text.push_str(&format!("{lead}[{note}]\n"));
 }
 
-fn spilled(name: &str, all: bool) -> String {
-    let what = if all { "All of the output" } else { "The first part of the output" };
+/// Of a job, which is looked at again and again, the file has what came since the last look that showed all.
+pub(super) fn spilled(name: &str, all: bool, of_job: bool) -> String {
+    let what = match (of_job, all) {
+        (false, true) => "All of the output",
+        (false, false) => "The first part of the output",
+        (true, true) => "All output since it became too much to show",
+        (true, false) => "The first 64 MiB of output since it became too much to show",
+    };
     format!("{what} is in {name}: read_file and search can look into it.")
 }
 
@@ -209,30 +225,6 @@ fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
         );
     }
     lingered.then_some("Processes it left running in the background were ended with it.")
-}
-
-/// What programs say that miss a terminal. They may have waited for an answer that nobody can give.
-fn no_terminal(outcome: &Outcome) -> Option<&'static str> {
-    const WORDS: &[&str] = &[
-        "not a tty",
-        "not a terminal",
-        "no tty present",
-        "a terminal is required",
-        "Inappropriate ioctl for device",
-        "/dev/tty",
-        "TERM environment variable",
-        "Terminal is dumb",
-        "EOF when reading a line",
-    ];
-    /// Programs say it at the end.
-    const LOOKED_AT: usize = 4000;
-    let start = outcome.output.len().saturating_sub(LOOKED_AT);
-    let end = &outcome.output.as_bytes()[start..];
-    let says = |word: &str| memchr::memmem::find(end, word.as_bytes()).is_some();
-    (outcome.exit_code != 0 && WORDS.iter().any(|word| says(word))).then_some(
-        "There is no terminal here and nobody to answer a question. Use options that ask nothing, such as --yes, -m or \
-         --no-edit, and change files with the file tools instead of an editor.",
-    )
 }
 
 fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Option<ToolFailure> {
@@ -270,6 +262,14 @@ fn unmasked(name: &str) -> ToolFailure {
          command was ended. What it had done by then has stayed. Check before you run it again."
     );
     ToolFailure::new(ErrorCode::Conflict, message)
+}
+
+fn no_container(why: &str) -> ToolFailure {
+    let message = format!(
+        "Commands run in a container here, and there is none: {why} Nothing was run. Tell the user, who can mend it or set \
+         walls.container to off."
+    );
+    ToolFailure::new(ErrorCode::IoError, message)
 }
 
 fn not_walled(error: &io::Error) -> ToolFailure {

@@ -1,8 +1,8 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
-use super::commands::{Commands, KEPT, Ran, Wanted, noted};
-use crate::process::Live;
+use super::commands::{Commands, KEPT, Ran, Wanted, noted, spilled};
+use crate::process::{Live, Overflow};
 use crate::toolbox::ToolError;
 use crate::workspace::Workspace;
 use crate::{Error, ErrorCode, Output, ToolFailure};
@@ -134,7 +134,8 @@ impl Drop for Jobs {
 
 impl Running {
     fn start(id: String, commands: Arc<Commands>, wanted: Wanted, input: bool) -> io::Result<Running> {
-        let live = Arc::new(Live::new(KEPT, input)?);
+        let workspace = Arc::clone(commands.workspace());
+        let live = Arc::new(Live::new(KEPT, input)?.overflow(Overflow::new(move || workspace.spill())));
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
@@ -183,6 +184,9 @@ impl Running {
     fn so_far(&self) -> Output {
         let taken = self.live.take();
         let mut text = taken.text;
+        if let Some((name, all)) = self.live.file().filter(|_| taken.truncated) {
+            noted(&mut text, &spilled(&name, all, true));
+        }
         noted(
             &mut text,
             &format!(

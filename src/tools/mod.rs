@@ -15,6 +15,7 @@ mod read_file;
 mod replace_text;
 mod run_python;
 mod search;
+mod terminal;
 mod views;
 mod write_file;
 

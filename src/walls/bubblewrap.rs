@@ -3,7 +3,7 @@
 //!
 //! It knows files by their names alone: one that is put in the place of another while the walls go up is not noticed.
 
-use super::plan::{Guard, Plan, Spot, Step};
+use super::plan::{Covering, Guard, Plan, Spot, Step};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
@@ -24,7 +24,7 @@ pub(super) struct Bubblewrap {
 
 /// A file without any permission, in a folder of its own that goes with it.
 #[derive(Debug)]
-struct Blank {
+pub(super) struct Blank {
     folder: PathBuf,
 }
 
@@ -38,7 +38,7 @@ impl Bubblewrap {
     }
 
     /// What it is started with, up to the helper's own argument.
-    pub(super) fn arguments(&self, plan: &Plan, helper: &Path) -> Vec<OsString> {
+    pub(super) fn arguments(&self, plan: &Plan, covering: &Covering, helper: &Path) -> Vec<OsString> {
         let mut line = Line::default();
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
         if !plan.network {
@@ -47,8 +47,8 @@ impl Bubblewrap {
         plan.steps.iter().for_each(|step| line.step(step, plan));
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
-        plan.guards.iter().for_each(|guard| line.guard(guard, plan));
-        plan.masks.iter().for_each(|spot| line.mask(spot, &self.blank.file()));
+        covering.guards.iter().for_each(|guard| line.guard(guard, plan));
+        covering.masks.iter().for_each(|spot| line.mask(spot, &self.blank.file()));
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0
     }
@@ -102,7 +102,7 @@ fn writable(yes: bool) -> &'static str {
 }
 
 impl Blank {
-    fn new() -> io::Result<Blank> {
+    pub(super) fn new() -> io::Result<Blank> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let folder = std::env::temp_dir().join(format!("toolfence-{:016x}", u64::from_ne_bytes(random)));
@@ -113,7 +113,7 @@ impl Blank {
         Ok(blank)
     }
 
-    fn file(&self) -> PathBuf {
+    pub(super) fn file(&self) -> PathBuf {
         self.folder.join("blank")
     }
 }

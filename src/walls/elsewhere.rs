@@ -28,6 +28,11 @@ impl Enclosure {
         &self.report
     }
 
+    /// Why no command may run: a container was asked for, and is not kept on this system.
+    pub fn refusal(&self) -> Option<String> {
+        self.settings.container.as_ref().map(|_| self.report.why.join(" "))
+    }
+
     /// The settings it was made with.
     pub fn settings(&self) -> &Settings {
         &self.settings

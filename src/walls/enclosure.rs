@@ -2,17 +2,19 @@
 
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
-use super::plan::{Guard, Name, Plan, Spot, Step};
-use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, enter, helper, probe};
-use std::ffi::OsStr;
+use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Task, part};
+use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Must be the first thing that a `main` does whose program raises its own walls. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
 pub fn enter_if_asked() {
-    if std::env::args_os().nth(1).is_some_and(|argument| argument == helper::ENTER) {
-        std::process::exit(enter::main());
+    match std::env::args_os().nth(1) {
+        Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
+        Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
+        _ => {}
     }
     helper::is_hooked();
 }
@@ -25,7 +27,9 @@ pub struct Enclosure {
     is: Identity,
     helper: Option<PathBuf>,
     layout: Result<Layout, String>,
+    search_path: OsString,
     bubblewrap: OnceLock<Result<Bubblewrap, String>>,
+    container: OnceLock<Result<container::Found, String>>,
     report: OnceLock<Report>,
 }
 
@@ -42,7 +46,9 @@ impl Enclosure {
             is,
             helper,
             layout,
+            search_path: search_path.to_owned(),
             bubblewrap: OnceLock::new(),
+            container: OnceLock::new(),
             report: OnceLock::new(),
         }
     }
@@ -62,6 +68,14 @@ impl Enclosure {
         self.entry_of(self.report().kind, errand)
     }
 
+    /// Why no command may run outside of walls either: a container was asked for and is not there.
+    pub fn refusal(&self) -> Option<String> {
+        let report = self.report();
+        let refuses =
+            self.settings.container.is_some() && self.settings.mode != Mode::Off && report.kind == Kind::Nothing;
+        refuses.then(|| report.why.join(" "))
+    }
+
     pub(super) fn helper(&self) -> Option<&Path> {
         self.helper.as_deref()
     }
@@ -75,49 +89,69 @@ impl Enclosure {
         if kind == Kind::Nothing || self.settings.mode == Mode::Off {
             return None;
         }
-        let plan = self.plan(kind, errand)?;
-        let text = serde_json::to_vec(&plan).ok()?;
-        let mut told = u32::try_from(text.len()).ok()?.to_le_bytes().to_vec();
-        told.extend(text);
-        let helper = self.helper.as_ref()?;
-        if kind != Kind::Bubblewrap {
-            return Some(Entry { program: helper.into(), arguments: vec![helper::ENTER.into()], told });
+        let layout = self.layout.as_ref().ok()?;
+        let (plan, covering) = (self.plan(layout, kind, errand), self.covering(layout, errand));
+        let command = errand.command.iter().map(|word| Name::from(*word)).collect();
+        let task = Task { folder: errand.folder.into(), command };
+        if kind == Kind::Container {
+            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &covering, &task);
         }
-        let bubblewrap = self.bubblewrap().ok()?;
-        let mut arguments = bubblewrap.arguments(&plan, &helper.canonicalize().ok()?);
+        let mut told = part(&plan)?;
+        let beginning = told.len();
+        told.extend(part(&covering)?);
+        told.extend(part(&task)?);
+        let helper = self.helper.as_ref()?;
+        let (program, mut arguments) = match kind {
+            Kind::Bubblewrap => {
+                let bubblewrap = self.bubblewrap().ok()?;
+                let arguments = bubblewrap.arguments(&plan, &covering, &helper.canonicalize().ok()?);
+                (bubblewrap.program.clone(), arguments)
+            }
+            _ => (helper.clone(), Vec::new()),
+        };
         arguments.push(helper::ENTER.into());
-        Some(Entry { program: bubblewrap.program.clone().into(), arguments, told })
+        Some(Entry { program: program.into(), arguments, told, beginning })
     }
 
-    /// Looked for when it is needed.
+    /// Looked for when it is needed, once.
+    pub(super) fn container(&self) -> Result<&container::Found, &str> {
+        let found = self.container.get_or_init(|| match &self.settings.container {
+            Some(wanted) => container::Found::of(wanted, &self.search_path).map_err(|error| error.to_string()),
+            None => Err("none was asked for".into()),
+        });
+        found.as_ref().map_err(String::as_str)
+    }
+
+    /// The same.
     pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &str> {
         let found = self.bubblewrap.get_or_init(|| Bubblewrap::found().map_err(|error| error.to_string()));
         found.as_ref().map_err(String::as_str)
     }
 
-    fn plan(&self, kind: Kind, errand: &Errand<'_>) -> Option<Plan> {
-        let layout = self.layout.as_ref().ok()?;
-        let namespaces = kind == Kind::Namespaces;
+    fn plan(&self, layout: &Layout, kind: Kind, errand: &Errand<'_>) -> Plan {
         let network = errand.network || self.settings.network;
         let mut steps = layout.steps.clone();
         if network {
             steps.extend(names_of_the_network());
         }
-        Some(Plan {
+        Plan {
             version: env!("CARGO_PKG_VERSION").into(),
-            namespaces,
+            namespaces: kind == Kind::Namespaces,
             network,
             writable: self.settings.mode == Mode::ProjectWrite,
             processes: self.settings.processes,
             root: self.root.as_path().into(),
             root_is: self.is,
-            folder: errand.folder.into(),
             steps,
+            scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
+        }
+    }
+
+    fn covering(&self, layout: &Layout, errand: &Errand<'_>) -> Covering {
+        Covering {
             masks: layout.masks.iter().cloned().chain(self.masks(errand)).collect(),
             guards: self.guards(errand),
-            scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
-            command: errand.command.iter().map(|word| Name::from(*word)).collect(),
-        })
+        }
     }
 
     fn masks(&self, errand: &Errand<'_>) -> Vec<Spot> {

@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first argument that asks a program to be the helper.
 pub(super) const ENTER: &str = "--toolfence-enter-walls";
 
+/// The one that asks it to keep a container.
+#[cfg(target_os = "linux")]
+pub(super) const KEEP_CONTAINER: &str = "--toolfence-keep-container";
+
 /// Programs that are helpers when they are asked.
 const PROGRAMS: &[&str] = &["toolfence-walls", "coder"];
 

@@ -10,9 +10,11 @@
 //! | [`Kind::Namespaces`] | a tree of its own: the system read-only, the home hidden but for toolchains, blocked files masked, repositories guarded; Landlock behind it | a process namespace of its own, which ends as a whole; no capabilities, a filter of system calls | none, unless it is asked for |
 //! | [`Kind::Bubblewrap`] | the same by `bwrap` of the system, but for private layers over toolchains | the same | the same |
 //! | [`Kind::Landlock`] | Landlock: nothing outside the system, the toolchains and the project; blocked files are *not* hidden | a filter of system calls | no sockets but those of files |
+//! | [`Kind::Container`] | those of an image and the project, where it was asked for: blocked files masked, repositories guarded | those of the container, without capabilities; the engine's own filter | none, unless it is asked for |
 //! | [`Kind::Nothing`] | | | |
 //!
-//! The first two are said to hold.
+//! All but [`Kind::Landlock`] and [`Kind::Nothing`] are said to hold. A container is never tried where none was asked for, and
+//! nothing else in its place where one was: see [`Enclosure::refusal`].
 //!
 //! # For embedders
 //! The helper is the program itself, started again. The first line of its `main`, before any thread is started, is:
@@ -27,14 +29,20 @@ mod attempts;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
+mod container;
+#[cfg(target_os = "linux")]
 mod enter;
 mod helper;
+#[cfg(target_os = "linux")]
+mod inner;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod layout;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod outer;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
@@ -60,4 +68,4 @@ pub use enclosure::{Enclosure, enter_if_asked};
 pub use environment::environment;
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
-pub use words::{Cover, Entry, Errand, How, Identity, Kind, Mode, Report, Settings};
+pub use words::{Container, Cover, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings};

@@ -3,7 +3,7 @@
 //! The old root is kept at one place while the new one is built from it and is then taken away. Links in paths of the host
 //! are never followed: the host has resolved them.
 
-use super::plan::{Plan, Spot, Step};
+use super::plan::{Covering, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
 use super::{Identity, Trouble, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,16 +25,16 @@ const PRIVATE: &str = "/.store/private";
 /// Devices that are nothing but a function.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
-/// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`].
-pub(super) fn build(plan: &Plan) -> Result<(), Trouble> {
+/// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
+/// last, with [`cover`].
+pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
     let wall = "the new tree of files";
     enter_an_empty_root().map_err(|error| Trouble::new(wall, error))?;
     let mut layers = 0;
     for step in &plan.steps {
         take(step, plan, &mut layers).map_err(|error| Trouble::at(wall, step_name(step, plan), error))?;
     }
-    guard(plan)?;
-    mask(plan)
+    Blanks::new().map_err(|error| Trouble::new(wall, error))
 }
 
 /// Mounts the /proc of the new process namespace, leaves the old root and shuts the new one. The kernel gives a /proc only to
@@ -47,6 +47,14 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
     Ok(rustix::mount::mount_remount("/", shut, "")?)
+}
+
+/// Covers what the host has just looked at, or says that it is not there as it was.
+pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result<(), Trouble> {
+    let wall = "the covers of the project";
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY).map_err(|error| Trouble::new(wall, error))?;
+    guard(plan, covering, &root)?;
+    mask(covering, &root, blanks)
 }
 
 fn enter_an_empty_root() -> io::Result<()> {
@@ -164,30 +172,25 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
-fn guard(plan: &Plan) -> Result<(), Trouble> {
-    let wall = "the guards of the repository";
-    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY).map_err(|error| Trouble::new(wall, error))?;
-    for guard in &plan.guards {
+fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble> {
+    for guard in &covering.guards {
         let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
-        meant(&root, guard.at.path(), Some(guard.is))
+        meant(root, guard.at.path(), Some(guard.is))
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
-            .map_err(|error| Trouble::at(wall, guard.at.path(), error))?;
+            .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
     }
     Ok(())
 }
 
 /// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
-fn mask(plan: &Plan) -> Result<(), Trouble> {
-    let wall = "the masks over blocked files";
-    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY).map_err(|error| Trouble::new(wall, error))?;
-    let (file, folder) = blanks().map_err(|error| Trouble::new(wall, error))?;
-    for spot in &plan.masks {
-        hide(spot, &root, [&file, &folder]).map_err(|error| Trouble::at(wall, spot.at.path(), error))?;
+fn mask(covering: &Covering, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for spot in &covering.masks {
+        hide(spot, root, blanks).map_err(|error| Trouble::at("the masks over blocked files", spot.at.path(), error))?;
     }
     Ok(())
 }
 
-fn hide(spot: &Spot, root: &OwnedFd, [file, folder]: [&OwnedFd; 2]) -> io::Result<()> {
+fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
     let target = match meant(root, spot.at.path(), spot.is) {
         Ok(target) => target,
         // A credential of the host that went away since there is nothing to hide of.
@@ -195,22 +198,25 @@ fn hide(spot: &Spot, root: &OwnedFd, [file, folder]: [&OwnedFd; 2]) -> io::Resul
         Err(error) => return Err(error),
     };
     let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
-    // The blanks are read-only mounts, and so are their copies.
-    clone_of(if is_folder { folder.as_fd() } else { file.as_fd() })?.cover(target.as_fd())
+    // The new root is read-only by now, and so is every copy of a part of it.
+    clone_of(if is_folder { blanks.folder.as_fd() } else { blanks.file.as_fd() })?.cover(target.as_fd())
 }
 
-/// A file and a folder without any permission.
-fn blanks() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (file, folder) = (format!("{STORE}/blank"), format!("{STORE}/blanks"));
-    drop(rustix::fs::open(&*file, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
-    rustix::fs::mkdir(&*folder, Mode::empty())?;
-    let shut = |path: &str| {
-        let path = Path::new(path);
-        let source = open_path(CWD, path, OFlags::NOFOLLOW)?;
-        copy_of(source.as_fd(), Attributes { read_only: true, devices: false })?.cover(source.as_fd())?;
-        open_path(CWD, path, OFlags::NOFOLLOW)
-    };
-    Ok((shut(&file)?, shut(&folder)?))
+/// A file and a folder without any permission. They are in the new root, where /proc will lie over them: nobody reaches them by
+/// a name, and the kernel copies no mount of what has none.
+pub(super) struct Blanks {
+    file: OwnedFd,
+    folder: OwnedFd,
+}
+
+impl Blanks {
+    fn new() -> io::Result<Blanks> {
+        let (file, folder) = ("/proc/blank", "/proc/blanks");
+        drop(rustix::fs::open(file, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
+        rustix::fs::mkdir(folder, Mode::empty())?;
+        let open = |path: &str| open_path(CWD, Path::new(path), OFlags::NOFOLLOW);
+        Ok(Blanks { file: open(file)?, folder: open(folder)? })
+    }
 }
 
 /// What stands at a path of the new tree, if it is what is meant by it.
@@ -316,7 +322,7 @@ fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
 }
 
 /// Enters a folder of the project, wherever the names of the path lead now: there is nothing else to be reached.
-pub(super) fn enter_folder(plan: &Plan) -> io::Result<()> {
-    let at = plan.root.path().join(plan.folder.path());
+pub(super) fn enter_folder(plan: &Plan, task: &Task) -> io::Result<()> {
+    let at = plan.root.path().join(task.folder.path());
     Ok(rustix::process::chdir(&at)?)
 }

@@ -1,4 +1,5 @@
-//! What shall be raised around one command, as the host tells it to the helper. Data only: this module opens nothing.
+//! What the host tells the helper, in three parts: the walls that are the same for every command, what has to be covered of
+//! the project as it is now, and the command. Data only: this module opens nothing.
 
 use super::Identity;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,10 +8,10 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a plan.
+/// The most bytes of a part.
 pub(super) const LONGEST: usize = 16 << 20;
 
-/// Everything the helper must know.
+/// What can be raised before there is a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// Of this crate: host and helper must be of one build.
@@ -26,18 +27,35 @@ pub(super) struct Plan {
     /// The real path of the project, and which folder is meant by it.
     pub(super) root: Name,
     pub(super) root_is: Identity,
-    /// The folder the command runs in, relative to the project.
-    pub(super) folder: Name,
     /// What there is besides the project, in the order in which it is made.
     pub(super) steps: Vec<Step>,
+    /// The folders a command may write into.
+    pub(super) scratch: Vec<Name>,
+}
+
+/// What is covered right before the command starts: it must be as the host has just seen it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Covering {
     /// What is hidden.
     pub(super) masks: Vec<Spot>,
     /// What stays where it is and as it is.
     pub(super) guards: Vec<Guard>,
-    /// The folders a command may write into.
-    pub(super) scratch: Vec<Name>,
+}
+
+/// What runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Task {
+    /// The folder, relative to the project.
+    pub(super) folder: Name,
     /// The command and its arguments.
     pub(super) command: Vec<Name>,
+}
+
+/// A part as it is told: its length in four bytes, the lowest first, and JSON.
+pub(super) fn part(part: &impl Serialize) -> Option<Vec<u8>> {
+    let text = serde_json::to_vec(part).ok().filter(|text| text.len() <= LONGEST)?;
+    let length = u32::try_from(text.len()).ok()?;
+    Some([length.to_le_bytes().to_vec(), text].concat())
 }
 
 /// One thing that is made in the new tree. All paths are absolute.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a trial may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The best kind that stands, and why no better one does.
 pub(super) fn report(enclosure: &Enclosure) -> Report {
@@ -36,8 +36,9 @@ fn best(enclosure: &Enclosure) -> Report {
         return nothing(vec![missing.into()]);
     }
     let mut why = Vec::new();
-    let kinds = [Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
-    for kind in kinds.into_iter().filter(|kind| *kind <= enclosure.settings().at_most) {
+    let of_ours: &[Kind] = &[Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
+    let kinds = if enclosure.settings().container.is_some() { &[Kind::Container] } else { of_ours };
+    for &kind in kinds.iter().filter(|kind| **kind <= enclosure.settings().at_most) {
         match attempt(enclosure, kind) {
             Ok(()) => {
                 let holds = kind > Kind::Landlock && !enclosure.settings().network;
@@ -50,7 +51,12 @@ fn best(enclosure: &Enclosure) -> Report {
 }
 
 fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
-    if let (Kind::Bubblewrap, Err(why)) = (kind, enclosure.bubblewrap()) {
+    let missing = match kind {
+        Kind::Bubblewrap => enclosure.bubblewrap().err(),
+        Kind::Container => enclosure.container().err(),
+        _ => None,
+    };
+    if let Some(why) = missing {
         return Err(io::Error::other(why.to_owned()));
     }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];

@@ -17,6 +17,53 @@ pub struct Settings {
     pub helper: Option<PathBuf>,
     /// The best kind that is tried.
     pub at_most: Kind,
+    /// A container in the place of all other kinds: then a command runs in it or, within walls, not at all.
+    pub container: Option<Container>,
+}
+
+/// A container to run commands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Container {
+    /// Whose.
+    pub engine: Engine,
+    /// The image, which must be there: nothing is fetched. It needs bash.
+    pub image: String,
+    /// The engine's client, where it is another one than the PATH has.
+    pub program: Option<PathBuf>,
+}
+
+impl Container {
+    /// Of an image that the engine has.
+    pub fn new(engine: Engine, image: impl Into<String>) -> Container {
+        Container { engine, image: image.into(), program: None }
+    }
+
+    /// The same with this client.
+    #[must_use]
+    pub fn program(self, program: impl Into<PathBuf>) -> Container {
+        Container { program: Some(program.into()), ..self }
+    }
+}
+
+/// Who runs containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// Podman.
+    Podman,
+    /// Docker.
+    Docker,
+}
+
+impl Engine {
+    /// The name of its client.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Podman => "podman",
+            Engine::Docker => "docker",
+        }
+    }
 }
 
 /// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
@@ -30,6 +77,7 @@ impl Default for Settings {
             processes: PROCESSES,
             helper: None,
             at_most: Kind::Namespaces,
+            container: None,
         }
     }
 }
@@ -64,6 +112,12 @@ impl Settings {
         Settings { at_most, ..self }
     }
 
+    /// The same in a container.
+    #[must_use]
+    pub fn container(self, container: Container) -> Settings {
+        Settings { container: Some(container), ..self }
+    }
+
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
     #[must_use]
     pub fn helper(self, helper: impl Into<PathBuf>) -> Settings {
@@ -93,6 +147,8 @@ pub enum Kind {
     Nothing,
     /// What a process can do to itself: Landlock and a filter of system calls.
     Landlock,
+    /// Those of a container.
+    Container,
     /// All of them, raised by `bwrap` of the system.
     Bubblewrap,
     /// All of them, raised by the helper itself.
@@ -173,6 +229,9 @@ pub struct Entry {
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The plan with its length before it.
+    /// All it is told.
     pub told: Vec<u8>,
+    /// How many bytes of that are the same for every command that differs in its covers, folder and words only. A helper
+    /// that was told them before there is a command has most of the walls raised when it comes.
+    pub beginning: usize,
 }

@@ -399,6 +399,8 @@ pub(crate) enum Mode {
 pub(crate) enum Walls {
     /// There are none, and what only walls hold asks
     Off,
+    /// As project-write, in the container that the settings name
+    Container,
     /// The project, but for what is blocked and for hooks and settings of git
     ProjectWrite,
     /// Nothing but what is private to the command
@@ -409,7 +411,7 @@ impl From<Walls> for walls::Mode {
     fn from(walls: Walls) -> walls::Mode {
         match walls {
             Walls::Off => walls::Mode::Off,
-            Walls::ProjectWrite => walls::Mode::ProjectWrite,
+            Walls::Container | Walls::ProjectWrite => walls::Mode::ProjectWrite,
             Walls::ReadOnly => walls::Mode::ReadOnly,
         }
     }

@@ -17,6 +17,7 @@ use toolfence::redact::Redactor;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools;
+use toolfence::walls::{Container, Engine};
 use toolfence::workspace::Workspace;
 
 /// The personas that come with the program: name, English, Portuguese.
@@ -154,7 +155,27 @@ fn key() -> Option<String> {
 pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failure> {
     let mode = config.choice::<Walls>("walls.mode")?;
     let network = config.text("walls.network") == Some("on");
-    Ok(toolfence::walls::Settings::new().mode(mode.into()).network(network))
+    let settings = toolfence::walls::Settings::new().mode(mode.into()).network(network);
+    Ok(match container(config)? {
+        Some(container) => settings.container(container),
+        None if mode == Walls::Container => {
+            let missing = "--walls container needs to know which: set walls.container and walls.image in your settings";
+            return Err(Failure::wrong_use(missing));
+        }
+        None => settings,
+    })
+}
+
+fn container(config: &Config) -> Result<Option<Container>, Failure> {
+    let engine = match config.text("walls.container") {
+        Some("podman") => Engine::Podman,
+        Some("docker") => Engine::Docker,
+        _ => return Ok(None),
+    };
+    match config.text("walls.image").filter(|image| !image.is_empty() && !image.starts_with('-')) {
+        Some(image) => Ok(Some(Container::new(engine, image))),
+        None => Err(Failure::wrong_use("walls.container needs an image: set walls.image, such as \"debian:stable\"")),
+    }
 }
 
 fn language(config: &Config) -> Result<Language, Failure> {

@@ -16,6 +16,15 @@ const REPLY: &str = r#"
 ```tool
 {"name": "read_file", "args": {"path": "plain"}}
 ```
+```tool
+{"name": "bash", "args": {"command": "rm -rf / ghp_0123456789abcdefghij0123456789abcdefgh"}}
+```
+```tool
+{"name": "write_file", "args": {"path": "after", "content": "deploy-secret-value"}}
+```
+```tool
+{{{ 5 deploy-secret-value
+```
 "#;
 
 /// Runs the reply; the lines of the log.
@@ -64,6 +73,9 @@ fn decisions_and_results_are_logged_without_secrets() {
         "result read_file false",
         "run read_file policy",
         "result read_file true",
+        "result bash false",
+        "result write_file false",
+        "result unknown false",
     ];
     let mut sorted = short.clone();
     sorted.sort_unstable();
@@ -78,8 +90,19 @@ fn decisions_and_results_are_logged_without_secrets() {
     );
     let result = lines.iter().find(|line| line["event"] == "result" && line["tool"] == "bash").expect("it has ended");
     assert_eq!((&result["status"], &result["bytes"].as_u64().map(|bytes| bytes > 40)), (&0.into(), &Some(true)));
-    let denied = lines.iter().find(|line| line["success"] == false).expect("it is blocked");
-    assert!(denied["message"].as_str().is_some_and(|message| message.contains("blocked_path")), "{denied}");
+    // What never ran has no other line, so its arguments are here.
+    let refused: Vec<_> = lines.iter().filter(|line| line["success"] == false).collect();
+    for (line, code, field, text) in [
+        (refused[0], "denied", &refused[0]["args"]["path"], ".env"),
+        (refused[1], "denied", &refused[1]["args"]["command"], "rm -rf / [redacted"),
+        (refused[2], "cancelled", &refused[2]["args"]["path"], "after"),
+        (refused[3], "malformed_call", &refused[3]["body"], "{{{ 5 [redacted"),
+    ] {
+        let field = field.as_str().unwrap_or_default();
+        assert!(line["code"] == code && field.contains(text), "{code}: {line}");
+    }
+    assert!(refused[0]["message"].as_str().is_some_and(|message| message.contains("blocked_path")), "{refused:?}");
+    assert!(result.get("args").is_none(), "the line of its run has them: {result}");
     // A second session adds to it.
     let again = logged(&place, &[]).expect("there is a log");
     assert!(again.len() == 2 * lines.len() && again[..lines.len()] == lines[..]);

@@ -96,6 +96,36 @@ fn calls_that_lead_out_are_refused() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// Sockets of the host by all their names: abstract, beside the project, in it.
+#[test]
+fn sockets_of_the_host_cannot_be_connected() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+    const NAMES: &str = "names";
+    let by = |name: &str| match name.strip_prefix('@') {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(name),
+    };
+    if std::env::var_os(INSIDE).is_some() {
+        let names = fs::read_to_string(NAMES).expect("it was written");
+        let errors = names.lines().map(|name| {
+            let connected = by(name).and_then(|address| UnixStream::connect_addr(&address));
+            connected.err().and_then(|error| error.raw_os_error()).unwrap_or(0).to_string()
+        });
+        println!("\n{MARK} {}", errors.collect::<Vec<_>>().join(" "));
+        return;
+    }
+    let place = Place::new();
+    let abstract_one = format!("@toolfence-test-{}", std::process::id());
+    let names = [abstract_one, place.beside.join("s").display().to_string(), place.at("s").display().to_string()];
+    let bound = |name: &String| by(name).and_then(|address| UnixListener::bind_addr(&address));
+    let _all: Vec<_> = names.iter().map(|name| bound(name).expect("a socket can be made")).collect();
+    place.file(NAMES, &names.join("\n"));
+    let Some(output) = inside_of(&place, "sockets_of_the_host_cannot_be_connected", "") else { return };
+    let want = format!("{MARK} {} {} {}", libc::ECONNREFUSED, libc::ENOENT, libc::EACCES);
+    assert!(output.contains(&want), "{want}: {output}");
+}
+
 /// `int 0x80` is the door for programs of 32 bits, whose calls have other numbers: 20 is getpid there.
 #[cfg(target_arch = "x86_64")]
 #[test]
@@ -119,7 +149,10 @@ fn calls_of_another_architecture_end_the_program() {
 
 /// Runs one test of this program inside, in a project with a blocked file.
 fn inside(test: &str, after: &str) -> Option<String> {
-    let place = Place::new();
+    inside_of(&Place::new(), test, after)
+}
+
+fn inside_of(place: &Place, test: &str, after: &str) -> Option<String> {
     place.file(".env", "KEY=SECRETVALUE\n");
     let own = std::env::current_exe().expect("this program has a file");
     if fs::hard_link(&own, place.at("probe")).is_err() {

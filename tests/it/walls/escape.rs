@@ -92,6 +92,29 @@ fn the_rest_of_the_machine_is_not_there() {
 }
 
 #[test]
+fn there_is_no_right_left_and_none_to_be_gained() {
+    let place = Place::new();
+    let attempts = [
+        ("grep -c '^Cap[A-Z][a-z]*:.0000000000000000$' /proc/self/status", "5\n[0]"),
+        ("grep NoNewPrivs /proc/self/status", "1\n[0]"),
+        ("grep '^Seccomp:' /proc/self/status", "2\n[0]"),
+        // All mounts are nosuid: a program of another user's stays the caller's.
+        ("grep -v nosuid /proc/self/mounts", "[1]"),
+        ("cp /bin/bash b; chmod u+s b; ./b -p -c 'grep -c CapEff:.0000000000000000 /proc/self/status'", "1\n[0]"),
+        ("echo '0 0 1' > /proc/self/uid_map", "Read-only file system"),
+        ("echo 1 > /proc/sys/kernel/ns_last_pid", "[1]"),
+        ("cat /proc/kmsg", "[1]"),
+        ("cat /proc/1/maps", "Permission denied"),
+        ("cd /proc/1/cwd", "Permission denied"),
+        ("cat /proc/1/task/1/children", "[0]"),
+        ("exec 9</proc/self/ns/user; readlink /proc/self/fd/9 | grep -c user", "1\n[0]"),
+        ("mknod disk b 254 0", "Operation not permitted"),
+        ("ls /dev/tty /dev/ptmx /dev/pts /dev/fuse /dev/kvm", "[2]"),
+    ];
+    assert_each(&place, &attempts);
+}
+
+#[test]
 fn signals_do_not_reach_the_host() {
     let place = Place::new();
     let own = std::process::id();

@@ -193,6 +193,31 @@ fn too_many_jobs_are_refused() {
     assert!(matches!(refused.code, ErrorCode::TooLarge | ErrorCode::Timeout), "{refused:?}");
 }
 
+#[test]
+fn what_a_job_floods_is_in_a_file() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let command = "read -r line; for i in $(seq 40000); do echo line $i; done; read -r line; echo last; sleep 72109";
+    let begun = session.call("bash", json!({"command": command, "background": true}));
+    let id = id_of(&begun);
+    assert!(!begun.output.contains(".toolfence"), "{begun:?}");
+    let write = || session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
+    let mut flooded = write().output;
+    while !flooded.contains("line 40000\n") {
+        flooded.push_str(&session.job(&id, "poll").output);
+    }
+    let told = "All output since it became too much to show is in ";
+    let start = flooded.find(told).unwrap_or_else(|| panic!("not told: {}", flooded.len())) + told.len();
+    let name = flooded[start..].split(':').next().expect("it has an end").to_owned();
+    let after = write();
+    assert!(after.output.starts_with("last\n") && !after.output.contains(told), "only where it is needed: {after:?}");
+    let stopped = session.job(&id, "stop");
+    assert!(stopped.output.contains(&name), "{stopped:?}");
+    let text = std::fs::read_to_string(place.at(&name)).expect("it is there");
+    let want = (1..=40000).map(|number| format!("line {number}\n")).collect::<String>() + "last\n";
+    assert!(want.ends_with(&text) && text.len() > 100_000, "{} of {}", text.len(), want.len());
+}
+
 /// Whoever saves a file by renaming another over it takes the mask away with it.
 #[test]
 fn a_blocked_file_that_changes_ends_the_command() {

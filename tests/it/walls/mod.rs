@@ -1,8 +1,10 @@
 //! The walls from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
+mod ahead;
 #[cfg(feature = "cli")]
 mod audit;
 mod calls;
+mod container;
 #[cfg(feature = "cli")]
 mod doctor;
 mod escape;

@@ -76,6 +76,9 @@ fn headline(trial: &Trial, settings: &Settings) -> (Style, &'static str) {
         Kind::Nothing if settings.mode == Mode::Off => {
             (Style::Dim, "The walls are switched off: what only walls hold asks.")
         }
+        Kind::Nothing if settings.container.is_some() => {
+            (Style::Bad, "The container that was asked for is not there: no command runs.")
+        }
         Kind::Nothing => (Style::Bad, "No walls stand here: what only walls hold asks."),
         Kind::Landlock => (Style::Bad, "Some walls stand, and they do not fully hold: what only walls hold asks."),
         _ if !held => (Style::Bad, "The walls stand, and something gets through them. Please report it."),
@@ -88,6 +91,13 @@ fn headline(trial: &Trial, settings: &Settings) -> (Style, &'static str) {
 fn advice(trial: &Trial, settings: &Settings) -> Vec<String> {
     if trial.report.kind > Kind::Landlock || settings.mode == Mode::Off {
         return Vec::new();
+    }
+    if let Some(container) = &settings.container {
+        let (engine, image) = (container.engine.name(), &container.image);
+        return vec![format!(
+            "`{engine} run --rm {image} bash -c true` has to work: start the engine, or get the image with `{engine} pull \
+             {image}`. Without it set walls.container to off."
+        )];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let known = [

@@ -68,12 +68,13 @@ const WALLS: &[Key] = &[
     ),
     Key::new(
         "walls.mode",
-        Takes::Choice(&["off", "project-write", "read-only"]),
+        Takes::Choice(&["off", "container", "project-write", "read-only"]),
         InProject::Stricter,
         "\"project-write\"",
         "What the walls around a command leave writable. `coder doctor` shows which walls stand here.\n\
          project-write: the project, but for what is blocked and for hooks and settings of git.\n\
          read-only: nothing but what is private to the command.\n\
+         container: as project-write, and only in the container of walls.container.\n\
          off: there are no walls, and what only walls hold asks.",
     ),
     Key::new(
@@ -86,9 +87,27 @@ const WALLS: &[Key] = &[
     ),
 ];
 
+/// What a container is, no project may say.
+const CONTAINER: &[Key] = &[
+    Key::new(
+        "walls.container",
+        Takes::Choice(&["off", "podman", "docker"]),
+        InProject::Never,
+        "\"off\"",
+        "Whose container is around every command in the place of walls of our own. Where it is not there, no command runs.",
+    ),
+    Key::new(
+        "walls.image",
+        Takes::Text,
+        InProject::Never,
+        "",
+        "The image of that container. It needs bash and must be there: nothing is fetched.",
+    ),
+];
+
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).collect()
+    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).collect()
 }
 
 /// The keys of the policy and the walls: all that a persona may hold.
@@ -98,5 +117,5 @@ pub(crate) fn of_policy() -> Vec<&'static Key> {
 
 /// A key by its name.
 pub(crate) fn named(name: &str) -> Option<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).find(|key| key.name == name)
+    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).find(|key| key.name == name)
 }

@@ -1,0 +1,58 @@
+//! A child that is reaped, even where nobody waits for it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// The leader of a group. Dropping it ends nothing.
+#[derive(Debug)]
+pub(super) struct Leader(Option<Child>);
+
+/// A child, and the pipe that it writes to.
+#[derive(Debug)]
+pub(super) struct Spawned {
+    pub(super) leader: Leader,
+    pub(super) output: OwnedFd,
+}
+
+impl Spawned {
+    /// Its stdout and stderr are one pipe, and it leads a group of its own. Nothing of ours runs between fork and exec.
+    pub(super) fn new(mut command: Command, input: Stdio) -> io::Result<Spawned> {
+        use std::os::unix::process::CommandExt;
+        let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        command.stdin(input).stdout(writing.try_clone()?).stderr(writing).process_group(0);
+        let leader = Leader(Some(command.spawn()?));
+        // The command holds the writing end: as long as it lives, the output has no end.
+        drop(command);
+        rustix::io::ioctl_fionbio(&reading, true)?;
+        Ok(Spawned { leader, output: reading })
+    }
+}
+
+impl Leader {
+    pub(super) fn id(&self) -> Option<u32> {
+        self.0.as_ref().map(Child::id)
+    }
+
+    /// How it has ended, if it has.
+    pub(super) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        let child = self.0.as_mut().ok_or_else(|| io::Error::other("it was reaped already"))?;
+        let status = child.try_wait()?;
+        if status.is_some() {
+            self.0 = None;
+        }
+        Ok(status)
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if let (Ok(None), Some(mut child)) = (self.ended(), self.0.take()) {
+            /// For one system call.
+            const STACK: usize = 64 << 10;
+            let reaper = std::thread::Builder::new().name("reaper".into()).stack_size(STACK);
+            // Without a thread it stays a zombie until this process ends.
+            let _ = reaper.spawn(move || child.wait());
+        }
+    }
+}
