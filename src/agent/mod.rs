@@ -9,8 +9,11 @@ use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Sink};
 use crate::parse::Event;
 use crate::policy::Pending;
+use crate::redact::Redactor;
 use crate::session::{Action, Answer, Input, Session, StopReason};
 use crate::toolbox::{BoxFuture, Toolbox};
+use crate::undo::{History, Turn};
+use crate::workspace::Workspace;
 use crate::{Error, Message, ToolCall, ToolResult};
 use futures_util::StreamExt;
 use hands::Hands;
@@ -124,6 +127,7 @@ pub struct Agent {
     backend: Arc<dyn Backend>,
     canceller: Canceller,
     audit: Option<Arc<Audit>>,
+    history: Option<(Arc<History>, Arc<Workspace>)>,
 }
 
 impl fmt::Debug for Agent {
@@ -135,13 +139,25 @@ impl fmt::Debug for Agent {
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None }
+        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None, history: None }
     }
 
     /// The same with a log of what is decided and what comes of it.
     #[must_use]
     pub fn audit(self, audit: Arc<Audit>) -> Agent {
         Agent { audit: Some(audit), ..self }
+    }
+
+    /// The same with a history: what each turn changes in this workspace, which has to know it as its recorder, can be undone.
+    #[must_use]
+    pub fn history(self, history: Arc<History>, workspace: Arc<Workspace>) -> Agent {
+        Agent { history: Some((history, workspace)), ..self }
+    }
+
+    /// Until it is dropped, what changes is of the turn that has this for a question.
+    fn turn(&self, user: &str) -> Option<Turn> {
+        let (history, workspace) = self.history.as_ref()?;
+        Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }
 
     fn log(&self, what: impl FnOnce(&Audit)) {
@@ -172,6 +188,7 @@ impl Agent {
         self.session.handle(Input::Cancel);
         while self.session.poll().is_some() {}
         self.canceller.wish.send_replace(Wish::GoOn);
+        let _turn = self.turn(user);
         self.session.handle(Input::User(user));
         let ended = self.drive(host).await;
         if let Err(error) = &ended {

@@ -37,6 +37,8 @@ use crate::policy::{Cleared, Facts, Pending, Policy};
 use crate::prompt::{self, Language};
 use crate::session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 use crate::toolbox::Toolbox;
+use crate::undo::{History, Turn};
+use crate::workspace::Workspace;
 use crate::{Catalog, Error, Role, ToolResult, ToolSpec};
 use futures_util::StreamExt;
 use lines::{Line, Lines};
@@ -70,6 +72,8 @@ pub struct Pipe {
     pub line_bytes: usize,
     /// Where decisions and results are logged.
     pub audit: Option<Arc<Audit>>,
+    /// Where what a turn changes in this workspace is kept, so that it can be undone.
+    pub history: Option<(Arc<History>, Arc<Workspace>)>,
 }
 
 /// Characters of what a client said that are said back.
@@ -117,6 +121,7 @@ impl Pipe {
             language: Language::default(),
             line_bytes: 16 << 20,
             audit: None,
+            history: None,
         }
     }
 
@@ -165,6 +170,8 @@ struct Talk<'a, W> {
     asked: Option<Pending>,
     /// Calls that the client runs: the tool, and since when.
     awaited: HashMap<String, (String, Instant)>,
+    /// While it lives, what changes is of this turn. Dropped after what runs.
+    turn: Option<Turn>,
 }
 
 impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
@@ -181,6 +188,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             sent: 0,
             asked: None,
             awaited: HashMap::new(),
+            turn: None,
         }
     }
 
@@ -315,6 +323,8 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Phase::Calls => return Err(format!("{what}: the last reply is being answered; wait for results or stop")),
             Phase::Reply | Phase::Begun | Phase::Dropped => {}
             Phase::Idle => {
+                let history = self.pipe.history.as_ref();
+                self.turn = history.map(|(history, workspace)| history.begin(workspace, ""));
                 let (options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
                 let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);
                 // What the user said is between the client and its model.
@@ -417,6 +427,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     /// What was allowed for always stays; the conversation is the client's.
     fn turn_is_over(&mut self, reason: &StopReason) {
         self.phase = Phase::Idle;
+        self.turn = None;
         let Some(session) = self.session.take() else { return };
         let unsent = session.history().get(self.sent..).unwrap_or_default().iter();
         let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());

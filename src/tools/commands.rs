@@ -4,7 +4,7 @@ use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
-use crate::workspace::{Covers, Workspace};
+use crate::workspace::{Covers, Stop, Workspace};
 use crate::{ErrorCode, Output, ToolFailure};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
@@ -87,11 +87,12 @@ impl Commands {
             overflow: Some(&overflow),
             live,
         };
-        let started = Instant::now();
         let walled = !wanted.outside && self.is_walled().await?;
         if let Some(why) = self.workspace.enclosure().refusal().filter(|_| !wanted.outside) {
             return Err(no_container(&why).into());
         }
+        let told = blocking(&self.workspace, |workspace, stop| Ok(workspace.command_begins(stop))).await?;
+        let started = Instant::now();
         let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
@@ -105,6 +106,11 @@ impl Commands {
             microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "a command ended"
         );
+        let ended = |workspace: &Workspace, stop: &Stop| {
+            workspace.command_ended(told, stop);
+            Ok(())
+        };
+        blocking(&self.workspace, ended).await?;
         let file =
             live.map_or_else(|| overflow.file(), Live::file).map(|(name, all)| spilled(&name, all, live.is_some()));
         let notes = file.into_iter().chain(notes).collect();

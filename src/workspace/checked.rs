@@ -69,7 +69,7 @@ impl Workspace {
     }
 
     /// Whether the root was removed. The system still lists such a folder, as an empty one.
-    fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         let Ok(stat) = rustix::fs::fstat(&self.root) else { return true };
         let there = |path: &Path| rustix::fs::stat(path).is_ok_and(|now| is_one(&now, &stat));
         if there(&self.canonical) {

@@ -43,6 +43,18 @@ pub(super) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference 
     Difference { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
+/// The difference between what a file was and what it is, either of which may be no file.
+pub(crate) fn of_file(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Option<String> {
+    let unified = between(path, before, after.unwrap_or_default()).unified?;
+    // A file that goes has no name on the other side.
+    Some(match (after, unified.split_once("\n+++ ")) {
+        (None, Some((head, rest))) => {
+            format!("{head}\n+++ /dev/null{}", rest.find('\n').map_or("", |end| &rest[end..]))
+        }
+        _ => unified,
+    })
+}
+
 /// A name with an end of line in it must not end the line of the header.
 fn header(side: &str, path: &str) -> String {
     names::quoted(&format!("{side}/{path}")).into_owned()

@@ -4,26 +4,26 @@
 
 /// The next step is about to be taken.
 #[cfg(not(test))]
-pub(super) fn point() {}
+pub(crate) fn point() {}
 
 #[cfg(test)]
-pub(super) use counted::point;
+pub(crate) use counted::point;
 
 /// How much of a content is written between two points.
 pub(super) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
 
 #[cfg(test)]
-pub(super) mod counted {
+pub(crate) mod counted {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Names the variable with the number of the point, from 1, at which the process is killed.
-    pub(in super::super) const AT: &str = "TOOLFENCE_TEST_KILL_AT";
+    pub(crate) const AT: &str = "TOOLFENCE_TEST_KILL_AT";
 
     static LIMIT: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var(AT).ok()?.parse().ok());
     static PASSED: AtomicUsize = AtomicUsize::new(0);
 
-    pub(in super::super) fn point() {
+    pub(crate) fn point() {
         let here = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
         if *LIMIT == Some(here) {
             let own = rustix::process::getpid();
@@ -35,7 +35,7 @@ pub(super) mod counted {
     }
 
     /// How many points were passed.
-    pub(in super::super) fn passed() -> usize {
+    pub(crate) fn passed() -> usize {
         PASSED.load(Ordering::Relaxed)
     }
 }

@@ -48,26 +48,30 @@ mod checked;
 mod covers;
 #[cfg(test)]
 mod crash;
-mod diff;
+pub(crate) mod diff;
 mod draft;
 mod edit;
 mod facts;
-mod fault;
+pub(crate) mod fault;
 mod folder;
 mod globs;
 mod ignores;
 mod journal;
 mod links;
 mod list;
-mod names;
+pub(crate) mod names;
 mod patch;
 mod programs;
 mod read;
+mod record;
 mod repository;
 mod resolve;
+mod restore;
 mod search;
+pub(crate) mod snapshot;
 mod spill;
 mod stage;
+pub(crate) mod state;
 mod suggest;
 mod temp;
 mod trouble;
@@ -82,7 +86,11 @@ pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
 pub use patch::{Patched, PatchedFile};
 pub use read::{FileText, ReadFile, ReadLimits, Total};
+pub use record::Recorder;
+pub use restore::Refusal;
 pub use search::{Found, SearchFiles, SearchLine};
+pub use snapshot::{LeftOut, Snapshot, SnapshotLimits};
+pub use state::{Change, Digest, Stamp, State};
 pub use version::Version;
 pub use write::Written;
 
@@ -93,8 +101,8 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// One project: its root as an open folder, and the rules about names in it.
 #[derive(Debug)]
@@ -107,6 +115,7 @@ pub struct Workspace {
     walls: Settings,
     enclosure: OnceLock<Enclosure>,
     memory: covers::Memory,
+    recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Workspace {
@@ -132,6 +141,7 @@ impl Workspace {
             walls: Settings::default(),
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
+            recorder: None,
         };
         journal::clean(&workspace);
         Ok(workspace)

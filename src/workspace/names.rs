@@ -7,13 +7,13 @@ use std::path::Path;
 use unicode_normalization::UnicodeNormalization;
 
 /// A real name as the rules want it: relative to the root, `/` between names. Bytes that are not UTF-8 become U+FFFD.
-pub(super) fn text_of(name: &Path) -> String {
+pub(crate) fn text_of(name: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
 /// A real name as it is shown on a line of an answer. A name that could be taken for more than a name, or that shows
 /// other than it is, stands in double quotes with C escapes, as git has it; bytes that are not UTF-8 are octal there.
-pub(super) fn shown(name: &Path) -> String {
+pub(crate) fn shown(name: &Path) -> String {
     let bytes = name.as_os_str().as_bytes();
     match std::str::from_utf8(bytes) {
         Ok(text) => quoted(text).into_owned(),

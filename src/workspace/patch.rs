@@ -202,15 +202,7 @@ fn patched(plan: &Plan) -> Patched {
 }
 
 fn difference(change: &Change) -> Option<String> {
-    let (before, after) = (change.before.as_deref(), change.after.as_deref());
-    let unified = diff::between(&change.path, before, after.unwrap_or_default()).unified?;
-    // A file that goes has no name on the other side.
-    Some(match (after, unified.split_once("\n+++ ")) {
-        (None, Some((head, rest))) => {
-            format!("{head}\n+++ /dev/null{}", rest.find('\n').map_or("", |end| &rest[end..]))
-        }
-        _ => unified,
-    })
+    diff::of_file(&change.path, change.before.as_deref(), change.after.as_deref())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! one fails, those before it are put back from the links that were kept of the old files.
 
 use super::journal::Journal;
+use super::record::Coming;
 use super::resolve::{Last, Spot};
 use super::temp::{Home, Made, Onto, Temp};
 use super::write::{conflict, is_same, not_put};
@@ -66,11 +67,14 @@ impl Workspace {
         // What is new comes before what goes, so that a crash in between loses nothing.
         staged.sort_by_key(|step| step.temp.is_none());
         let several = staged.len() > 1;
+        let made_now: Vec<&Made> = made.0.iter().collect();
+        let recording = self.record(staged.iter().map(Step::coming), &made_now);
         for at in 0..staged.len() {
             if let Err(failure) = staged[at].carry_out(several) {
                 return Err(put_back(&mut staged[..at], failure));
             }
         }
+        recording.keep();
         made.keep();
         Ok(())
     }
@@ -141,6 +145,11 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
+    fn coming(&self) -> Coming<'_> {
+        let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp.mode()));
+        Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat.as_ref(), content)
+    }
+
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
         let path = &self.wanted.target.path;
         let system = |errno: Errno| trouble::of_system(errno, path);

@@ -4,6 +4,7 @@
 //! goes wrong before that, it is taken away again, with the folders that were made for it.
 
 use super::journal::Journal;
+use super::state::mode_of;
 use super::{fault, resolve};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
@@ -42,8 +43,8 @@ pub(super) fn is_content_of(a: &Stat, b: &Stat) -> bool {
 
 /// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
 pub(super) struct Made {
-    /// Each with the folder it stands in, outermost first.
-    folders: Vec<(OwnedFd, OsString)>,
+    /// Each with the folder it stands in and its name relative to the root, outermost first.
+    folders: Vec<(OwnedFd, OsString, PathBuf)>,
 }
 
 impl Made {
@@ -64,10 +65,18 @@ impl Made {
             let next = rustix::fs::openat(&here, name, resolve::PASS, Mode::empty())?;
             let above = std::mem::replace(&mut here, next);
             if fresh {
-                made.folders.push((above, name.clone()));
+                made.folders.push((above, name.clone(), path.clone()));
             }
         }
         Ok((here, made))
+    }
+
+    /// Their names relative to the root, and their modes.
+    pub(super) fn modes(&self) -> impl Iterator<Item = (PathBuf, u32)> {
+        self.folders.iter().filter_map(|(above, name, path)| {
+            let stat = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some((path.clone(), mode_of(&stat)))
+        })
     }
 
     pub(super) fn keep(mut self) {
@@ -77,7 +86,7 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        while let Some((above, name)) = self.folders.pop() {
+        while let Some((above, name, _)) = self.folders.pop() {
             fault::point();
             // One that is in use by now stays.
             let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
@@ -127,6 +136,26 @@ impl<'f> Temp<'f> {
         let mut content = Vec::new();
         (&file).read_to_end(&mut content)?;
         Temp::write(home, &content, Some(&rustix::fs::fstat(&file)?))
+    }
+
+    /// A symbolic link beside where it will be.
+    pub(super) fn symlink(home: Home<'f>, target: &Path) -> io::Result<Temp<'f>> {
+        let name = home.journal.temporary(home.name)?;
+        fault::point();
+        rustix::fs::symlinkat(target, home.folder, &name)?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(home.folder, &name, flags, Mode::empty());
+        // Where it cannot be opened it is taken away by whoever opens the root next.
+        Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false })
+    }
+
+    /// The bits of its mode.
+    pub(super) fn mode(&self) -> u32 {
+        rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
+    }
+
+    pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
     /// Lets everybody run it who may read it, or nobody.

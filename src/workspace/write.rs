@@ -2,6 +2,7 @@
 
 use super::diff::{self, Difference};
 use super::journal::Journal;
+use super::record::Coming;
 use super::resolve::{LOOK, Last, Spot};
 use super::temp::{Home, Made, Onto, Temp, is_content_of};
 use super::version::Version;
@@ -174,7 +175,11 @@ impl Workspace {
         if !is_same(&now, stat) {
             return Err(conflict(path));
         }
-        temp.rename(last, Onto::This(stat)).map_err(|errno| not_put(errno, path))
+        let coming = Coming::onto(home, last, Some(stat), Some((content, temp.mode())));
+        let recording = self.record([coming], &[]);
+        temp.rename(last, Onto::This(stat)).map_err(|errno| not_put(errno, path))?;
+        recording.keep();
+        Ok(())
     }
 
     /// What the file holds now (`None` when it is longer than what may be written), and its state.
@@ -215,7 +220,10 @@ impl Workspace {
         self.refuse_unwritable(path, &folder_name.join(last))?;
         let home = Home { folder: &folder, name: &folder_name, journal: &journal };
         let temp = Temp::write(home, content.as_bytes(), None).map_err(|error| trouble::of_io(&error, path))?;
+        let coming = Coming::onto(home, last, None, Some((content.as_bytes(), temp.mode())));
+        let recording = self.record([coming], &[&made]);
         temp.rename(last, Onto::Nothing).map_err(|errno| not_put(errno, path))?;
+        recording.keep();
         made.keep();
         Ok(Written { created: true, changed: true, ..written(name, None, content.as_bytes()) })
     }

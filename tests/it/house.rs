@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["toolbox"],
     &["process", "walls"],
     &["workspace"],
-    &["tools", "trial"],
+    &["tools", "trial", "undo"],
     &["backend", "audit"],
     &["agent", "store"],
     &["http", "mcp", "proxy", "pipe"],

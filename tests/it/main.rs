@@ -45,6 +45,8 @@ mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
 #[cfg(feature = "tools")]
+mod undo;
+#[cfg(feature = "tools")]
 mod validate;
 #[cfg(all(feature = "tools", target_os = "linux"))]
 mod walls;

@@ -119,6 +119,12 @@ pub(crate) enum Command {
     },
     /// Break each wall around commands, to see which hold here
     Doctor(DoctorArguments),
+    /// Take back what the last turn changed in the project's files
+    Undo(UndoArguments),
+    /// Take the last undo back
+    Redo(RedoArguments),
+    /// What the last turn changed
+    Diff(DiffArguments),
     /// The files of settings: what they hold, and what counts
     Config {
         #[command(subcommand)]
@@ -169,6 +175,42 @@ pub(crate) struct ParseArguments {
     /// For people: what was found, and every repair by its name
     #[arg(long, conflicts_with = "batch")]
     pub(crate) explain: bool,
+}
+
+/// A file that is not what the turn left is left as it is and told, and the rest is taken back; the status is 1 then. What
+/// commands changed is covered up to a limit, but not what git ignores, nor .git itself, nor blocked files.
+#[derive(Debug, Args)]
+pub(crate) struct UndoArguments {
+    /// So many turns, the newest first
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) turns: usize,
+    /// The turns there are, the newest first
+    #[arg(long, conflicts_with_all = ["turns", "dry_run"])]
+    pub(crate) list: bool,
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A turn that changes something ends what can be redone.
+#[derive(Debug, Args)]
+pub(crate) struct RedoArguments {
+    /// So many undos, the last one first
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) turns: usize,
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// So many turns together
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) turns: usize,
+    /// Every turn that can be undone
+    #[arg(long, conflicts_with = "turns")]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]

@@ -46,6 +46,9 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Proxy(arguments)), _) => commands::proxy::run(options, arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
+        (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
+        (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
+        (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),
     }
 }

@@ -17,6 +17,7 @@ use toolfence::redact::Redactor;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools;
+use toolfence::undo::{History, Limits};
 use toolfence::walls::{Container, Engine};
 use toolfence::workspace::Workspace;
 
@@ -39,6 +40,8 @@ pub(crate) struct Setup {
     pub(crate) policy: Policy,
     /// Where the log of decisions and results is kept, if one is.
     audit: Option<PathBuf>,
+    /// What turns changed, if it is kept.
+    pub(crate) history: Option<Arc<History>>,
 }
 
 impl Setup {
@@ -57,7 +60,9 @@ impl Setup {
         let policy = Policy::new(config.merged.settings()).map_err(|error| Failure::wrong_use(error.to_string()))?;
         let log = layers.places.state.as_ref().map(|state| state.join(LOG));
         let audit = log.filter(|_| config.text("audit") != Some("off"));
-        let setup = Setup::build(config, persona, root, policy.protect(layers.places.inside_the_root()))?;
+        let history = history(&config, layers.places.state.as_deref(), root)?;
+        let policy = policy.protect(layers.places.inside_the_root());
+        let setup = Setup::build(config, persona, root, policy, history)?;
         Ok(Setup { audit, ..setup })
     }
 
@@ -66,20 +71,30 @@ impl Setup {
         let config = Config::typed(options)?;
         terminal::set_colours(config.choice::<Color>("color")?);
         let persona = built_in("coder", language(&config)?).unwrap_or_else(|| Err(Failure::broken("no persona")))?;
-        Setup::build(config, persona, root, Policy::default())
+        Setup::build(config, persona, root, Policy::default(), None)
     }
 
-    fn build(config: Config, persona: Persona, root: &Path, policy: Policy) -> Result<Setup, Failure> {
+    fn build(
+        config: Config,
+        persona: Persona,
+        root: &Path,
+        policy: Policy,
+        history: Option<Arc<History>>,
+    ) -> Result<Setup, Failure> {
         let workspace = Workspace::open(root, policy.paths().clone())
             .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
-        let workspace = Arc::new(workspace.walls(walls(&config)?));
+        let workspace = workspace.walls(walls(&config)?);
+        let workspace = Arc::new(match history.clone() {
+            Some(history) => workspace.recorder(history),
+            None => workspace,
+        });
         tracing::debug!(target: "toolfence", root = %workspace.root().display(), "root");
         let mut toolbox = tools::standard(workspace.clone());
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
         let language = language(&config)?;
-        Ok(Setup { config, persona, language, workspace, toolbox, policy, audit: None })
+        Ok(Setup { config, persona, language, workspace, toolbox, policy, audit: None, history })
     }
 
     /// An agent in the person's service.
@@ -92,6 +107,10 @@ impl Setup {
         }
         let session = Session::new(session, catalog, self.policy.clone(), self.workspace.clone());
         let agent = Agent::new(session, self.toolbox.clone(), backend);
+        let agent = match &self.history {
+            Some(history) => agent.history(history.clone(), self.workspace.clone()),
+            None => agent,
+        };
         Ok(match self.log() {
             Some(audit) => agent.audit(Arc::new(audit)),
             None => agent,
@@ -105,6 +124,12 @@ impl Setup {
         let redactor = Redactor::new().environment(own);
         let opened = Audit::open(self.audit.as_ref()?, redactor, self.workspace.clone());
         opened.map_err(|error| terminal::tell(&format!("{error}. Nothing is logged."))).ok()
+    }
+
+    /// Says what could not be recorded.
+    pub(crate) fn tell_notes(&self) {
+        let notes = self.history.iter().flat_map(|history| history.take_notes());
+        notes.for_each(|note| terminal::tell(&note));
     }
 
     /// Persona and instructions, as the model is told them.
@@ -143,6 +168,18 @@ impl Setup {
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
         Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.to_string()))?))
     }
+}
+
+/// What turns changed, unless the person does not want it kept.
+fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<Arc<History>>, Failure> {
+    let Some(state) = state.filter(|_| config.text("undo.journal") != Some("off")) else { return Ok(None) };
+    let mut limits = Limits::default();
+    limits.turns = usize::try_from(config.count("undo.turns")).unwrap_or(usize::MAX);
+    limits.bytes = config.count("undo.megabytes") << 20;
+    limits.snapshot.entries = usize::try_from(config.count("undo.snapshot_files")).unwrap_or(usize::MAX);
+    limits.snapshot.bytes = config.count("undo.snapshot_megabytes") << 20;
+    let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
+    Ok(Some(Arc::new(history)))
 }
 
 /// The key that is meant for this program. Another service's key, such as OPENAI_API_KEY, is never sent to a server that

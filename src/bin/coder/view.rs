@@ -270,7 +270,8 @@ fn details(result: &ToolResult) -> Vec<String> {
     shown
 }
 
-fn line_style(line: &str) -> Style {
+/// How a line of a diff looks.
+pub(crate) fn line_style(line: &str) -> Style {
     match line.as_bytes().first() {
         Some(b'+') => Style::Good,
         Some(b'-') => Style::Bad,

@@ -10,6 +10,8 @@ pub enum Takes {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
+    /// A whole number from 1 to this.
+    Count(u64),
     /// A list of command rules.
     Commands,
     /// A list of globs.

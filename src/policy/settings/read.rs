@@ -153,6 +153,14 @@ impl Reader<'_> {
                 self.wrong(span.start, format!("{} is one of {}.{hint}", key.name, words.join(", ")));
             }
             (Takes::Text, DeValue::String(text)) => self.keep(span.start, key, Value::Text(text.to_string())),
+            (Takes::Count(most), DeValue::Integer(number)) => {
+                match u64::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(number) if (1..=most).contains(&number) => {
+                        self.keep(span.start, key, Value::Text(number.to_string()));
+                    }
+                    _ => self.wrong(span.start, format!("{} is from 1 to {most}.", key.name)),
+                }
+            }
             (Takes::Commands | Takes::Globs, DeValue::Array(items)) => {
                 for item in items {
                     match item_of(key.takes, item.get_ref()) {
@@ -165,6 +173,7 @@ impl Reader<'_> {
                 let wanted = match takes {
                     Takes::Choice(words) => format!("one of {}, in quotes", words.join(", ")),
                     Takes::Text => "a text in quotes".to_owned(),
+                    Takes::Count(most) => format!("a number from 1 to {most}"),
                     Takes::Commands | Takes::Globs => "a list: [\"...\"]".to_owned(),
                 };
                 self.wrong(span.start, format!("{} is {wanted}; this is {}.", key.name, kind(value)));

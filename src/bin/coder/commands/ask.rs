@@ -19,5 +19,6 @@ pub(crate) fn run(options: &Options, prompt: &str) -> Result<ExitCode, Failure> 
     let mut view = View::new(person, agent.canceller(), true);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
     view.end()?;
+    setup.tell_notes();
     status_of(&stopped.map_err(Failure::broken)?)
 }

@@ -1,7 +1,7 @@
 //! `coder`: a conversation, line by line.
 
 use crate::args::Options;
-use crate::commands::stdin_lines;
+use crate::commands::{stdin_lines, undo};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::runtime::Turns;
@@ -17,6 +17,9 @@ turn; at the prompt it ends the program.
   /help     this
   /tools    the tools the model has
   /allowed  what you said always to, until the end
+  /diff     what the last turn changed; /diff 3 the last three, /diff all what this session has
+  /undo     take back what the last turn changed; /undo 3 the last three, /undo list those there are
+  /redo     take the last undo back
   /quit     end (so does the end of input)";
 
 /// Talks until the input ends.
@@ -37,14 +40,22 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
             "/help" => out.line(HELP)?,
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
-            command if command.starts_with('/') => {
-                out.line(&format!("There is no command {command}; /help lists them."))?;
-            }
+            command if command.starts_with('/') => typed(command, &setup, &mut out)?,
             text => turn(&turns, &mut agent, text, &setup, &mut out)?,
         }
     }
     out.write("\n")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A command with what stands behind it. What goes wrong is said, and the conversation goes on.
+fn typed(command: &str, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    let done = match name {
+        "/undo" | "/redo" | "/diff" => undo::typed(setup, &name[1..], rest.trim(), out),
+        _ => return out.line(&format!("There is no command {command}; /help lists them.")),
+    };
+    done.or_else(|failure| out.styled(Style::Bad, &format!("{failure}\n")))
 }
 
 fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
@@ -64,6 +75,7 @@ fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut T
     let mut view = View::new(person, agent.canceller(), false);
     let stopped = turns.run(agent.canceller(), agent.run(text, &mut view))?;
     view.end()?;
+    setup.tell_notes();
     let failed = match stopped {
         Ok(reason) => status_of(&reason).err(),
         Err(error) => Some(Failure::broken(error)),

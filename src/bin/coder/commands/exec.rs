@@ -30,6 +30,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     let person = AtTheTerminal { workspace: setup.workspace.clone() };
     let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
+    setup.tell_notes();
     let ended = stopped.map_err(Failure::broken)?;
     listener.print(arguments.json)?;
     Ok(match ended {

@@ -14,6 +14,7 @@ pub(crate) mod prompt;
 pub(crate) mod proxy;
 pub(crate) mod replay;
 pub(crate) mod tools;
+pub(crate) mod undo;
 
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::terminal::Terminal;

@@ -22,10 +22,12 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
     pipe.language = setup.language;
     pipe.persona = setup.persona.text.clone();
     pipe.audit = setup.log().map(Arc::new);
+    pipe.history = setup.history.clone().map(|history| (history, setup.workspace.clone()));
     let canceller = Canceller::default();
     let served = crate::runtime::run(canceller.clone(), async {
         pipe.serve(BufReader::new(stdin()), stdout(), &canceller).await
     })?;
+    setup.tell_notes();
     Ok(match served.map_err(Failure::broken)? {
         Ending::Cancelled => INTERRUPTED.into(),
         _ => ExitCode::SUCCESS,

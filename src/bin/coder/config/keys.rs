@@ -105,9 +105,48 @@ const CONTAINER: &[Key] = &[
     ),
 ];
 
+/// What is kept of changes. How much is the person's business: a project could only fill a disk with it.
+const UNDO: &[Key] = &[
+    Key::new(
+        "undo.journal",
+        Takes::Choice(&["off", "on"]),
+        InProject::Stricter,
+        "\"on\"",
+        "Whether what a turn changes is kept below $XDG_STATE_HOME/toolfence, so that `coder undo` can take it back.",
+    ),
+    Key::new(
+        "undo.turns",
+        Takes::Count(10_000),
+        InProject::Never,
+        "100",
+        "The newest turns that are kept of a project.",
+    ),
+    Key::new(
+        "undo.megabytes",
+        Takes::Count(1 << 20),
+        InProject::Never,
+        "512",
+        "MiB of old contents that are kept of a project; what is more goes with the oldest turns.",
+    ),
+    Key::new(
+        "undo.snapshot_files",
+        Takes::Count(1_000_000),
+        InProject::Never,
+        "20000",
+        "Files and folders that are looked at before and after commands, to know what they changed.",
+    ),
+    Key::new(
+        "undo.snapshot_megabytes",
+        Takes::Count(1 << 16),
+        InProject::Never,
+        "64",
+        "MiB of contents that are looked at around commands. Files over 4 MiB are not.",
+    ),
+];
+
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).collect()
+    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).chain(UNDO).collect()
 }
 
 /// The keys of the policy and the walls: all that a persona may hold.
@@ -117,5 +156,5 @@ pub(crate) fn of_policy() -> Vec<&'static Key> {
 
 /// A key by its name.
 pub(crate) fn named(name: &str) -> Option<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).find(|key| key.name == name)
+    all().into_iter().find(|key| key.name == name)
 }

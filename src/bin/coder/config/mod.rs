@@ -121,6 +121,11 @@ impl Config {
         self.merged.text(key).or_else(default)
     }
 
+    /// The value of a key that takes a number.
+    pub(crate) fn count(&self, key: &str) -> u64 {
+        self.text(key).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
     /// The same as one of the words of the command line.
     pub(crate) fn choice<T: ValueEnum>(&self, key: &str) -> Result<T, Failure> {
         let word = self.text(key).unwrap_or_default();

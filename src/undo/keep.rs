@@ -1,0 +1,105 @@
+//! What is kept between turns, and for how long.
+
+use super::History;
+use super::record::{Head, Kind, Line, heads, lines, numbered};
+use crate::workspace::{Digest, Snapshot, fault, snapshot};
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Bytes of an index that are read.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The last look at the project; `None` where there is none that can be read.
+pub(super) fn read_index(path: &Path) -> Option<Snapshot> {
+    let reader = BufReader::new(File::open(path).ok()?.take(MOST_BYTES));
+    let lines: Option<Vec<snapshot::Line>> =
+        reader.split(b'\n').map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
+    Some(Snapshot::of_lines(lines?.into_iter()))
+}
+
+/// Keeps it, unless what is kept says the same.
+pub(super) fn write_index(path: &Path, snapshot: &Snapshot, known: &Snapshot) -> io::Result<()> {
+    if snapshot.is_same(known) && path.exists() {
+        return Ok(());
+    }
+    let unfinished = path.with_extension("unfinished");
+    fault::point();
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    let mut out = BufWriter::new(file);
+    for line in snapshot.lines() {
+        serde_json::to_writer(&mut out, &line)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    fault::point();
+    fs::rename(unfinished, path)
+}
+
+/// Drops the oldest turns where there are too many, or their contents take too much room. `stored` bytes came with the last;
+/// `None` where that is not known.
+pub(super) fn retain(history: &History, stored: Option<u64>) {
+    drop_older(history);
+    let heads = heads(&history.turns());
+    let size = history.folder.join("size");
+    let known = fs::read_to_string(&size).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let total = known.zip(stored).map_or(u64::MAX, |(known, stored)| known.saturating_add(stored));
+    let total = if total > history.limits.bytes { sweep(history, &heads) } else { total };
+    // Without it all is counted the next time.
+    let _ = fs::write(size, total.to_string());
+}
+
+/// Drops what is older than the oldest turn that is kept. Undos and redos count only where there are very many.
+fn drop_older(history: &History) {
+    const UNDOS_A_TURN: usize = 4;
+    let all = numbered(&history.turns());
+    let most = history.limits.turns.max(1);
+    if all.len() <= most {
+        return;
+    }
+    let heads = heads(&history.turns());
+    let mut turns = heads.iter().rev().filter(|head| head.begin.kind == Kind::Turn);
+    let oldest_turn = turns.nth(most - 1).map_or(0, |head| head.number);
+    let newest = all.iter().rev().nth(most.saturating_mul(UNDOS_A_TURN)).map_or(0, |(number, _)| *number);
+    for (_, path) in all.iter().take_while(|(number, _)| *number < oldest_turn.max(newest)) {
+        drop_turn(path);
+    }
+}
+
+/// Removes the contents that nobody needs, and the oldest turns until the rest fits. Gives the bytes that are left.
+fn sweep(history: &History, heads: &[Head]) -> u64 {
+    let sizes = history.objects.all();
+    let size = |digests: &HashSet<Digest>| digests.iter().filter_map(|digest| sizes.get(digest)).sum::<u64>();
+    let index = read_index(&history.folder.join("index"));
+    let mut used: HashSet<Digest> = index.iter().flat_map(Snapshot::contents).collect();
+    let mut fits = true;
+    for (at, head) in heads.iter().rev().enumerate() {
+        if fits {
+            let more: HashSet<Digest> = used.iter().copied().chain(contents(head)).collect();
+            fits = at == 0 || size(&more) <= history.limits.bytes;
+            used = if fits { more } else { used };
+        }
+        if !fits {
+            drop_turn(&head.path);
+        }
+    }
+    history.objects.keep_only(&used);
+    size(&used)
+}
+
+fn contents(head: &Head) -> Vec<Digest> {
+    let lines = lines(&head.path).unwrap_or_default();
+    let changes = lines.iter().flat_map(|line| match line {
+        Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_slice(),
+        _ => &[],
+    });
+    changes.flat_map(|change| [&change.before, &change.after]).filter_map(|state| Some(state.content()?.0)).collect()
+}
+
+fn drop_turn(path: &Path) {
+    fault::point();
+    // One that cannot be removed is tried again the next time.
+    let _ = fs::remove_file(path);
+}

@@ -1,0 +1,112 @@
+//! What turns changed, and taking it back.
+
+mod cases;
+mod hostile;
+mod laws;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use toolfence::policy::PathRules;
+use toolfence::undo::{History, Limits, Outcome};
+use toolfence::workspace::{Recorder, Stop, Workspace};
+
+/// A project with a history beside it.
+struct Place {
+    home: tempfile::TempDir,
+    history: Arc<History>,
+    workspace: Arc<Workspace>,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place::with(Limits::default())
+    }
+
+    fn with(limits: Limits) -> Place {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir(home.path().join("project")).expect("a folder can be made");
+        let (history, workspace) = opened(home.path(), limits);
+        Place { home, history, workspace }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.home.path().join("project")
+    }
+
+    /// The same as another program would see it.
+    fn again(&mut self) {
+        (self.history, self.workspace) = opened(self.home.path(), Limits::default());
+    }
+
+    /// Runs a command as the tools do it, apart from the walls.
+    fn bash(&self, script: &str) {
+        self.history.command_begins(&self.workspace, &Stop::default());
+        run(&self.root(), script);
+        self.history.command_ended(&self.workspace, &Stop::default());
+    }
+
+    fn turn(&self, act: impl FnOnce()) {
+        let turn = self.history.begin(&self.workspace, "a turn");
+        act();
+        turn.end();
+    }
+
+    fn undo(&self) -> Outcome {
+        self.history.undo(&self.workspace).expect("it can be written").expect("there is a turn")
+    }
+
+    fn redo(&self) -> Outcome {
+        self.history.redo(&self.workspace).expect("it can be written").expect("there is an undo")
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        self.workspace.write(path, content).expect("it can be written");
+    }
+
+    fn picture(&self) -> Picture {
+        picture(&self.root())
+    }
+}
+
+fn opened(home: &Path, limits: Limits) -> (Arc<History>, Arc<Workspace>) {
+    let root = home.join("project");
+    let history = History::open(&History::folder(&home.join("state"), &root), limits);
+    let history = Arc::new(history.expect("there is randomness"));
+    let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder").recorder(history.clone());
+    (history, Arc::new(workspace))
+}
+
+fn run(root: &Path, script: &str) {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script]).current_dir(root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    bash.status().expect("bash can be started");
+}
+
+/// Every name with what it is: kind, mode, content or target.
+type Picture = BTreeMap<PathBuf, (String, Vec<u8>)>;
+
+fn picture(root: &Path) -> Picture {
+    let mut all = Picture::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for path in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
+            let facts = fs::symlink_metadata(&path).expect("it is there");
+            let mode = facts.permissions().mode() & 0o7777;
+            let (kind, content) = if facts.is_symlink() {
+                let target = fs::read_link(&path).expect("it is a link");
+                ("link".to_owned(), target.into_os_string().into_encoded_bytes())
+            } else if facts.is_dir() {
+                pending.push(path.clone());
+                (format!("folder {mode:o}"), Vec::new())
+            } else {
+                (format!("file {mode:o}"), fs::read(&path).expect("it can be read"))
+            };
+            all.insert(path.strip_prefix(root).expect("it is below").to_owned(), (kind, content));
+        }
+    }
+    all
+}
