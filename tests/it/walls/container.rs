@@ -31,6 +31,8 @@ case $1 in
         shift
         set -m
         "$program" "$@" <&0 &
+        # The shell's own word on how it ended is none of the command's.
+        exec 2>/dev/null
         echo $! >"$here/$name"
         trap 'kill -TERM -- -$!' TERM
         wait $!; status=$?
