@@ -108,7 +108,13 @@ impl Host<'_> {
             Way::Bubblewrap => drop(self.run(&[&bubblewrap(), &bare[..]].concat()).await?),
             Way::Cold | Way::Ready => {
                 let command: Vec<&OsStr> = bare.iter().map(OsStr::new).collect();
-                let errand = Errand { command: &command, folder: Path::new(""), covers: covers.list(), network: false };
+                let errand = Errand {
+                    command: &command,
+                    folder: Path::new(""),
+                    covers: covers.list(),
+                    network: false,
+                    looks: false,
+                };
                 let entry = self.workspace.enclosure().entry(&errand).ok_or("there are no walls here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
                 let job = self.job(&entry.program, &arguments);

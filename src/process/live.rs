@@ -24,7 +24,8 @@ pub struct Live {
 #[derive(Debug)]
 struct Input {
     reading: OwnedFd,
-    writing: OwnedFd,
+    /// `None` where all there is to read is there already.
+    writing: Option<OwnedFd>,
 }
 
 /// What came of an attempt to write.
@@ -47,14 +48,27 @@ impl Live {
     /// The system runs out of descriptors.
     pub fn new(keep: usize, input: bool) -> io::Result<Live> {
         let input = if input { Some(Input::new()?) } else { None };
-        Ok(Live {
+        Ok(Live::with(keep, input))
+    }
+
+    /// One whose stdin is this text, all of it.
+    ///
+    /// # Errors
+    /// The system runs out of descriptors or memory, or knows no files without a name.
+    pub fn fed(keep: usize, text: &[u8]) -> io::Result<Live> {
+        let reading = nameless(text)?;
+        Ok(Live::with(keep, Some(Input { reading, writing: None })))
+    }
+
+    fn with(keep: usize, input: Option<Input>) -> Live {
+        Live {
             output: Mutex::new(HeadTail::new(keep / 2, keep / 2)),
             keep,
             written: Notify::new(),
             stop: watch::Sender::new(false),
             input,
             overflow: None,
-        })
+        }
     }
 
     /// The same with a file for output that is more than is kept: from what nobody has taken yet at that time on.
@@ -105,10 +119,12 @@ impl Live {
     /// # Errors
     /// The pipe is broken.
     pub fn send(&self, bytes: &[u8]) -> io::Result<Sent> {
-        let Some(input) = &self.input else { return Ok(Sent::Nowhere) };
+        let Some(writing) = self.input.as_ref().and_then(|input| input.writing.as_ref()) else {
+            return Ok(Sent::Nowhere);
+        };
         let mut sent = 0;
         while sent < bytes.len() {
-            match rustix::io::write(&input.writing, &bytes[sent..]) {
+            match rustix::io::write(writing, &bytes[sent..]) {
                 Ok(written) => sent += written,
                 Err(rustix::io::Errno::AGAIN) => return Ok(Sent::Some(sent)),
                 Err(rustix::io::Errno::INTR) => {}
@@ -144,8 +160,23 @@ impl Input {
     fn new() -> io::Result<Input> {
         let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(writing.as_fd(), true)?;
-        Ok(Input { reading, writing })
+        Ok(Input { reading, writing: Some(writing) })
     }
+}
+
+/// A file in memory that holds this.
+#[cfg(target_os = "linux")]
+fn nameless(text: &[u8]) -> io::Result<OwnedFd> {
+    use std::io::{Seek, Write};
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?);
+    file.write_all(text)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &[u8]) -> io::Result<OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

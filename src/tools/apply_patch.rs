@@ -55,9 +55,10 @@ impl Tool for Patch {
             let drafted = blocking(&self.workspace, move |workspace, _| Ok((workspace.draft_patch(&patch)?, patch)));
             let (drafts, patch) = drafted.await?;
             Ok(match self.checks.change(drafts, how, move |workspace| workspace.apply_patch(&patch, dry_run)).await? {
-                Checked::Made(done) => {
+                Checked::Made(done, found) => {
                     done.after.iter().for_each(|(name, version)| self.views.patched(name, *version));
-                    Output { data: Some(data_of(&done, dry_run)), ..capped(words(&done, dry_run), false) }
+                    let told = capped(words(&done, dry_run), false);
+                    found.add_to(Output { data: Some(data_of(&done, dry_run)), ..told })
                 }
                 Checked::Refused(output) => output,
             })

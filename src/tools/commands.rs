@@ -7,6 +7,7 @@ use crate::walls::{self, Errand, Kind};
 use crate::workspace::{Covers, Stop, Workspace};
 use crate::{ErrorCode, Output, ToolFailure};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,18 @@ pub(super) struct Wanted {
     pub(super) seconds: Option<u64>,
     pub(super) network: bool,
     pub(super) outside: bool,
+}
+
+/// A checker that shall run.
+#[derive(Debug)]
+pub(super) struct Checking<'a> {
+    /// The program by its absolute path, and its arguments.
+    pub(super) words: &'a [OsString],
+    /// Its stdin.
+    pub(super) input: &'a str,
+    pub(super) seconds: u64,
+    /// Whether it may run without walls.
+    pub(super) harmless: bool,
 }
 
 /// What came of it.
@@ -96,7 +109,8 @@ impl Commands {
         let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
-            self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network }).await?
+            self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network, looks: false })
+                .await?
         };
         tracing::debug!(
             walled,
@@ -116,6 +130,35 @@ impl Commands {
         let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
+    }
+
+    /// Runs a checker where it cannot change the project: inside, or where no walls hold a harmless one far from it. `None`
+    /// where that cannot be.
+    pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
+        let report = blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().clone())).await?;
+        let live = Live::fed(KEPT, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
+        let words: Vec<&OsStr> = checking.words.iter().map(OsString::as_os_str).collect();
+        let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let top = top.map_err(|errno| not_started(&errno.into()))?;
+        let (root, name) = self.folder(".").await?;
+        let job = Job {
+            program: words[0],
+            args: &words[1..],
+            folder: if report.holds { root.as_fd() } else { top.as_fd() },
+            environment: &self.environment,
+            limit: Duration::from_secs(checking.seconds),
+            keep: KEPT,
+            overflow: None,
+            live: Some(&live),
+        };
+        if report.holds {
+            let inside = Inside { words: &words, folder: &name, network: false, looks: true };
+            return self.run_inside(&job, &inside).await.map(|(outcome, _)| Some(outcome));
+        }
+        if !checking.harmless {
+            return Ok(None);
+        }
+        process::run(&job).await.map(Some).map_err(|error| not_started(&error).into())
     }
 
     async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
@@ -148,8 +191,8 @@ impl Commands {
     }
 
     async fn run_covered(&self, job: &Job<'_>, inside: &Inside<'_>, covers: &Covers) -> io::Result<Outcome> {
-        let Inside { words, folder, network } = *inside;
-        let errand = Errand { command: words, folder, covers: covers.list(), network };
+        let Inside { words, folder, network, looks } = *inside;
+        let errand = Errand { command: words, folder, covers: covers.list(), network, looks };
         let entry = self.workspace.enclosure().entry(&errand);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
@@ -204,6 +247,7 @@ struct Inside<'a> {
     words: &'a [&'a OsStr],
     folder: &'a Path,
     network: bool,
+    looks: bool,
 }
 
 /// A sentence of ours on a line of its own behind the output.

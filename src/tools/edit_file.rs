@@ -61,9 +61,9 @@ impl Tool for Edit {
             let (draft, wanted) = drafted.await?;
             let wanted = EditFile { base: draft.base(), ..wanted };
             Ok(match self.checks.change(vec![draft], how, move |workspace| workspace.edit(&wanted)).await? {
-                Checked::Made(written) => {
+                Checked::Made(written, found) => {
                     self.views.changed(&written);
-                    output_of(&written, dry_run)
+                    found.add_to(output_of(&written, dry_run))
                 }
                 Checked::Refused(output) => output,
             })

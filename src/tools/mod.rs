@@ -42,19 +42,24 @@ use std::time::Duration;
 /// The longest text of a result in bytes; head and tail of what is longer are kept.
 pub const RESULT_LIMIT: usize = 100 * 1000;
 
-/// The tools built so far, on one workspace.
+/// The tools built so far, on one workspace, with the usual checks around changes.
 pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
+    let checks = Checks::new(Arc::clone(&workspace));
+    checked(workspace, &checks)
+}
+
+/// The same with these checks.
+pub fn checked(workspace: Arc<Workspace>, checks: &Checks) -> Toolbox {
     let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
     let views = Views::default();
-    let checks = Checks::new(Arc::clone(&workspace));
     Toolbox::new()
         .with(Read::new(Arc::clone(&workspace)).views(&views))
         .with(List::new(Arc::clone(&workspace)))
         .with(Search::new(Arc::clone(&workspace)))
-        .with(Write::new(Arc::clone(&workspace)).views(&views).checks(&checks))
-        .with(Edit::new(Arc::clone(&workspace)).views(&views).checks(&checks))
-        .with(Replace::new(Arc::clone(&workspace)).views(&views).checks(&checks))
-        .with(Patch::new(workspace).views(&views).checks(&checks))
+        .with(Write::new(Arc::clone(&workspace)).views(&views).checks(checks))
+        .with(Edit::new(Arc::clone(&workspace)).views(&views).checks(checks))
+        .with(Replace::new(Arc::clone(&workspace)).views(&views).checks(checks))
+        .with(Patch::new(workspace).views(&views).checks(checks))
         .with(Bash::with_jobs(Arc::clone(&jobs)))
         .with(Python::new(Arc::clone(&jobs)))
         .with(Job::new(jobs))

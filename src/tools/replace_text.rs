@@ -55,9 +55,9 @@ impl Tool for Replace {
             let (draft, wanted) = drafted.await?;
             let wanted = ReplaceText { base: draft.base(), ..wanted };
             Ok(match self.checks.change(vec![draft], how, move |workspace| workspace.replace_text(&wanted)).await? {
-                Checked::Made(written) => {
+                Checked::Made(written, found) => {
                     self.views.changed(&written);
-                    output_of(&written, dry_run)
+                    found.add_to(output_of(&written, dry_run))
                 }
                 Checked::Refused(output) => output,
             })

@@ -61,9 +61,9 @@ impl Tool for Write {
                 workspace.write_over(&path, &content, base)
             });
             Ok(match made.await? {
-                Checked::Made(written) => {
+                Checked::Made(written, found) => {
                     self.views.wrote(&written);
-                    output_of(&written)
+                    found.add_to(output_of(&written))
                 }
                 Checked::Refused(output) => output,
             })

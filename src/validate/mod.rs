@@ -15,11 +15,15 @@
 //! assert!(new_ones(&check(after), &check(after), |_| None, Sight::First).is_empty());
 //! ```
 
+mod checkers;
 mod compare;
 mod diagnostic;
 mod lines;
+mod output;
 pub mod syntax;
 
+pub use checkers::{Checker, Reads, built_in};
 pub use compare::{Sight, new_ones};
 pub use diagnostic::Diagnostic;
 pub use lines::LineMap;
+pub use output::read as read_output;

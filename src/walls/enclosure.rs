@@ -138,7 +138,7 @@ impl Enclosure {
             version: env!("CARGO_PKG_VERSION").into(),
             namespaces: kind == Kind::Namespaces,
             network,
-            writable: self.settings.mode == Mode::ProjectWrite,
+            writable: self.settings.mode == Mode::ProjectWrite && !errand.looks,
             processes: self.settings.processes,
             root: self.root.as_path().into(),
             root_is: self.is,

@@ -216,6 +216,8 @@ pub struct Errand<'a> {
     pub covers: &'a [Cover],
     /// Whether it may use the network.
     pub network: bool,
+    /// Whether it only looks: it may not write in the project, whatever the settings allow.
+    pub looks: bool,
 }
 
 /// What has to be started for it: a helper, and what it is told on a socket that is its stdin.

@@ -1,6 +1,7 @@
-//! What the model is told of a change that was not made, or that made something worse elsewhere.
+//! What the model is told of a change that was not made, or that made something worse.
 
-use super::Worse;
+use super::super::counted;
+use super::{Found, Worse};
 use crate::validate::Diagnostic;
 use crate::workspace::Draft;
 use crate::{ErrorCode, Output, ToolFailure};
@@ -9,6 +10,9 @@ use std::ops::Range;
 
 /// Errors that are told one by one.
 const MOST_ERRORS: usize = 5;
+
+/// The same of files that were not changed.
+const MOST_ELSEWHERE: usize = 20;
 
 /// Files whose lines are shown.
 const MOST_WINDOWS: usize = 3;
@@ -43,8 +47,46 @@ pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
     }
 }
 
+/// The same answer where the change could not be taken back: it stays, and that is said plainly.
+pub(super) fn stayed(answer: Output, drafts: &[Draft], why: &ToolFailure) -> Output {
+    let said = answer.failure.map_or_else(String::new, |failure| failure.message);
+    let message = format!("The change was made and stays, for it could not be taken back: {why} What it broke: {said}");
+    let mut data = answer.data.unwrap_or_default();
+    data["rolled_back"] = false.into();
+    data["files_modified"] = drafts.iter().map(|draft| &*draft.path).collect();
+    Output { data: Some(data), failure: Some(ToolFailure::new(ErrorCode::SyntaxError, message)), ..Output::text("") }
+}
+
+pub(super) fn not_checked(path: &str, by: &str, why: &str) -> String {
+    format!("{path} was not checked by {by}: {why}.")
+}
+
+impl Found {
+    /// Says at the end of an answer what was seen beside the change.
+    pub(in crate::tools) fn add_to(self, mut output: Output) -> Output {
+        if !self.elsewhere.is_empty() {
+            let errors = counted(self.elsewhere.len() as u64, "new error");
+            output.text.push_str(&format!("[{errors} in other files, because of this change:]\n"));
+            for error in self.elsewhere.iter().take(MOST_ELSEWHERE) {
+                output.text.push_str(&format!("{}: {error}\n", error.path));
+            }
+            let left = self.elsewhere.len().saturating_sub(MOST_ELSEWHERE);
+            if left > 0 {
+                output.text.push_str(&format!("... and {left} more.\n"));
+            }
+            if let Some(data) = &mut output.data {
+                data["new_errors"] = json!(self.elsewhere);
+            }
+        }
+        for note in &self.notes {
+            output.text.push_str(&format!("[{note}]\n"));
+        }
+        output
+    }
+}
+
 fn in_files(files: usize) -> String {
-    format!(" (and {} more)", super::super::counted(files as u64 - 1, "file"))
+    format!(" (and {} more)", counted(files as u64 - 1, "file"))
 }
 
 fn end_trimmed(error: &Diagnostic) -> String {

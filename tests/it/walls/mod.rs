@@ -4,6 +4,7 @@ mod ahead;
 #[cfg(feature = "cli")]
 mod audit;
 mod calls;
+mod checks;
 mod container;
 #[cfg(feature = "cli")]
 mod doctor;

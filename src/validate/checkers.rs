@@ -1,0 +1,134 @@
+//! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
+
+use super::Sight;
+
+/// A program that says what is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checker {
+    /// How names of its files end, after a dot.
+    pub endings: Vec<String>,
+    /// The program and its arguments; the program is looked for in the PATH of commands.
+    pub command: Vec<String>,
+    /// What it reads.
+    pub reads: Reads,
+    /// How much it sees.
+    pub sight: Sight,
+    /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no walls stand too.
+    pub harmless: bool,
+}
+
+/// What a checker reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reads {
+    /// The text, on its stdin: it is asked before anything is written.
+    Text,
+    /// The project that this file above the changed one describes, on disk: it is asked before the change and after it. The
+    /// folder of that file stands for `{folder}` in the command.
+    Project(String),
+}
+
+/// Python's own compiler, and what it says in the shape of all others.
+const PYTHON: &str = "import sys
+try: compile(sys.stdin.buffer.read(), '<stdin>', 'exec', dont_inherit=True)
+except SyntaxError as e: sys.exit(f'<stdin>:{e.lineno or 1}:{e.offset or 0}: {e.msg}')";
+
+/// The built-in ones, in the order they are tried.
+pub fn built_in() -> Vec<Checker> {
+    let text = |endings: &[&str], command: &[&str]| checker(endings, command, Reads::Text, Sight::First, true);
+    vec![
+        text(&["py", "pyi"], &["python3", "-I", "-S", "-W", "ignore", "-c", PYTHON]),
+        text(&["mjs"], &["node", "--input-type=module", "--check", "-"]),
+        text(&["cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
+        text(&["js"], &["node", "--input-type=", "--check", "-"]),
+        text(&["go"], &["gofmt", "-e", "-l"]),
+        text(&["sh", "bash"], &["bash", "--noprofile", "--norc", "-n"]),
+        checker(
+            &["ts", "tsx", "mts", "cts"],
+            &["tsc", "--noEmit", "--pretty", "false", "-p", "{folder}"],
+            Reads::Project("tsconfig.json".into()),
+            Sight::All,
+            false,
+        ),
+    ]
+}
+
+fn checker(endings: &[&str], command: &[&str], reads: Reads, sight: Sight, harmless: bool) -> Checker {
+    let command = command.iter().map(|word| (*word).to_owned());
+    Checker { reads, sight, harmless, ..Checker::new(endings.iter().copied(), command) }
+}
+
+impl Checker {
+    /// One that gets the text on its stdin, for names that end so after a dot. It runs only inside walls.
+    pub fn new(
+        endings: impl IntoIterator<Item = impl Into<String>>,
+        command: impl IntoIterator<Item = String>,
+    ) -> Checker {
+        Checker {
+            endings: endings.into_iter().map(Into::into).collect(),
+            command: command.into_iter().collect(),
+            reads: Reads::Text,
+            sight: Sight::First,
+            harmless: false,
+        }
+    }
+
+    /// Whether it is for a file of this name.
+    pub fn is_for(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.rsplit_once('.')
+            .is_some_and(|(_, ending)| self.endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+    }
+
+    /// The name of its program.
+    pub fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// What is started for this text; `None` for one in another dialect than its name says, which it would refuse.
+    pub fn words(&self, text: &str, folder: &str) -> Option<Vec<String>> {
+        let fits = match self.program() {
+            "node" => !["</", "/>", "@flow"].iter().any(|sign| text.contains(sign)),
+            "bash" => !text.lines().next().is_some_and(is_another_shell),
+            _ => true,
+        };
+        let word = |word: &String| match &**word {
+            "--input-type=" => format!("--input-type={}", if is_module(text) { "module" } else { "commonjs" }),
+            other => other.replace("{folder}", folder),
+        };
+        fits.then(|| self.command.iter().map(word).collect())
+    }
+}
+
+fn is_another_shell(line: &str) -> bool {
+    line.starts_with("#!") && ["zsh", "fish", "csh", "ksh"].iter().any(|shell| line.contains(shell))
+}
+
+/// What only a module has: by that node itself tells them apart.
+fn is_module(text: &str) -> bool {
+    let begins = |line: &str, word: &str| {
+        line.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric) && !rest.starts_with('('))
+    };
+    text.lines().any(|line| begins(line, "import") || begins(line, "export") || line.starts_with("await "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_decides_what_is_asked() {
+        let table = built_in();
+        let words = |path: &str, text: &str| {
+            let checker = table.iter().find(|checker| checker.is_for(path)).expect("it is known");
+            checker.words(text, ".").map(|words| words.join(" "))
+        };
+        assert_eq!(words("a.js", "import a from 'b'\n").as_deref(), Some("node --input-type=module --check -"));
+        assert_eq!(words("a.js", "import('b')\n").as_deref(), Some("node --input-type=commonjs --check -"));
+        assert_eq!(words("a.js", "const a = <b>c</b>;\n"), None, "node reads no JSX");
+        assert_eq!(words("a.sh", "#!/bin/zsh\n"), None);
+        assert!(words("x/a.ts", "").is_some_and(|words| words.ends_with("-p .")));
+        assert!(!table.iter().any(|checker| checker.is_for("README.md") || checker.is_for("py")));
+    }
+}
