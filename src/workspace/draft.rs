@@ -165,9 +165,11 @@ impl Workspace {
             else {
                 return;
             };
+            let recording = self.record_removal(&above, name, folder);
             if rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
+            recording.keep();
         }
     }
 }

@@ -7,10 +7,11 @@ use super::state::{self, Change, Digest, State};
 use super::temp::{Home, Made};
 use super::write::MOST;
 use super::{Stop, Workspace};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::Stat;
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Keeps what it takes to undo changes. It never stops one: what it cannot keep it has to say itself.
@@ -118,6 +119,16 @@ impl Workspace {
         let folders = folders.map(|(name, mode)| Change::new(name, State::Nothing, State::Folder { mode }));
         let files = files.into_iter().filter_map(|coming| coming.change(recorder));
         Recording::of(recorder, folders.chain(files).collect())
+    }
+
+    /// Tells of an empty folder that is about to go.
+    pub(super) fn record_removal(&self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'_> {
+        let gone = |recorder: &dyn Recorder| {
+            let (before, _) = state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)).ok()?;
+            Some(Change { name: name.to_owned(), before, after: State::Nothing })
+        };
+        let told = self.recording().and_then(|recorder| Some((recorder, gone(recorder)?)));
+        told.map_or(Recording { told: None }, |(recorder, change)| Recording::of(recorder, vec![change]))
     }
 
     /// A command is about to run. Give the value back to [`command_ended`](Workspace::command_ended), or drop it where the

@@ -3,6 +3,8 @@
 mod cases;
 mod hostile;
 mod laws;
+#[cfg(feature = "cli")]
+mod program;
 
 use std::collections::BTreeMap;
 use std::fs;

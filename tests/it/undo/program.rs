@@ -1,0 +1,95 @@
+//! `coder diff`, `coder undo` and `coder redo` after `coder exec`, and in a conversation.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const REPLY: &str = "\
+```tool
+{\"name\": \"write_file\", \"args\": {\"path\": \"src/new.txt\", \"content\": \"hello\\n\"}}
+```
+```tool
+{\"name\": \"bash\", \"args\": {\"command\": \"echo 2 >> kept.txt; chmod 755 kept.txt; mkdir d\"}}
+```
+";
+
+/// The status, and what was said on both sides.
+fn coder(home: &Path, args: &[&str], input: &str) -> (i32, String) {
+    let mut command = Command::new("setsid");
+    command.arg("--wait").arg(env!("CARGO_BIN_EXE_coder")).args(args).current_dir(home.join("project"));
+    command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A program that ends without reading its input is fine.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code().expect("it ended by itself"), String::from_utf8(said).unwrap())
+}
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("project")).unwrap();
+    fs::write(home.path().join("project/kept.txt"), "1\n").unwrap();
+    home
+}
+
+#[test]
+fn what_exec_changed_is_shown_and_taken_back() {
+    let home = home();
+    let run = |args: &[&str]| coder(home.path(), args, "");
+    assert_eq!(run(&["undo"]), (1, "There is nothing to undo.\n".into()));
+    let ran = coder(home.path(), &["exec", "--yes"], REPLY);
+    assert_eq!(ran.0, 0, "{}", ran.1);
+    let wanted = "Folder d was made.\nkept.txt: old mode 644, new mode 755\n--- a/kept.txt\n+++ b/kept.txt\n@@ -1 +1,2 @@\n 1\n\
+                  +2\nFolder src was made.\n--- /dev/null\n+++ b/src/new.txt\n@@ -0,0 +1 @@\n+hello\n";
+    assert_eq!(run(&["diff"]), (0, wanted.into()));
+    let wanted = "  d: removed\n  kept.txt: changed back\n  src: removed\n  src/new.txt: removed\n";
+    assert_eq!(run(&["undo", "--dry-run"]), (0, format!("Would undo turn 1:\n{wanted}")));
+    assert_eq!(run(&["undo"]), (0, format!("Undid turn 1:\n{wanted}")));
+    assert!(run(&["undo", "--list"]).1.contains("4 names    (undone)"));
+    assert_eq!(run(&["redo"]).0, 0);
+    fs::write(home.path().join("project/kept.txt"), "theirs\n").unwrap();
+    let (status, said) = run(&["undo"]);
+    assert!(status == 1 && said.contains("  kept.txt: it was changed since; left as it is\n"), "{said}");
+    assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_conversation_takes_back_too() {
+    let home = home();
+    let replies = home.path().join("replies");
+    let call = "{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"x\"}}";
+    fs::write(&replies, format!("%%% reply\n```tool\n{call}\n```\n%%% reply\nDone.\n")).unwrap();
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap(), "--yes"];
+    let (status, said) = coder(home.path(), &args, "make a\n/diff\n/undo\n/redo\n/undo x\n/undo list\n/undo\n");
+    for line in [
+        "+x",
+        "Undid turn 1, make a:",
+        "  a: removed",
+        "Redid turn 1, make a:",
+        "/undo x says nothing",
+        "1 name   make a",
+    ] {
+        assert!(said.contains(line), "{line} in {said}");
+    }
+    assert_eq!((status, fs::read_dir(home.path().join("project")).unwrap().count()), (0, 1), "{said}");
+}
+
+#[test]
+fn a_project_cannot_turn_it_off_and_a_person_can() {
+    let home = home();
+    fs::write(home.path().join("project/.toolfence.toml"), "undo.journal = \"off\"\n").unwrap();
+    assert!(coder(home.path(), &["exec", "--yes"], REPLY).1.contains("looser than on"));
+    assert_eq!(coder(home.path(), &["undo"], "").0, 0, "it was kept all the same");
+    fs::write(home.path().join("project/.toolfence.toml"), "undo.turns = 1\n").unwrap();
+    let (status, said) = coder(home.path(), &["undo"], "");
+    assert!(status == 2 && said.contains("undo.turns"), "{said}");
+    fs::remove_file(home.path().join("project/.toolfence.toml")).unwrap();
+    fs::create_dir_all(home.path().join("config/toolfence")).unwrap();
+    fs::write(home.path().join("config/toolfence/config.toml"), "[undo]\njournal = \"off\"\nturns = 3\n").unwrap();
+    let (status, said) = coder(home.path(), &["undo"], "");
+    assert!(status == 2 && said.contains("undo.journal is off"), "{said}");
+    fs::write(home.path().join("config/toolfence/config.toml"), "[undo]\nturns = 0\n").unwrap();
+    assert!(coder(home.path(), &["undo"], "").1.contains("undo.turns is from 1 to 10000"));
+}
