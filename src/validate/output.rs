@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn told(output: &str) -> Vec<String> {
-        let found = read(output, "/work/p");
+        let found = read(output, "/home/p");
         found
             .iter()
             .map(|one| format!("{}|{}|{}|{}|{}", one.path, one.line, one.column, one.message, one.syntax))
@@ -148,7 +148,7 @@ mod tests {
                 "src/a.ts(3,5): error TS2322: Type 'string' is not assignable.\n",
                 "src/a.ts|3|5|TS2322: Type 'string' is not assignable.|false",
             ),
-            ("/work/p/a.ts(1,9): error TS1005: ';' expected.", "a.ts|1|9|TS1005: ';' expected.|true"),
+            ("/home/p/a.ts(1,9): error TS1005: ';' expected.", "a.ts|1|9|TS1005: ';' expected.|true"),
             ("<standard input>:3:5: expected declaration, found x", "|3|5|expected declaration, found x|false"),
             ("bash: line 2: syntax error: unexpected end of file", "|2|0|syntax error: unexpected end of file|true"),
             ("/usr/bin/bash: line 2: syntax error near `)'", "|2|0|syntax error near `)'|true"),
