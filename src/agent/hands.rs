@@ -4,14 +4,17 @@
 
 use crate::policy::Cleared;
 use crate::toolbox::{BoxFuture, Progress, Toolbox};
-use crate::{Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use crate::tools::ProjectChecks;
+use crate::{Effect, Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
 use futures_util::stream::FuturesUnordered;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tracing::Instrument;
 
 /// The calls that run now, side by side. Dropping it stops them.
 pub(crate) struct Hands<'a> {
     toolbox: &'a Toolbox,
+    checks: Option<Arc<ProjectChecks>>,
     pub(crate) running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
     pub(crate) open: Vec<ToolCall>,
     notes: mpsc::Sender<(String, String)>,
@@ -20,17 +23,38 @@ pub(crate) struct Hands<'a> {
 }
 
 impl<'a> Hands<'a> {
-    pub(crate) fn new(toolbox: &'a Toolbox) -> Hands<'a> {
+    pub(crate) fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
         let (notes, noted) = mpsc::channel(64);
-        Hands { toolbox, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
+        Hands { toolbox, checks, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
     }
 
     pub(crate) fn start(&mut self, cleared: Cleared) {
-        let note = Note { id: cleared.call().id.clone(), notes: self.notes.clone() };
+        let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;
-        self.open.push(cleared.call().clone());
+        let checks = self.checks.clone().filter(|_| cleared.effect() != Effect::Read);
         let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
-        self.running.push(Box::pin(async move { toolbox.run(cleared, &note).await }.instrument(span)));
+        let run = async move {
+            if let Some(checks) = checks {
+                checks.before_changes(&note).await?;
+            }
+            toolbox.run(cleared, &note).await
+        };
+        self.running.push(Box::pin(run.instrument(span)));
+    }
+
+    /// Looks at the project after the changes of a reply; gives what stands for a call. `None` where nothing looks.
+    pub(crate) fn check(&mut self) -> Option<ToolCall> {
+        let checks = self.checks.clone()?;
+        let call = checks.call();
+        let note = self.open(call.clone());
+        self.running.push(Box::pin(async move { checks.after_changes(&note).await }));
+        Some(call)
+    }
+
+    fn open(&mut self, call: ToolCall) -> Note {
+        let note = Note { id: call.id.clone(), notes: self.notes.clone() };
+        self.open.push(call);
+        note
     }
 
     /// Ends what runs; gives the answers for it.

@@ -12,6 +12,7 @@ use crate::policy::Pending;
 use crate::redact::Redactor;
 use crate::session::{Action, Answer, Input, Session, StopReason};
 use crate::toolbox::{BoxFuture, Toolbox};
+use crate::tools::ProjectChecks;
 use crate::undo::{History, Turn};
 use crate::workspace::Workspace;
 use crate::{Error, Message, ToolCall, ToolResult};
@@ -128,6 +129,7 @@ pub struct Agent {
     canceller: Canceller,
     audit: Option<Arc<Audit>>,
     history: Option<(Arc<History>, Arc<Workspace>)>,
+    checks: Option<Arc<ProjectChecks>>,
 }
 
 impl fmt::Debug for Agent {
@@ -139,7 +141,7 @@ impl fmt::Debug for Agent {
 impl Agent {
     /// An agent that waits for the user.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None, history: None }
+        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None, history: None, checks: None }
     }
 
     /// The same with a log of what is decided and what comes of it.
@@ -152,6 +154,13 @@ impl Agent {
     #[must_use]
     pub fn history(self, history: Arc<History>, workspace: Arc<Workspace>) -> Agent {
         Agent { history: Some((history, workspace)), ..self }
+    }
+
+    /// The same with commands that look at the project after the changes of each reply.
+    #[must_use]
+    pub fn checks(mut self, checks: ProjectChecks) -> Agent {
+        self.session.check_after_changes();
+        Agent { checks: Some(Arc::new(checks)), ..self }
     }
 
     /// Until it is dropped, what changes is of the turn that has this for a question.
@@ -202,7 +211,7 @@ impl Agent {
 
     async fn drive(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
         let toolbox = self.toolbox.clone();
-        let mut hands = Hands::new(&toolbox);
+        let mut hands = Hands::new(&toolbox, self.checks.clone());
         loop {
             match self.session.poll() {
                 Some(Action::CallModel) => self.call_model(host).await?,
@@ -212,6 +221,10 @@ impl Agent {
                     self.log(|audit| audit.running(&cleared));
                     host.running(cleared.call());
                     hands.start(cleared);
+                }
+                Some(Action::Check) => {
+                    self.canceller.forget_tools();
+                    hands.check().iter().for_each(|call| host.running(call));
                 }
                 Some(Action::Stop(reason)) => return Ok(reason),
                 Some(action) => self.tell(action, host),

@@ -37,6 +37,7 @@ use crate::policy::{Cleared, Facts, Pending, Policy};
 use crate::prompt::{self, Language};
 use crate::session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 use crate::toolbox::Toolbox;
+use crate::tools::ProjectChecks;
 use crate::undo::{History, Turn};
 use crate::workspace::Workspace;
 use crate::{Catalog, Error, Role, ToolResult, ToolSpec};
@@ -74,6 +75,8 @@ pub struct Pipe {
     pub audit: Option<Arc<Audit>>,
     /// Where what a turn changes in this workspace is kept, so that it can be undone.
     pub history: Option<(Arc<History>, Arc<Workspace>)>,
+    /// What looks at the project after the changes of each reply.
+    pub checks: Option<Arc<ProjectChecks>>,
 }
 
 /// Characters of what a client said that are said back.
@@ -122,6 +125,7 @@ impl Pipe {
             line_bytes: 16 << 20,
             audit: None,
             history: None,
+            checks: None,
         }
     }
 
@@ -176,11 +180,12 @@ struct Talk<'a, W> {
 
 impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn new(pipe: Pipe, toolbox: &'a Toolbox, output: W) -> Talk<'a, W> {
+        let hands = Hands::new(toolbox, pipe.checks.clone());
         Talk {
             pipe,
             output,
             unwritten: String::new(),
-            hands: Hands::new(toolbox),
+            hands,
             finished: Vec::new(),
             theirs: Vec::new(),
             session: None,
@@ -325,7 +330,8 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Phase::Idle => {
                 let history = self.pipe.history.as_ref();
                 self.turn = history.map(|(history, workspace)| history.begin(workspace, ""));
-                let (options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
+                let (mut options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
+                options.checks = self.pipe.checks.is_some();
                 let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);
                 // What the user said is between the client and its model.
                 session.handle(Input::User(""));
@@ -396,6 +402,10 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                     self.asked = Some(pending);
                 }
                 Action::Run(cleared) => self.run(cleared),
+                Action::Check => {
+                    let call = self.hands.check();
+                    call.iter().for_each(|call| self.tell(words::begins("running", call)));
+                }
                 Action::Stop(reason) => self.turn_is_over(&reason),
             }
         }

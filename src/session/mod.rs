@@ -19,8 +19,8 @@
 //! - Poll until `None` after every input, inside the backend's stream too: otherwise nothing is shown while it streams.
 //! - After [`Action::StopModel`] end the stream and give one [`Input::End`], as after every stream. Chunks that still come
 //!   are ignored here.
-//! - Every [`Action::Run`] wants one [`Input::Result`], in any order; every [`Action::Ask`] one of [`Input::Approved`],
-//!   [`Input::Always`], [`Input::Denied`] and [`Input::Edited`].
+//! - Every [`Action::Run`] wants one [`Input::Result`], in any order, and so does an [`Action::Check`]; every
+//!   [`Action::Ask`] one of [`Input::Approved`], [`Input::Always`], [`Input::Denied`] and [`Input::Edited`].
 //! - An input that does not fit the state is ignored. After [`Input::Cancel`] and [`Input::Failed`] nothing of what was
 //!   on its way is given any more, the stream's end included.
 //!
@@ -117,6 +117,8 @@ pub struct SessionOptions {
     pub loop_stop: u32,
     /// Bytes of one reply; beyond them the model is stopped as if its own length limit was reached.
     pub reply_bytes: usize,
+    /// Whether the driver looks at the project after changes: then [`Action::Check`] is given.
+    pub checks: bool,
 }
 
 impl Default for SessionOptions {
@@ -132,6 +134,7 @@ impl Default for SessionOptions {
             loop_warning: 3,
             loop_stop: 5,
             reply_bytes: 16 << 20,
+            checks: false,
         }
     }
 }
@@ -150,7 +153,7 @@ pub enum Input<'a> {
     NativeCall(ToolCall),
     /// The reply is over.
     End(FinishReason),
-    /// What came of an [`Action::Run`].
+    /// What came of an [`Action::Run`], or of an [`Action::Check`].
     Result(ToolResult),
     /// The person said yes: what [`Pending::approve`] gave.
     Approved(Cleared),
@@ -183,6 +186,9 @@ pub enum Action {
     Ask(Pending),
     /// A call or a broken block has its answer: each once, in call order. For showing; the session keeps its own.
     Answered(ToolResult),
+    /// Every call of the reply has its answer, and at least one that writes or executes ran: look at the project as a whole.
+    /// The result stands below those of the calls. Only where [`SessionOptions::checks`] asks for it.
+    Check,
     /// The turn is over; the session waits for the user.
     Stop(StopReason),
 }
@@ -258,6 +264,8 @@ enum State {
     Streaming(Box<Reply>),
     /// With the notes that go below the results.
     Working(Work, Vec<String>),
+    /// All calls have their answers, and the project is looked at.
+    Checking(Work, Vec<String>),
 }
 
 impl fmt::Debug for Session {
@@ -267,6 +275,7 @@ impl fmt::Debug for Session {
             State::Idle => "idle",
             State::Streaming(_) => "streaming",
             State::Working(..) => "working",
+            State::Checking(..) => "checking",
         };
         f.debug_struct("Session").field("state", &state).field("messages", &self.history.len()).finish_non_exhaustive()
     }
@@ -311,6 +320,11 @@ impl Session {
         &self.judge.policy
     }
 
+    /// From now on the driver looks at the project after changes, as with [`SessionOptions::checks`].
+    pub(crate) fn check_after_changes(&mut self) {
+        self.options.checks = true;
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()
@@ -335,6 +349,7 @@ impl Session {
                     self.actions.push_back(Action::Run(cleared));
                 }
             }
+            (State::Checking(..), Input::Result(found)) => self.checked(found),
             (State::Working(work, _), input) => {
                 let cleared = answer(work, input);
                 self.actions.extend(cleared.map(Action::Run));
@@ -354,6 +369,7 @@ impl Session {
                 State::Idle => return None,
                 State::Streaming(_) => self.read()?,
                 State::Working(..) => self.work()?,
+                State::Checking(..) => return None,
             }
         }
     }

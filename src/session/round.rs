@@ -4,7 +4,7 @@ use super::guard::Guard;
 use super::reply::{Found, Reply};
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, words};
-use crate::{FinishReason, Message, Role, ToolResult, format, prompt};
+use crate::{Effect, FinishReason, Message, Role, ToolResult, format, prompt};
 
 /// What is counted between one user message and the next.
 #[derive(Default)]
@@ -57,14 +57,32 @@ impl Session {
             Step::Answered(result) => Action::Answered(result),
             Step::Wait => return None,
             Step::Done => {
-                if let State::Working(work, notes) = std::mem::replace(&mut self.state, State::Idle) {
-                    self.close_round(work, notes);
-                }
+                self.worked();
                 return Some(());
             }
         };
         self.actions.push_back(action);
         Some(())
+    }
+
+    /// Every call is answered. What changed something may have broken something.
+    fn worked(&mut self) {
+        let State::Working(work, notes) = std::mem::replace(&mut self.state, State::Idle) else { return };
+        let changed = work.outcomes().any(|outcome| outcome.ran && outcome.effect != Effect::Read);
+        if self.options.checks && changed {
+            self.state = State::Checking(work, notes);
+            self.actions.push_back(Action::Check);
+        } else {
+            self.close_round(work, None, notes);
+        }
+    }
+
+    /// The project was looked at.
+    pub(super) fn checked(&mut self, found: ToolResult) {
+        if let State::Checking(work, notes) = std::mem::replace(&mut self.state, State::Idle) {
+            self.actions.push_back(Action::Answered(found.clone()));
+            self.close_round(work, Some(found), notes);
+        }
     }
 
     /// Ends the turn from whatever state, with a history that goes on in turn.
@@ -77,7 +95,7 @@ impl Session {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {}
             State::Streaming(reply) => self.abandon_reply(*reply),
-            State::Working(work, notes) => self.abandon_work(work, notes),
+            State::Working(work, notes) | State::Checking(work, notes) => self.abandon_work(work, notes),
         }
         self.actions.push_back(Action::Stop(reason));
     }
@@ -129,9 +147,10 @@ impl Session {
         }
     }
 
-    fn close_round(&mut self, work: Work, mut notes: Vec<String>) {
+    fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<String>) {
         let (bad, repeated) = (work.is_bad(), self.repeated(&work));
-        let results = work.into_results();
+        let mut results = work.into_results();
+        results.extend(checked);
         if let Some((tool, times)) = repeated {
             notes.push(words::again(&tool, times));
             if times >= self.options.loop_stop {

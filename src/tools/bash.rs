@@ -1,13 +1,11 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
-use super::commands::{MOST_SECONDS, Wanted};
+use super::commands::{KEPT, MOST_SECONDS, Wanted, shell_line};
 use super::jobs::{Jobs, Waited};
 use super::spec_of;
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use crate::workspace::Workspace;
 use crate::{ErrorCode, Output, ToolFailure, ToolSpec};
-use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,15 +18,11 @@ const YIELD: Duration = Duration::from_secs(60);
 /// How long the start of a job is watched: servers say then where they listen, or why they cannot.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// Where bash is looked for, before the PATH of the commands.
-const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
-
 /// The tool. Commands run inside the walls of the workspace where these can be raised; see
 /// [`Workspace::walls`](crate::workspace::Workspace::walls).
 #[derive(Debug)]
 pub struct Bash {
     spec: ToolSpec,
-    shell: OsString,
     jobs: Arc<Jobs>,
     patience: Duration,
 }
@@ -41,8 +35,7 @@ impl Bash {
 
     /// The same with jobs that other tools see.
     pub fn with_jobs(jobs: Arc<Jobs>) -> Bash {
-        let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
-        Bash { spec: spec_of("bash"), shell: shell.into(), jobs, patience: YIELD }
+        Bash { spec: spec_of("bash"), jobs, patience: YIELD }
     }
 
     /// The same where a command that was given more time than this becomes a job after it. The default is 60 s.
@@ -55,7 +48,7 @@ impl Bash {
         let background = permit.flag("background", false);
         let seconds = permit.count("timeout").map(|seconds| seconds.min(MOST_SECONDS));
         let limit = if background { seconds } else { Some(seconds.unwrap_or(SECONDS)) };
-        let wanted = self.wanted(permit, limit);
+        let wanted = Bash::wanted(permit, limit);
         // Only a helper can promise that a job ends with the session.
         let can_be_job = !wanted.outside && self.jobs.commands.is_walled().await?;
         if background && !can_be_job {
@@ -82,15 +75,14 @@ impl Bash {
         self.jobs.told(&job)
     }
 
-    fn wanted(&self, permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
-        let command = permit.text("command").unwrap_or_default();
-        let words = ["--noprofile", "--norc", "-c", command].map(OsString::from);
+    fn wanted(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
         Wanted {
-            words: std::iter::once(self.shell.clone()).chain(words).collect(),
+            words: shell_line(permit.text("command").unwrap_or_default()),
             folder: permit.text("cwd").unwrap_or(".").to_owned(),
             seconds,
             network: permit.flag("network", false),
             outside: permit.flag("outside_walls", false),
+            keep: KEPT,
         }
     }
 }

@@ -24,6 +24,9 @@ pub(super) const MOST_SECONDS: u64 = 600;
 /// Bytes of output that are kept: the sentence about the cut and the notes need room too.
 pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 
+/// Where bash is looked for, before the PATH of the commands.
+const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
+
 /// Where the commands of a session run.
 #[derive(Debug)]
 pub(super) struct Commands {
@@ -46,6 +49,8 @@ pub(super) struct Wanted {
     pub(super) seconds: Option<u64>,
     pub(super) network: bool,
     pub(super) outside: bool,
+    /// Bytes of its output that are kept.
+    pub(super) keep: usize,
 }
 
 /// A checker that shall run.
@@ -85,6 +90,11 @@ impl Commands {
         blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().kind > Kind::Nothing)).await
     }
 
+    /// Whether walls hold everything that runs.
+    pub(super) async fn is_held(&self) -> Result<bool, ToolError> {
+        blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().holds)).await
+    }
+
     /// Runs it to its end. Dropping the future ends it.
     pub(super) async fn run(&self, wanted: &Wanted, live: Option<&Live>) -> Result<Ran, ToolError> {
         let (folder, name) = self.folder(&wanted.folder).await?;
@@ -96,7 +106,7 @@ impl Commands {
             folder: folder.as_fd(),
             environment: &self.environment,
             limit: wanted.seconds.map_or(Duration::MAX, Duration::from_secs),
-            keep: KEPT,
+            keep: wanted.keep,
             overflow: Some(&overflow),
             live,
         };
@@ -240,6 +250,12 @@ impl Commands {
             ..Output::text(text)
         }
     }
+}
+
+/// The words that start a command line.
+pub(super) fn shell_line(line: &str) -> Vec<OsString> {
+    let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
+    [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
 }
 
 /// What is special about a command that runs inside.

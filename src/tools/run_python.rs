@@ -1,6 +1,6 @@
 //! `run_python`: a Python file of the project, run inside the walls as a command is.
 
-use super::commands::{MOST_SECONDS, Wanted};
+use super::commands::{KEPT, MOST_SECONDS, Wanted};
 use super::jobs::Jobs;
 use super::{blocking, spec_of};
 use crate::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
@@ -44,6 +44,7 @@ impl Python {
             seconds: Some(permit.count("timeout").unwrap_or(SECONDS).min(MOST_SECONDS)),
             network: false,
             outside: false,
+            keep: KEPT,
         };
         let ran = self.jobs.commands.run(&wanted, None).await?;
         Ok(self.jobs.commands.output(ran))

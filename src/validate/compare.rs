@@ -56,6 +56,17 @@ pub fn new_ones<'m>(
     left.new.into_iter().cloned().collect()
 }
 
+/// What of `after` has no counterpart in `before` where nobody knows what was changed in between: two are the same when they
+/// say the same of the same file, numbers aside; those on the same line first.
+pub fn appeared(before: &[Diagnostic], after: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut left = Left { old: before.iter().collect(), new: after.iter().collect() };
+    let placed = |one: &Diagnostic| Some((one.path.clone(), one.line, one.saying()));
+    let anywhere = |one: &Diagnostic| Some((one.path.clone(), 0, one.saying()));
+    left.pair_up(placed, placed);
+    left.pair_up(anywhere, anywhere);
+    left.new.into_iter().cloned().collect()
+}
+
 /// What has no counterpart yet.
 struct Left<'d> {
     old: Vec<&'d Diagnostic>,

@@ -23,7 +23,7 @@ mod output;
 pub mod syntax;
 
 pub use checkers::{Checker, Reads, built_in};
-pub use compare::{Sight, new_ones};
+pub use compare::{Sight, appeared, new_ones};
 pub use diagnostic::Diagnostic;
 pub use lines::LineMap;
 pub use output::read as read_output;

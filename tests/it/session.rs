@@ -372,7 +372,9 @@ fn any_sequence_of_inputs_keeps_the_law() {
         usize::try_from(random >> 33).unwrap() % most
     };
     for _ in 0..300 {
-        let mut talk = Talk::with(if below(2) == 0 { Mode::Dangerous } else { Mode::Never }, options());
+        let mut options = options();
+        options.checks = below(2) == 0;
+        let mut talk = Talk::with(if below(2) == 0 { Mode::Dangerous } else { Mode::Never }, options);
         talk.user("begin");
         for _ in 0..60 {
             let _: &mut Talk = match below(12) {
@@ -387,4 +389,45 @@ fn any_sequence_of_inputs_keeps_the_law() {
             };
         }
     }
+}
+
+fn checking() -> Talk {
+    let mut options = options();
+    options.checks = true;
+    let mut talk = Talk::with(Mode::Never, options);
+    talk.user("begin").logged(&["call"]);
+    talk
+}
+
+#[test]
+fn the_project_is_looked_at_once_after_the_changes_of_a_reply() {
+    let mut talk = checking();
+    talk.reply(&[block("a", "change", "1"), block("b", "change", "2")].concat());
+    talk.works("a", "").works("b", "");
+    talk.logged(&[
+        "saw change",
+        "saw change",
+        "run a change",
+        "answered a ok",
+        "run b change",
+        "answered b ok",
+        "Check",
+    ]);
+    talk.works("project_check", "two new errors").logged(&["answered project_check ok", "call"]);
+    talk.told(&["\"a\"", "\"b\"", "\"project_check\"", "two new errors"]);
+    talk.reply(&block("c", "change", "1")).fails("c");
+    talk.logged(&["saw change", "run c change", "answered c io_error", "Check"]);
+    // What failed may have changed something all the same.
+    talk.works("project_check", "fine").logged(&["answered project_check ok", "call"]);
+    talk.reply(&block("d", "look", "1")).works("d", "");
+    talk.logged(&["saw look", "run d look", "answered d ok", "call"]);
+}
+
+#[test]
+fn a_look_at_the_project_can_be_cancelled() {
+    let mut talk = checking();
+    talk.reply(&block("a", "change", "1")).works("a", "it is done").give(Input::Cancel);
+    talk.logged(&["saw change", "run a change", "answered a ok", "Check", "stop Cancelled"]);
+    talk.works("project_check", "too late").logged(&[]);
+    talk.user("and now?").told(&["it is done", "and now?"]);
 }

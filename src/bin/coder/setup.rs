@@ -16,7 +16,7 @@ use toolfence::prompt::{self, Language};
 use toolfence::redact::Redactor;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
-use toolfence::tools;
+use toolfence::tools::{self, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::walls::{Container, Engine};
 use toolfence::workspace::Workspace;
@@ -111,10 +111,20 @@ impl Setup {
             Some(history) => agent.history(history.clone(), self.workspace.clone()),
             None => agent,
         };
+        let agent = match self.project_checks() {
+            Some(checks) => agent.checks(checks),
+            None => agent,
+        };
         Ok(match self.log() {
             Some(audit) => agent.audit(Arc::new(audit)),
             None => agent,
         })
+    }
+
+    /// What looks at the project after changes, if anything is to.
+    pub(crate) fn project_checks(&self) -> Option<ProjectChecks> {
+        let lines: Vec<String> = self.config.merged.texts("checks.commands").map(str::to_owned).collect();
+        (!lines.is_empty()).then(|| ProjectChecks::new(self.workspace.clone(), lines))
     }
 
     /// The log of decisions and results. Without one the work goes on, and the person is told.

@@ -16,12 +16,14 @@ pub enum Takes {
     Commands,
     /// A list of globs.
     Globs,
+    /// A list of command lines.
+    Lines,
 }
 
 impl Takes {
     /// Whether it is a list, whose items each have an origin.
     pub fn is_list(self) -> bool {
-        matches!(self, Takes::Commands | Takes::Globs)
+        matches!(self, Takes::Commands | Takes::Globs | Takes::Lines)
     }
 }
 

@@ -26,7 +26,12 @@ impl Merged {
 
     /// What is set for a key that takes a word or a text.
     pub fn text(&self, key: &str) -> Option<&str> {
-        self.entries(key).find_map(|entry| match &entry.value {
+        self.texts(key).next()
+    }
+
+    /// What is set for a key that takes a list of texts.
+    pub fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.entries(key).filter_map(|entry| match &entry.value {
             Value::Text(text) => Some(text.as_str()),
             _ => None,
         })

@@ -161,7 +161,7 @@ impl Reader<'_> {
                     _ => self.wrong(span.start, format!("{} is from 1 to {most}.", key.name)),
                 }
             }
-            (Takes::Commands | Takes::Globs, DeValue::Array(items)) => {
+            (Takes::Commands | Takes::Globs | Takes::Lines, DeValue::Array(items)) => {
                 for item in items {
                     match item_of(key.takes, item.get_ref()) {
                         Ok(value) => self.keep(item.span().start, key, value),
@@ -174,7 +174,7 @@ impl Reader<'_> {
                     Takes::Choice(words) => format!("one of {}, in quotes", words.join(", ")),
                     Takes::Text => "a text in quotes".to_owned(),
                     Takes::Count(most) => format!("a number from 1 to {most}"),
-                    Takes::Commands | Takes::Globs => "a list: [\"...\"]".to_owned(),
+                    Takes::Commands | Takes::Globs | Takes::Lines => "a list: [\"...\"]".to_owned(),
                 };
                 self.wrong(span.start, format!("{} is {wanted}; this is {}.", key.name, kind(value)));
             }
@@ -205,6 +205,9 @@ fn item_of(takes: Takes, item: &DeValue<'_>) -> Result<Value, String> {
     match (takes, item) {
         (Takes::Globs, DeValue::String(glob)) => glob_of(glob),
         (Takes::Globs, other) => Err(format!("a glob is a text in quotes; this is {}.", kind(other))),
+        (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err("this command line is empty.".into()),
+        (Takes::Lines, DeValue::String(line)) => Ok(Value::Text(line.to_string())),
+        (Takes::Lines, other) => Err(format!("a command line is a text in quotes; this is {}.", kind(other))),
         (_, DeValue::Table(table)) => with_examples(table).map(Value::Command),
         (_, prefix) => Ok(Value::Command(prefix_of(prefix)?)),
     }

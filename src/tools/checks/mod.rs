@@ -5,8 +5,11 @@
 //! pass. A checker of projects sees files on disk: it is asked before the change and after it, and a change that is to
 //! blame for an error in its own files is taken back.
 
+mod project;
 mod run;
 mod words;
+
+pub use project::{PROJECT_CHECK, ProjectChecks};
 
 use super::blocking;
 use super::commands::Commands;

@@ -125,6 +125,7 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
         ("model = \"x\"\n", "coder config trust"),
         ("lang = \"pt\"\n", "coder config trust"),
         ("instructions = \"external\"\n", "coder config trust"),
+        ("[checks]\ncommands = [\"cargo check\"]\n", "coder config trust"),
         ("persona = \"p.md\"\n", "persona may not stand here"),
         ("replies = \"r\"\n", "replies may not stand here"),
         ("color = \"always\"\n", "color may not stand here"),
@@ -396,4 +397,29 @@ fn explain_says_which_command_met_a_rule() {
     let batch = place
         .run(&["policy", "explain", "--batch"], "{\"id\":1,\"tool\":\"read_file\",\"args\":{\"path\":\".env\"}}\n");
     assert!(batch.status == 0 && batch.out.contains("\"rule\":\"blocked_path\""), "{}", batch.out);
+}
+
+#[test]
+fn commands_that_look_at_the_project_are_asked_after_a_change() {
+    let line = "! grep -rn WRONG --include=*.txt .";
+    let place = Place::new().own(&format!("[checks]\ncommands = [\"{line}\"]\n"));
+    assert!(place.run(&["config", "show"], "").out.contains(line));
+    let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"WRONG it\"}}\n```\n";
+    let ran = place.run(&["exec", "--yes"], call);
+    let results = toolfence::format::read_back(&ran.out, None);
+    let found = results.last().expect("there are results");
+    assert_eq!((results.len(), &*found.tool), (2, "project_check"), "{}{}", ran.out, ran.err);
+    let held = format!("`{line}` finds 1 new error.\na.txt: line 1: WRONG it\n");
+    let open = format!("`{line}` could not be asked: No walls stand here");
+    assert!(found.output == held || found.output.starts_with(&open), "{}", found.output);
+    assert_eq!(place.run(&["exec", "--yes"], "Only prose.\n").out, "");
+
+    for (text, wanted) in [
+        ("commands = \"make\"", "checks.commands is a list"),
+        ("commands = [1]", "a command line is a text in quotes; this is a number"),
+        ("commands = [\" \"]", "this command line is empty"),
+    ] {
+        let ran = Place::new().own(&format!("[checks]\n{text}\n")).run(&["tools"], "");
+        assert!(ran.status == 2 && ran.err.contains(wanted), "{text}: {}", ran.err);
+    }
 }

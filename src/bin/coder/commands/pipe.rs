@@ -23,6 +23,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
     pipe.persona = setup.persona.text.clone();
     pipe.audit = setup.log().map(Arc::new);
     pipe.history = setup.history.clone().map(|history| (history, setup.workspace.clone()));
+    pipe.checks = setup.project_checks().map(Arc::new);
     let canceller = Canceller::default();
     let served = crate::runtime::run(canceller.clone(), async {
         pipe.serve(BufReader::new(stdin()), stdout(), &canceller).await

@@ -105,6 +105,16 @@ const CONTAINER: &[Key] = &[
     ),
 ];
 
+/// What looks at changes. It names programs that run without a question.
+const CHECKS: &[Key] = &[Key::new(
+    "checks.commands",
+    Takes::Lines,
+    InProject::Trusted,
+    "[]",
+    "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the walls,\n\
+     once before the first change and once after the changes of each reply; the model is told what is new.",
+)];
+
 /// What is kept of changes. How much is the person's business: a project could only fill a disk with it.
 const UNDO: &[Key] = &[
     Key::new(
@@ -146,7 +156,7 @@ const UNDO: &[Key] = &[
 
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).chain(UNDO).collect()
+    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).chain(CHECKS).chain(UNDO).collect()
 }
 
 /// The keys of the policy and the walls: all that a persona may hold.
