@@ -176,10 +176,23 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Re
     }
     running.end().await;
     let escaped = !reader.drains_by(Instant::now() + GRACE).await;
-    let ending = running.reap(timed_out || stopped).await?;
+    let ending = running.reap(timed_out || stopped).await;
     let kept = job.live.map_or_else(|| reader.buffer.finish(), Live::take);
+    let ending = ending.map_err(|error| with_last_line(error, &kept.text))?;
     let outcome = outcome(&ending, kept, timed_out);
     Ok(Outcome { stopped, lingered, escaped, ..outcome })
+}
+
+/// Where there was no command, what was written is a word on why.
+fn with_last_line(error: io::Error, output: &str) -> io::Error {
+    const LONGEST: usize = 300;
+    match output.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+        Some(line) if !is_changed(&error) => {
+            let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+            io::Error::new(error.kind(), format!("{error}: {line}"))
+        }
+        _ => error,
+    }
 }
 
 fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {

@@ -1,4 +1,4 @@
-//! What is tried, as one table. A script that ends with status 0 got through; what it finds in its environment is made by
+//! What is tried, as one table. A script that ends with status 0 got through; the variables it finds are set by
 //! [`Ground`](super::ground::Ground).
 
 use super::ground::{Ground, Ran};
@@ -78,7 +78,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt::new(
         "processes",
         "start as many as there is room for",
-        "most=$(cat /proc/sys/kernel/pid_max || echo 4194304); [ \"$most\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
+        "most=$(cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null | grep -m1 '^[0-9]' || cat /proc/sys/kernel/pid_max || echo 4194304); [ \"$most\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
     )
     .advice("Linux 6.14 or newer bounds them for root too; an older one for ordinary users only."),
     Attempt::new("network", "connect to a server on this machine", "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")

@@ -8,6 +8,7 @@ use crate::workspace::{Stop, Workspace};
 use rustix::fd::AsFd;
 use std::ffi::{OsStr, OsString};
 use std::net::TcpListener;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,6 +39,8 @@ const FILES: &[(&str, &str)] = &[
 pub(super) struct Ground {
     workspace: Workspace,
     environment: Vec<(OsString, OsString)>,
+    /// What the scripts must know, as the beginning of each: a container gets nothing of the environment.
+    known: OsString,
     /// Somebody to be reached by a command that has the network.
     _server: TcpListener,
 }
@@ -65,9 +68,9 @@ impl Ground {
         fs::hard_link(root.join(".env"), root.join("other-name"))?;
         let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?.walls(settings.clone());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
-        let mut environment = environment(std::env::vars_os(), workspace.search_path());
-        environment.extend(told(&beside, &server, settings)?);
-        Ok(Ground { workspace, environment, _server: server })
+        let environment = environment(std::env::vars_os(), workspace.search_path());
+        let known = known(&beside, &server, settings)?;
+        Ok(Ground { workspace, environment, known, _server: server })
     }
 
     pub(super) fn report(&self) -> &Report {
@@ -76,8 +79,10 @@ impl Ground {
 
     /// Runs an attempt inside.
     pub(super) async fn run(&self, attempt: &Attempt) -> io::Result<Ran> {
-        let script = format!("{{ {}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s", attempt.script);
-        let command = ["/bin/bash", "--noprofile", "--norc", "-c", &script].map(OsStr::new);
+        let mut script = self.known.clone();
+        script.push(format!("{{ {}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s", attempt.script));
+        let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
+        let command = [&[shell], &options[..], &[&script]].concat();
         let output = self.output(&command).await?;
         let (said, status) = output.rsplit_once(TRIED).unwrap_or((&output, ""));
         let status = status.trim().parse().ok();
@@ -126,16 +131,21 @@ fn mark() -> String {
     format!("72031{:07}", std::process::id())
 }
 
-/// What the scripts must know.
-fn told(beside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<Vec<(OsString, OsString)>> {
+fn known(beside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
     let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();
-    Ok(vec![
-        ("BESIDE".into(), beside.into()),
-        ("HOME_IS".into(), home.into()),
-        ("HOST".into(), std::process::id().to_string().into()),
-        ("PORT".into(), server.local_addr()?.port().to_string().into()),
-        ("MARK".into(), mark().into()),
-        ("MOST".into(), settings.processes.to_string().into()),
-    ])
+    let all: [(&str, OsString); 6] = [
+        ("BESIDE", beside.into()),
+        ("HOME_IS", home.into()),
+        ("HOST", std::process::id().to_string().into()),
+        ("PORT", server.local_addr()?.port().to_string().into()),
+        ("MARK", mark().into()),
+        ("MOST", settings.processes.to_string().into()),
+    ];
+    let mut known = Vec::new();
+    for (name, value) in all {
+        let quoted = value.as_bytes().split(|&byte| byte == b'\'').collect::<Vec<_>>().join(&br"'\''"[..]);
+        known.extend([name.as_bytes(), b"='", &quoted, b"'\n"].concat());
+    }
+    Ok(OsString::from_vec(known))
 }

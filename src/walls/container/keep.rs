@@ -49,7 +49,7 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
     if status.code() == Some(ENGINE_FAILED) {
         // Whatever it has begun.
         remove(told)?;
-        return Err(io::Error::other("its engine failed; the last line of the output says why"));
+        return Err(io::Error::other("its engine failed"));
     }
     let word = status.code().map(|code| format!("status {code}\n"));
     enter::tell(host, &word.unwrap_or_else(|| format!("signal {}\n", status.signal().unwrap_or_default())));

@@ -1,5 +1,6 @@
 //! Commands in a container: what the engine is told, how it ends, and that nothing runs where it is not there. The engine of
-//! these tests is a script that takes the words of a real one and runs the command on this machine.
+//! most tests is a script that takes the words of a real one and runs the command on this machine; `.ci/container` brings a
+//! real one for the rest.
 
 use super::left::is_gone;
 use super::{HELPER, Place};
@@ -132,4 +133,106 @@ fn the_word_of_a_real_client_is_told() {
         "{report:?}"
     );
     println!("{}", report.why[0]);
+}
+
+/// A real engine, where `TOOLFENCE_PODMAN` names its client and `TOOLFENCE_IMAGE` an image it has.
+fn real() -> Option<(PathBuf, Settings)> {
+    let (Some(program), Ok(image)) = (std::env::var_os("TOOLFENCE_PODMAN"), std::env::var("TOOLFENCE_IMAGE")) else {
+        eprintln!("skipped: there is no TOOLFENCE_PODMAN");
+        return None;
+    };
+    let container = Container::new(Engine::Podman, image).program(&program);
+    Some((program.into(), Settings::new().container(container).helper(HELPER)))
+}
+
+/// Containers that the engine still knows.
+fn left(program: &PathBuf) -> String {
+    let said = std::process::Command::new(program).args(["ps", "--all", "--format", "{{.Names}}"]).output();
+    String::from_utf8_lossy(&said.expect("it can be asked").stdout).into_owned()
+}
+
+#[test]
+fn a_real_engine_holds_a_command() {
+    let Some((program, settings)) = real() else { return };
+    let place = Place::new();
+    place.file(".env", "KEY=SECRETVALUE\n");
+    place.file(".git/config", "[core]\n\tbare = false\n");
+    place.file(".git/HEAD", "ref: refs/heads/main\n");
+    place.file("a.txt", "hello\n");
+    let run = |command: &str| place.anyhow(settings.clone(), json!({"command": command, "timeout": 20}));
+    let result = run("cat a.txt; echo new > b.txt; echo err >&2; exit 3");
+    assert_eq!((result.output.as_str(), result.exit_code), ("hello\nerr\n", Some(3)), "{result:?}");
+    assert_eq!(fs::read_to_string(place.at("b.txt")).expect("it was written"), "new\n");
+    let beside = place.beside.join("secret.txt");
+    for (command, says) in [
+        ("grep -r SECRETVAL[U]E . ; cat .e*", "Permission denied"),
+        (&*format!("cat {}", beside.display()), "No such file"),
+        ("echo x >> .git/config", "Read-only file system"),
+        ("touch /usr/x", "Read-only file system"),
+        ("exec 3<>/dev/tcp/1.1.1.1/80", "unreachable"),
+    ] {
+        let result = run(command);
+        assert!(result.output.contains(says) && !result.output.contains("SECRETVALUE"), "{command}: {result:?}");
+    }
+    assert!(run("touch /tmp/x && mkdir sub && mv sub other").success);
+    assert_eq!(left(&program), "");
+    let absent = Container::new(Engine::Podman, "localhost/toolfence-no-such-image").program(&program);
+    let report = super::workspace(&place.root, Settings::new().container(absent)).enclosure().report().clone();
+    assert!(report.kind == Kind::Nothing && report.why[0].contains("podman says: "), "{report:?}");
+}
+
+#[test]
+fn a_real_engine_ends_what_it_runs() {
+    let Some((program, settings)) = real() else { return };
+    let place = Place::new();
+    let command = "echo before; trap '' TERM; sleep 72302 & sleep 72302; sleep 72302";
+    let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 2}));
+    assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)), "{result:?}");
+    assert!(is_gone("sleep 72302"));
+    // It may take the engine a moment to forget it.
+    let gone = (0..50).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        left(&program).is_empty()
+    });
+    assert!(gone, "{}", left(&program));
+}
+
+/// A host that is killed cannot end anything: the keeper does.
+#[cfg(feature = "cli")]
+#[test]
+fn a_real_container_ends_with_a_host_that_is_killed() {
+    use std::io::Write;
+    let Some((program, _)) = real() else { return };
+    let place = Place::new();
+    let config = place.beside.join("config/toolfence");
+    fs::create_dir_all(&config).expect("a folder can be made");
+    let image = std::env::var("TOOLFENCE_IMAGE").expect("it was there");
+    let text = format!("[walls]\nmode = \"container\"\ncontainer = \"podman\"\nimage = \"{image}\"\n");
+    fs::write(config.join("config.toml"), text).expect("a file can be written");
+    let folder = program.parent().expect("it is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&path))).expect("it is a path");
+    let mut coder = std::process::Command::new(env!("CARGO_BIN_EXE_coder"))
+        .args(["exec", "--yes"])
+        .current_dir(&place.root)
+        .env("PATH", path)
+        .env("XDG_CONFIG_HOME", place.beside.join("config"))
+        .env("XDG_STATE_HOME", place.beside.join("state"))
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch begun; sleep 72303\"}}\n```\n";
+    coder.stdin.take().expect("it is piped").write_all(call.as_bytes()).expect("it reads");
+    let begun = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        place.at("begun").exists()
+    });
+    coder.kill().expect("it runs");
+    coder.wait().expect("it is ours");
+    assert!(begun, "the command began");
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        is_gone("sleep 72303") && left(&program).is_empty()
+    });
+    assert!(gone, "{}", left(&program));
 }
