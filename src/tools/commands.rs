@@ -151,6 +151,8 @@ impl Commands {
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let top = top.map_err(|errno| not_started(&errno.into()))?;
         let (root, name) = self.folder(".").await?;
+        // What stands in a project says nothing to one that only reads a text: which version of it shall run, for one.
+        let name = if checking.harmless { PathBuf::from("/") } else { name };
         let job = Job {
             program: words[0],
             args: &words[1..],

@@ -34,6 +34,13 @@ const PYTHON: &str = "import sys
 try: compile(sys.stdin.buffer.read(), '<stdin>', 'exec', dont_inherit=True)
 except SyntaxError as e: sys.exit(f'<stdin>:{e.lineno or 1}:{e.offset or 0}: {e.msg}')";
 
+/// It lays out what it can read, and says only whether it would; `/dev/null` are its settings, in the place of a project's.
+const RUSTFMT: &[&str] =
+    &["rustfmt", "--check", "-l", "--color", "never", "--config-path", "/dev/null", "--edition", "{edition}"];
+
+/// The editions of Rust, the newest first. A text does not say which is its own, and no one reads all that the others do.
+const EDITIONS: &[&str] = &["2024", "2021", "2018", "2015"];
+
 /// The built-in ones, in the order they are tried.
 pub fn built_in() -> Vec<Checker> {
     let text = |endings: &[&str], command: &[&str]| checker(endings, command, Reads::Text, Sight::First, true);
@@ -43,6 +50,7 @@ pub fn built_in() -> Vec<Checker> {
         text(&["cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
         text(&["js"], &["node", "--input-type=", "--check", "-"]),
         text(&["go"], &["gofmt", "-e", "-l"]),
+        text(&["rs"], RUSTFMT),
         text(&["sh", "bash"], &["bash", "--noprofile", "--norc", "-n"]),
         checker(
             &["ts", "tsx", "mts", "cts"],
@@ -86,18 +94,22 @@ impl Checker {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// What is started for this text; `None` for one in another dialect than its name says, which it would refuse.
-    pub fn words(&self, text: &str, folder: &str) -> Option<Vec<String>> {
+    /// What is started for this text, one after the other until one finds nothing wrong with it. Nothing is for one in another
+    /// dialect than its name says, which it would refuse.
+    pub fn ways(&self, text: &str, folder: &str) -> Vec<Vec<String>> {
         let fits = match self.program() {
             "node" => !["</", "/>", "@flow"].iter().any(|sign| text.contains(sign)),
             "bash" => !text.lines().next().is_some_and(is_another_shell),
             _ => true,
         };
-        let word = |word: &String| match &**word {
+        let word = |word: &String, edition: &str| match &**word {
             "--input-type=" => format!("--input-type={}", if is_module(text) { "module" } else { "commonjs" }),
+            "{edition}" => edition.to_owned(),
             other => other.replace("{folder}", folder),
         };
-        fits.then(|| self.command.iter().map(word).collect())
+        let editions = if self.command.iter().any(|word| word == "{edition}") { EDITIONS } else { &[""] };
+        let way = |edition: &&str| self.command.iter().map(|part| word(part, edition)).collect();
+        editions.iter().filter(|_| fits).map(way).collect()
     }
 }
 
@@ -122,12 +134,17 @@ mod tests {
         let table = built_in();
         let words = |path: &str, text: &str| {
             let checker = table.iter().find(|checker| checker.is_for(path)).expect("it is known");
-            checker.words(text, ".").map(|words| words.join(" "))
+            let ways: Vec<String> = checker.ways(text, ".").iter().map(|words| words.join(" ")).collect();
+            ways.first().map(|first| format!("{first}{}", "+".repeat(ways.len() - 1)))
         };
         assert_eq!(words("a.js", "import a from 'b'\n").as_deref(), Some("node --input-type=module --check -"));
         assert_eq!(words("a.js", "import('b')\n").as_deref(), Some("node --input-type=commonjs --check -"));
         assert_eq!(words("a.js", "const a = <b>c</b>;\n"), None, "node reads no JSX");
         assert_eq!(words("a.sh", "#!/bin/zsh\n"), None);
+        assert!(
+            words("a.rs", "").is_some_and(|words| words.ends_with("--edition 2024+++")),
+            "older ones are tried too"
+        );
         assert!(words("x/a.ts", "").is_some_and(|words| words.ends_with("-p .")));
         assert!(!table.iter().any(|checker| checker.is_for("README.md") || checker.is_for("py")));
     }

@@ -25,6 +25,11 @@ pub fn read(output: &str, root: &str) -> Vec<Diagnostic> {
     reader.found
 }
 
+/// Whether it complains of how a text is laid out, which is none of anybody's errors.
+pub(crate) fn is_about_layout(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with(NO_LAYOUT))
+}
+
 struct Reader<'a> {
     root: &'a str,
     found: Vec<Diagnostic>,
@@ -47,7 +52,7 @@ impl<'a> Reader<'a> {
                 Some((path, row)) if kind.ends_with("Error") => self.keep(path, row, 0, words),
                 _ => self.heading = Some(words),
             }
-        } else if line.starts_with("warning") {
+        } else if line.starts_with("warning") || line.starts_with(NO_LAYOUT) {
             self.heading = None;
         } else if let Some((path, row)) = line.rsplit_once(':') {
             self.node = row.parse().ok().map(|row| (path, row)).or(self.node);
@@ -74,9 +79,12 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// How `rustfmt` begins to say that it could read a text, and not lay it out.
+const NO_LAYOUT: &str = "error[internal]";
+
 /// `error`, `error[E0308]`, `SyntaxError`.
 fn is_error(kind: &str) -> bool {
-    kind == "error" || kind.starts_with("error[") || kind == "SyntaxError"
+    kind == "error" || kind.starts_with("error[") && kind != NO_LAYOUT || kind == "SyntaxError"
 }
 
 /// Codes of `tsc` for what it cannot read are those from 1000 to 1999.
@@ -160,6 +168,10 @@ mod tests {
             ),
             ("src/main.rs:4:9: error[E0308]: mismatched types", "src/main.rs|4|9|[E0308]: mismatched types|false"),
             (
+                "error: mismatched closing delimiter: `}`\n --> <stdin>:2:13\n  |\n1 | fn main() {\n",
+                "|2|13|mismatched closing delimiter: `}`|false",
+            ),
+            (
                 "[stdin]:1\nconst a = (1;\n            ^\n\nSyntaxError: Unexpected token ';'\n    at x (node:a:1464:18)\n",
                 "|1|0|Unexpected token ';'|false",
             ),
@@ -175,6 +187,7 @@ mod tests {
             "src/main.rs:1:5: warning: unused variable",
             "    at wrapSafe (node:internal/modules/cjs/loader:1464:18)",
             "Finished in 3:4",
+            "error[internal]: left behind trailing whitespace\n --> <stdin>:7:7:17\n",
             "12:30:00 started",
             "::::\n:1:\n: line : \n(,): \n --> \n",
         ] {
