@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
 
     fn name(&self, path: &str) -> String {
         let shell = path == "bash" || path.ends_with("/bash");
-        if shell || path.starts_with(['<', '[']) || matches!(path, "-" | "/dev/stdin") {
+        if shell || path.starts_with(['<', '[']) || matches!(path, "-" | "/dev/stdin" | "stdin" | "(stdin)") {
             return String::new();
         }
         let path = path.strip_prefix(self.root).map_or(path, |rest| rest.trim_start_matches('/'));
@@ -95,7 +95,15 @@ fn is_about_syntax(words: &str) -> bool {
 
 /// Path, line, column or 0, and what follows.
 fn placed(line: &str) -> Option<(&str, u64, u64, &str)> {
-    in_parentheses(line).or_else(|| in_words(line)).or_else(|| with_colons(line))
+    in_parentheses(line).or_else(|| in_words(line)).or_else(|| with_colons(line)).or_else(|| behind_a_name(line))
+}
+
+/// `luac: stdin:3: words`: the program itself says its name first.
+fn behind_a_name(line: &str) -> Option<(&str, u64, u64, &str)> {
+    let (program, rest) = line.split_once(": ")?;
+    let is_name =
+        !program.is_empty() && program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/+".contains(&byte));
+    with_colons(rest).filter(|_| is_name && !is_error(program) && !program.starts_with("warning"))
 }
 
 /// `src/a.ts(3,5): error TS2322: words`
@@ -167,6 +175,7 @@ mod tests {
                 "src/main.rs|4|9|mismatched types|false",
             ),
             ("src/main.rs:4:9: error[E0308]: mismatched types", "src/main.rs|4|9|[E0308]: mismatched types|false"),
+            ("luac: stdin:3: '=' expected near 'x'", "|3|0|'=' expected near 'x'|false"),
             (
                 "error: mismatched closing delimiter: `}`\n --> <stdin>:2:13\n  |\n1 | fn main() {\n",
                 "|2|13|mismatched closing delimiter: `}`|false",
@@ -187,6 +196,7 @@ mod tests {
             "src/main.rs:1:5: warning: unused variable",
             "    at wrapSafe (node:internal/modules/cjs/loader:1464:18)",
             "Finished in 3:4",
+            "warning: a.c:3: words\nsome words: a.c:3: words",
             "error[internal]: left behind trailing whitespace\n --> <stdin>:7:7:17\n",
             "12:30:00 started",
             "::::\n:1:\n: line : \n(,): \n --> \n",

@@ -87,7 +87,8 @@ impl Checks {
         }
     }
 
-    /// The same with checkers that are asked in the place of the usual ones.
+    /// The same with checkers that are asked before the usual ones. Of those of a text the first that has something to say is
+    /// believed.
     #[must_use]
     pub fn checkers(self, own: impl IntoIterator<Item = Checker>) -> Checks {
         Checks { checkers: Arc::new(own.into_iter().chain(built_in()).collect()), ..self }
@@ -135,12 +136,13 @@ impl Checks {
     async fn worse<'d>(&self, draft: &'d Draft, found: &mut Found) -> Result<Option<Worse<'d>>, ToolError> {
         let [before, after] = draft.texts();
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
-        if let Some(checker) = self.checkers.iter().find(own).filter(|_| after.len() <= syntax::MOST_BYTES) {
+        let fits = after.len() <= syntax::MOST_BYTES;
+        for checker in self.checkers.iter().filter(own).filter(|_| fits) {
             match self.ask(checker, &after, ".").await? {
                 Said::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
                 Said::Errors(new) => {
                     if let Said::Errors(old) = self.ask(checker, &before, ".").await? {
-                        return Ok(worse(draft, &old, &new, checker.sight, format!("by {}", checker.program())));
+                        return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
                     }
                 }
                 Said::Nothing(why) => found.notes.push(words::not_checked(&draft.path, checker.program(), &why)),
@@ -229,13 +231,16 @@ impl Checks {
             for draft in drafts {
                 let errors: Vec<Diagnostic> = inside.iter().filter(|one| one.path == draft.path).cloned().collect();
                 if !errors.is_empty() {
-                    let by = format!("by {}", checker.program());
-                    all.push(Worse { draft, lines: lines_of(draft), errors, by });
+                    all.push(Worse { draft, lines: lines_of(draft), errors, by: by(checker) });
                 }
             }
         }
         Ok(all)
     }
+}
+
+fn by(checker: &Checker) -> String {
+    format!("by {}", checker.program())
 }
 
 fn lines_of(draft: &Draft) -> LineMap {

@@ -157,7 +157,7 @@ fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
 
 /// A checker of the person's own: a command of bash that gets the text.
 fn own(command: &str, reads: Reads) -> Checker {
-    let mut checker = Checker::new(["x"], ["bash", "-c", command].map(str::to_owned));
+    let mut checker = Checker::new(["*.x"], ["bash", "-c", command].map(str::to_owned)).expect("it is right");
     (checker.reads, checker.sight) = (reads, Sight::All);
     checker
 }
@@ -177,7 +177,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         assert!(made.success, "{made:?}");
         assert_eq!(made.output, format!("Created a.x (5 bytes, 1 line).\n[a.x was not checked by bash: {says}.]\n"));
     }
-    let missing = Checker::new(["x"], ["no-such-program-71"].map(str::to_owned));
+    let missing = Checker::new(["*.x"], ["no-such-program-71"].map(str::to_owned)).expect("it is right");
     let no_component =
         "echo \"error: 'x' is not installed for the toolchain 'y'.\"; echo 'To install, run `rustup`'; exit 1";
     for nothing in [missing, own("exec no-such-program-71", Reads::Text), own(no_component, Reads::Text)] {
