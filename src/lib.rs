@@ -27,6 +27,8 @@ pub mod clip;
 pub mod error;
 pub mod fence;
 pub mod format;
+#[cfg(feature = "policy")]
+mod globs;
 pub mod grammar;
 pub mod json;
 pub mod message;

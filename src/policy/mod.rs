@@ -5,7 +5,6 @@
 
 mod answers;
 mod facts;
-mod globs;
 mod judge;
 mod paths;
 pub mod settings;

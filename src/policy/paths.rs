@@ -3,8 +3,8 @@
 //! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
 //! every other spelling under which the same file could be meant.
 
-use super::globs::UserGlob;
 use crate::Result;
+use crate::globs::UserGlob;
 
 /// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
 const BLOCKED: &[&str] = &[

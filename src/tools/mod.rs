@@ -21,7 +21,7 @@ mod write_file;
 
 pub use apply_patch::Patch;
 pub use bash::Bash;
-pub use checks::{Checks, PROJECT_CHECK, ProjectChecks};
+pub use checks::{Checks, PROJECT_CHECK, ProjectChecks, Standing};
 pub use edit_file::Edit;
 pub use job::Job;
 pub use jobs::Jobs;

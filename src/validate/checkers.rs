@@ -1,13 +1,15 @@
 //! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
 
 use super::Sight;
+use crate::globs::UserGlob;
+use crate::{Error, Result};
 
 /// A program that says what is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checker {
-    /// How names of its files end, after a dot.
-    pub endings: Vec<String>,
+    /// Globs for its files.
+    files: Vec<UserGlob>,
     /// The program and its arguments; the program is looked for in the PATH of commands.
     pub command: Vec<String>,
     /// What it reads.
@@ -34,18 +36,26 @@ const PYTHON: &str = "import sys
 try: compile(sys.stdin.buffer.read(), '<stdin>', 'exec', dont_inherit=True)
 except SyntaxError as e: sys.exit(f'<stdin>:{e.lineno or 1}:{e.offset or 0}: {e.msg}')";
 
+/// It lays out what it can read, and says only whether it would; `/dev/null` are its settings, in the place of a project's.
+const RUSTFMT: &[&str] =
+    &["rustfmt", "--check", "-l", "--color", "never", "--config-path", "/dev/null", "--edition", "{edition}"];
+
+/// The editions of Rust, the newest first. A text does not say which is its own, and no one reads all that the others do.
+const EDITIONS: &[&str] = &["2024", "2021", "2018", "2015"];
+
 /// The built-in ones, in the order they are tried.
 pub fn built_in() -> Vec<Checker> {
-    let text = |endings: &[&str], command: &[&str]| checker(endings, command, Reads::Text, Sight::First, true);
+    let text = |files: &[&str], command: &[&str]| checker(files, command, Reads::Text, Sight::First, true);
     vec![
-        text(&["py", "pyi"], &["python3", "-I", "-S", "-W", "ignore", "-c", PYTHON]),
-        text(&["mjs"], &["node", "--input-type=module", "--check", "-"]),
-        text(&["cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
-        text(&["js"], &["node", "--input-type=", "--check", "-"]),
-        text(&["go"], &["gofmt", "-e", "-l"]),
-        text(&["sh", "bash"], &["bash", "--noprofile", "--norc", "-n"]),
+        text(&["*.py", "*.pyi"], &["python3", "-I", "-S", "-W", "ignore", "-c", PYTHON]),
+        text(&["*.mjs"], &["node", "--input-type=module", "--check", "-"]),
+        text(&["*.cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
+        text(&["*.js"], &["node", "--input-type=", "--check", "-"]),
+        text(&["*.go"], &["gofmt", "-e", "-l"]),
+        text(&["*.rs"], RUSTFMT),
+        text(&["*.sh", "*.bash"], &["bash", "--noprofile", "--norc", "-n"]),
         checker(
-            &["ts", "tsx", "mts", "cts"],
+            &["*.ts", "*.tsx", "*.mts", "*.cts"],
             &["tsc", "--noEmit", "--pretty", "false", "-p", "{folder}"],
             Reads::Project("tsconfig.json".into()),
             Sight::All,
@@ -54,31 +64,45 @@ pub fn built_in() -> Vec<Checker> {
     ]
 }
 
-fn checker(endings: &[&str], command: &[&str], reads: Reads, sight: Sight, harmless: bool) -> Checker {
+fn checker(files: &[&str], command: &[&str], reads: Reads, sight: Sight, harmless: bool) -> Checker {
     let command = command.iter().map(|word| (*word).to_owned());
-    Checker { reads, sight, harmless, ..Checker::new(endings.iter().copied(), command) }
+    let checker = Checker::new(files, command).expect("what is built in is right");
+    Checker { reads, sight, harmless, ..checker }
 }
 
 impl Checker {
-    /// One that gets the text on its stdin, for names that end so after a dot. It runs only inside walls.
+    /// One that gets the text on its stdin, for the files of these globs: they match at any depth below the root and ignore
+    /// case. It runs only inside walls.
+    ///
+    /// # Errors
+    /// A glob that is not one, with the place of the mistake; no command.
     pub fn new(
-        endings: impl IntoIterator<Item = impl Into<String>>,
+        files: impl IntoIterator<Item = impl AsRef<str>>,
         command: impl IntoIterator<Item = String>,
-    ) -> Checker {
-        Checker {
-            endings: endings.into_iter().map(Into::into).collect(),
-            command: command.into_iter().collect(),
-            reads: Reads::Text,
-            sight: Sight::First,
-            harmless: false,
+    ) -> Result<Checker> {
+        let files = files.into_iter().map(|glob| UserGlob::of_files(glob.as_ref())).collect::<Result<_>>()?;
+        let command: Vec<String> = command.into_iter().collect();
+        if command.is_empty() {
+            return Err(Error::new("a checker needs a command: the name of a program, and its arguments"));
         }
+        Ok(Checker { files, command, reads: Reads::Text, sight: Sight::First, harmless: false })
     }
 
-    /// Whether it is for a file of this name.
+    /// The same for one that is asked before a change and after it, in the projects that a file of this name describes, and that
+    /// sees every error. The folder of that file stands for `{folder}` in its command.
+    #[must_use]
+    pub fn in_project(self, file: impl Into<String>) -> Checker {
+        Checker { reads: Reads::Project(file.into()), sight: Sight::All, ..self }
+    }
+
+    /// The globs for its files, as they were written.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|glob| &*glob.shown)
+    }
+
+    /// Whether it is for the file of this path, relative to the root.
     pub fn is_for(&self, path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        name.rsplit_once('.')
-            .is_some_and(|(_, ending)| self.endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+        self.files.iter().any(|glob| glob.is(path))
     }
 
     /// The name of its program.
@@ -86,18 +110,22 @@ impl Checker {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// What is started for this text; `None` for one in another dialect than its name says, which it would refuse.
-    pub fn words(&self, text: &str, folder: &str) -> Option<Vec<String>> {
+    /// What is started for this text, one after the other until one finds nothing wrong with it. Nothing is for one in another
+    /// dialect than its name says, which it would refuse.
+    pub fn ways(&self, text: &str, folder: &str) -> Vec<Vec<String>> {
         let fits = match self.program() {
             "node" => !["</", "/>", "@flow"].iter().any(|sign| text.contains(sign)),
             "bash" => !text.lines().next().is_some_and(is_another_shell),
             _ => true,
         };
-        let word = |word: &String| match &**word {
+        let word = |word: &String, edition: &str| match &**word {
             "--input-type=" => format!("--input-type={}", if is_module(text) { "module" } else { "commonjs" }),
+            "{edition}" => edition.to_owned(),
             other => other.replace("{folder}", folder),
         };
-        fits.then(|| self.command.iter().map(word).collect())
+        let editions = if self.command.iter().any(|word| word == "{edition}") { EDITIONS } else { &[""] };
+        let way = |edition: &&str| self.command.iter().map(|part| word(part, edition)).collect();
+        editions.iter().filter(|_| fits).map(way).collect()
     }
 }
 
@@ -122,13 +150,35 @@ mod tests {
         let table = built_in();
         let words = |path: &str, text: &str| {
             let checker = table.iter().find(|checker| checker.is_for(path)).expect("it is known");
-            checker.words(text, ".").map(|words| words.join(" "))
+            let ways: Vec<String> = checker.ways(text, ".").iter().map(|words| words.join(" ")).collect();
+            ways.first().map(|first| format!("{first}{}", "+".repeat(ways.len() - 1)))
         };
         assert_eq!(words("a.js", "import a from 'b'\n").as_deref(), Some("node --input-type=module --check -"));
         assert_eq!(words("a.js", "import('b')\n").as_deref(), Some("node --input-type=commonjs --check -"));
         assert_eq!(words("a.js", "const a = <b>c</b>;\n"), None, "node reads no JSX");
         assert_eq!(words("a.sh", "#!/bin/zsh\n"), None);
+        assert!(
+            words("a.rs", "").is_some_and(|words| words.ends_with("--edition 2024+++")),
+            "older ones are tried too"
+        );
         assert!(words("x/a.ts", "").is_some_and(|words| words.ends_with("-p .")));
-        assert!(!table.iter().any(|checker| checker.is_for("README.md") || checker.is_for("py")));
+        for no in ["README.md", "py", "a.py/README.md", "a.sh.txt"] {
+            assert!(!table.iter().any(|checker| checker.is_for(no)), "{no}");
+        }
+    }
+
+    #[test]
+    fn globs_say_which_files() {
+        let own = |glob: &str| Checker::new([glob], ["x".to_owned()]);
+        for (glob, yes, no) in [
+            ("*.lua", "a/B.LUA", "a.lua/b"),
+            ("src/**", "src/a/b.c", "srca"),
+            ("src/*.c", "x/src/a.c", "src/a/b.c"),
+            ("/Makefile", "Makefile", "Makefile.am"),
+        ] {
+            let checker = own(glob).expect("it is a glob");
+            assert!(checker.is_for(yes) && !checker.is_for(no), "{glob}");
+        }
+        assert!(own("a[").is_err() && Checker::new(["*"], Vec::new()).is_err());
     }
 }

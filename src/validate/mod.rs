@@ -26,4 +26,5 @@ pub use checkers::{Checker, Reads, built_in};
 pub use compare::{Sight, appeared, new_ones};
 pub use diagnostic::Diagnostic;
 pub use lines::LineMap;
+pub(crate) use output::is_about_layout;
 pub use output::read as read_output;

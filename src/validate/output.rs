@@ -25,6 +25,11 @@ pub fn read(output: &str, root: &str) -> Vec<Diagnostic> {
     reader.found
 }
 
+/// Whether it complains of how a text is laid out, which is none of anybody's errors.
+pub(crate) fn is_about_layout(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with(NO_LAYOUT))
+}
+
 struct Reader<'a> {
     root: &'a str,
     found: Vec<Diagnostic>,
@@ -47,7 +52,7 @@ impl<'a> Reader<'a> {
                 Some((path, row)) if kind.ends_with("Error") => self.keep(path, row, 0, words),
                 _ => self.heading = Some(words),
             }
-        } else if line.starts_with("warning") {
+        } else if line.starts_with("warning") || line.starts_with(NO_LAYOUT) {
             self.heading = None;
         } else if let Some((path, row)) = line.rsplit_once(':') {
             self.node = row.parse().ok().map(|row| (path, row)).or(self.node);
@@ -66,7 +71,7 @@ impl<'a> Reader<'a> {
 
     fn name(&self, path: &str) -> String {
         let shell = path == "bash" || path.ends_with("/bash");
-        if shell || path.starts_with(['<', '[']) || matches!(path, "-" | "/dev/stdin") {
+        if shell || path.starts_with(['<', '[']) || matches!(path, "-" | "/dev/stdin" | "stdin" | "(stdin)") {
             return String::new();
         }
         let path = path.strip_prefix(self.root).map_or(path, |rest| rest.trim_start_matches('/'));
@@ -74,9 +79,12 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// How `rustfmt` begins to say that it could read a text, and not lay it out.
+const NO_LAYOUT: &str = "error[internal]";
+
 /// `error`, `error[E0308]`, `SyntaxError`.
 fn is_error(kind: &str) -> bool {
-    kind == "error" || kind.starts_with("error[") || kind == "SyntaxError"
+    kind == "error" || kind.starts_with("error[") && kind != NO_LAYOUT || kind == "SyntaxError"
 }
 
 /// Codes of `tsc` for what it cannot read are those from 1000 to 1999.
@@ -87,7 +95,15 @@ fn is_about_syntax(words: &str) -> bool {
 
 /// Path, line, column or 0, and what follows.
 fn placed(line: &str) -> Option<(&str, u64, u64, &str)> {
-    in_parentheses(line).or_else(|| in_words(line)).or_else(|| with_colons(line))
+    in_parentheses(line).or_else(|| in_words(line)).or_else(|| with_colons(line)).or_else(|| behind_a_name(line))
+}
+
+/// `luac: stdin:3: words`: the program itself says its name first.
+fn behind_a_name(line: &str) -> Option<(&str, u64, u64, &str)> {
+    let (program, rest) = line.split_once(": ")?;
+    let is_name =
+        !program.is_empty() && program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/+".contains(&byte));
+    with_colons(rest).filter(|_| is_name && !is_error(program) && !program.starts_with("warning"))
 }
 
 /// `src/a.ts(3,5): error TS2322: words`
@@ -159,6 +175,11 @@ mod tests {
                 "src/main.rs|4|9|mismatched types|false",
             ),
             ("src/main.rs:4:9: error[E0308]: mismatched types", "src/main.rs|4|9|[E0308]: mismatched types|false"),
+            ("luac: stdin:3: '=' expected near 'x'", "|3|0|'=' expected near 'x'|false"),
+            (
+                "error: mismatched closing delimiter: `}`\n --> <stdin>:2:13\n  |\n1 | fn main() {\n",
+                "|2|13|mismatched closing delimiter: `}`|false",
+            ),
             (
                 "[stdin]:1\nconst a = (1;\n            ^\n\nSyntaxError: Unexpected token ';'\n    at x (node:a:1464:18)\n",
                 "|1|0|Unexpected token ';'|false",
@@ -175,6 +196,8 @@ mod tests {
             "src/main.rs:1:5: warning: unused variable",
             "    at wrapSafe (node:internal/modules/cjs/loader:1464:18)",
             "Finished in 3:4",
+            "warning: a.c:3: words\nsome words: a.c:3: words",
+            "error[internal]: left behind trailing whitespace\n --> <stdin>:7:7:17\n",
             "12:30:00 started",
             "::::\n:1:\n: line : \n(,): \n --> \n",
         ] {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors from the ground up. A module names only modules of lower floors and itself; the words name each other.
 const FLOORS: &[&[&str]] = &[
-    &["error", "call", "outcome", "message", "fence", "clip", "redact"],
+    &["error", "call", "outcome", "message", "fence", "clip", "redact", "globs"],
     &["json"],
     &["tool"],
     &["parse", "format", "prompt", "patch", "grammar", "validate"],

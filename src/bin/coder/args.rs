@@ -117,7 +117,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Break each wall around commands, to see which hold here
+    /// Break each wall around commands, to see which hold here; and what checks changed files
     Doctor(DoctorArguments),
     /// Take back what the last turn changed in the project's files
     Undo(UndoArguments),
@@ -329,7 +329,9 @@ pub(crate) struct ExplainArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
-    /// "user":..,"findings":[{"wall":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..]}
+    /// "user":..,"findings":[{"wall":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..],
+    /// "checks":{"programs":[{"files":[..],"program":..,"found":..,"asked":..,"reads":"text|project:FILE","built_in":..,
+    /// "without":[..]}],"in_process":[{"language":..,"files":[..]}]}}
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,6 +1,7 @@
 //! `coder`: the terminal program on `toolfence`. It sees the library only through its public face.
 
 mod args;
+mod checks;
 mod commands;
 mod config;
 mod confirm;

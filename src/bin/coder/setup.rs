@@ -12,12 +12,14 @@ use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Http, Replay};
 use toolfence::persona::Persona;
 use toolfence::policy::Policy;
+use toolfence::policy::settings::Value;
 use toolfence::prompt::{self, Language};
 use toolfence::redact::Redactor;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools::{self, ProjectChecks};
 use toolfence::undo::{History, Limits};
+use toolfence::validate::Checker;
 use toolfence::walls::{Container, Engine};
 use toolfence::workspace::Workspace;
 
@@ -89,7 +91,8 @@ impl Setup {
             None => workspace,
         });
         tracing::debug!(target: "toolfence", root = %workspace.root().display(), "root");
-        let mut toolbox = tools::standard(workspace.clone());
+        let checks = tools::Checks::new(workspace.clone()).checkers(checkers(&config)?);
+        let mut toolbox = tools::checked(workspace.clone(), &checks);
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
@@ -196,6 +199,24 @@ fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<
 /// was only named by its URL; a provider named by its model finds its own variable itself.
 fn key() -> Option<String> {
     std::env::var("TOOLFENCE_API_KEY").ok().filter(|key| !key.is_empty())
+}
+
+/// The person's own checkers.
+pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
+    let rules = config.merged.entries("checks.checkers").filter_map(|entry| match &entry.value {
+        Value::Checker(rule) => Some((rule, &entry.origin)),
+        _ => None,
+    });
+    rules
+        .map(|(rule, origin)| {
+            let checker = Checker::new(&rule.files, rule.command.iter().cloned());
+            let checker = checker.map_err(|error| Failure::wrong_use(format!("{origin}: {error}")))?;
+            Ok(match &rule.project {
+                Some(file) => checker.in_project(file),
+                None => checker,
+            })
+        })
+        .collect()
 }
 
 /// What the layers want around every command.

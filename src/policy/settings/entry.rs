@@ -1,6 +1,7 @@
 //! What a settings file says: a value with its key and its place, or a mistake with its place.
 
-use super::{CommandRule, Key};
+use super::super::shell::shown;
+use super::{CheckerRule, CommandRule, Key};
 use crate::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -69,13 +70,21 @@ pub enum Value {
     Command(CommandRule),
     /// A rule about names.
     Glob(String),
+    /// A program that checks files.
+    Checker(CheckerRule),
 }
+
+/// Characters of a checker's command that are shown: it may be a script.
+const MOST_SHOWN: usize = 60;
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Text(text) | Value::Glob(text) => f.write_str(text),
             Value::Command(rule) => f.write_str(&rule.words().join(" ")),
+            Value::Checker(rule) => {
+                write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
+            }
         }
     }
 }

@@ -18,12 +18,14 @@ pub enum Takes {
     Globs,
     /// A list of command lines.
     Lines,
+    /// A list of programs that check files.
+    Checkers,
 }
 
 impl Takes {
     /// Whether it is a list, whose items each have an origin.
     pub fn is_list(self) -> bool {
-        matches!(self, Takes::Commands | Takes::Globs | Takes::Lines)
+        matches!(self, Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers)
     }
 }
 

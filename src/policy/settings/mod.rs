@@ -20,12 +20,14 @@
 //! # Ok::<(), toolfence::Error>(())
 //! ```
 
+mod checker;
 mod entry;
 mod keys;
 mod merge;
 mod read;
 mod rule;
 
+pub use checker::CheckerRule;
 pub use entry::{Entry, Layer, Mistake, Origin, Value};
 pub use keys::{InProject, KEYS, Key, Takes, template};
 pub use merge::Merged;

@@ -2,7 +2,7 @@
 
 use super::super::PathRules;
 use super::super::shell::shown;
-use super::{CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value};
+use super::{CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value};
 use crate::close_names;
 use std::ops::Range;
 use std::sync::Arc;
@@ -161,7 +161,7 @@ impl Reader<'_> {
                     _ => self.wrong(span.start, format!("{} is from 1 to {most}.", key.name)),
                 }
             }
-            (Takes::Commands | Takes::Globs | Takes::Lines, DeValue::Array(items)) => {
+            (Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers, DeValue::Array(items)) => {
                 for item in items {
                     match item_of(key.takes, item.get_ref()) {
                         Ok(value) => self.keep(item.span().start, key, value),
@@ -175,6 +175,7 @@ impl Reader<'_> {
                     Takes::Text => "a text in quotes".to_owned(),
                     Takes::Count(most) => format!("a number from 1 to {most}"),
                     Takes::Commands | Takes::Globs | Takes::Lines => "a list: [\"...\"]".to_owned(),
+                    Takes::Checkers => format!("a list: [{}]", CheckerRule::EXAMPLE),
                 };
                 self.wrong(span.start, format!("{} is {wanted}; this is {}.", key.name, kind(value)));
             }
@@ -190,7 +191,7 @@ impl Reader<'_> {
     }
 }
 
-fn kind(value: &DeValue<'_>) -> &'static str {
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",
@@ -204,6 +205,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 fn item_of(takes: Takes, item: &DeValue<'_>) -> Result<Value, String> {
     match (takes, item) {
         (Takes::Globs, DeValue::String(glob)) => glob_of(glob),
+        (Takes::Checkers, item) => CheckerRule::read(item).map(Value::Checker),
         (Takes::Globs, other) => Err(format!("a glob is a text in quotes; this is {}.", kind(other))),
         (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err("this command line is empty.".into()),
         (Takes::Lines, DeValue::String(line)) => Ok(Value::Text(line.to_string())),
@@ -213,7 +215,7 @@ fn item_of(takes: Takes, item: &DeValue<'_>) -> Result<Value, String> {
     }
 }
 
-fn glob_of(glob: &str) -> Result<Value, String> {
+pub(super) fn glob_of(glob: &str) -> Result<Value, String> {
     if glob.len() > LONGEST_GLOB {
         return Err(format!("a glob has at most {LONGEST_GLOB} bytes."));
     }
@@ -259,7 +261,7 @@ fn with_examples(table: &DeTable<'_>) -> Result<CommandRule, String> {
     Ok(rule)
 }
 
-fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+pub(super) fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let DeValue::Array(items) = value else {
         return Err(format!("a list of texts is wanted; this is {}.", kind(value)));
     };

@@ -12,13 +12,14 @@ mod words;
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
 use super::blocking;
-use super::commands::Commands;
+use super::commands::{Commands, may_run_outside};
 use crate::toolbox::ToolError;
 use crate::validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones, syntax};
 use crate::workspace::{Draft, Stop, Workspace};
 use crate::{Output, ToolFailure};
 use run::Said;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -31,6 +32,20 @@ pub struct Checks {
     checkers: Arc<Vec<Checker>>,
     /// Whether it was said that the checker of a project is not here.
     missed: Arc<AtomicBool>,
+}
+
+/// A checker as it is on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Standing {
+    /// What it is.
+    pub checker: Checker,
+    /// Where its program is; `None` where it is not installed.
+    pub program: Option<PathBuf>,
+    /// Whether it may run here: most do only where walls hold.
+    pub may_run: bool,
+    /// Whether it is built in.
+    pub built_in: bool,
 }
 
 /// How long the files of a change are read in process. A text that takes longer was made to.
@@ -87,10 +102,24 @@ impl Checks {
         }
     }
 
-    /// The same with checkers that are asked in the place of the usual ones.
+    /// The same with checkers that are asked before the usual ones. Of those of a text the first that has something to say is
+    /// believed.
     #[must_use]
     pub fn checkers(self, own: impl IntoIterator<Item = Checker>) -> Checks {
         Checks { checkers: Arc::new(own.into_iter().chain(built_in()).collect()), ..self }
+    }
+
+    /// What is asked and what is not, in the order it is asked. Tries the walls, which takes a moment.
+    pub fn standing(&self) -> Vec<Standing> {
+        let own = self.checkers.len() - built_in().len();
+        let holds = self.workspace.enclosure().report().holds;
+        let standing = |(at, checker): (usize, &Checker)| Standing {
+            checker: checker.clone(),
+            program: self.workspace.system_program(checker.program()),
+            may_run: holds || may_run_outside(&self.workspace, checker.harmless),
+            built_in: at >= own,
+        };
+        self.checkers.iter().enumerate().map(standing).collect()
     }
 
     /// Makes a change of files, if it makes none of them worse.
@@ -135,12 +164,13 @@ impl Checks {
     async fn worse<'d>(&self, draft: &'d Draft, found: &mut Found) -> Result<Option<Worse<'d>>, ToolError> {
         let [before, after] = draft.texts();
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
-        if let Some(checker) = self.checkers.iter().find(own).filter(|_| after.len() <= syntax::MOST_BYTES) {
+        let fits = after.len() <= syntax::MOST_BYTES;
+        for checker in self.checkers.iter().filter(own).filter(|_| fits) {
             match self.ask(checker, &after, ".").await? {
                 Said::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
                 Said::Errors(new) => {
                     if let Said::Errors(old) = self.ask(checker, &before, ".").await? {
-                        return Ok(worse(draft, &old, &new, checker.sight, format!("by {}", checker.program())));
+                        return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
                     }
                 }
                 Said::Nothing(why) => found.notes.push(words::not_checked(&draft.path, checker.program(), &why)),
@@ -229,13 +259,16 @@ impl Checks {
             for draft in drafts {
                 let errors: Vec<Diagnostic> = inside.iter().filter(|one| one.path == draft.path).cloned().collect();
                 if !errors.is_empty() {
-                    let by = format!("by {}", checker.program());
-                    all.push(Worse { draft, lines: lines_of(draft), errors, by });
+                    all.push(Worse { draft, lines: lines_of(draft), errors, by: by(checker) });
                 }
             }
         }
         Ok(all)
     }
+}
+
+fn by(checker: &Checker) -> String {
+    format!("by {}", checker.program())
 }
 
 fn lines_of(draft: &Draft) -> LineMap {

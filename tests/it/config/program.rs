@@ -129,6 +129,7 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
         ("persona = \"p.md\"\n", "persona may not stand here"),
         ("replies = \"r\"\n", "replies may not stand here"),
         ("color = \"always\"\n", "color may not stand here"),
+        ("[checks]\ncheckers = []\n", "line 2, column 1: checks.checkers may not stand here"),
     ] {
         let ran = Place::new().project(text).run(&["tools"], "");
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{text}");
@@ -236,6 +237,71 @@ fn show_tells_every_key_and_every_place() {
         assert!(line.ends_with(place), "{line}");
     }
     assert!(shown.contains(".toolfence.toml:2\n") && shown.contains("begins with: git log\n"), "{shown}");
+}
+
+/// Checkers of a person's own. The shell stands for whatever they have: it looks for a word.
+const CHECKERS: &str = r#"[checks]
+checkers = [
+  { files = ["*.py"], command = ["no-such-program-71"] },
+  { files = ["*.lua"], reads = "text", command = ["bash", "-c", """
+    if found=$(grep -n -m1 WRONG); then echo "luac: stdin:${found%%:*}: it is WRONG"; exit 1; fi"""] },
+  { files = ["docs/**"], reads = "project:lint.json", command = ["bash", "-c", """
+    cd "$1"; ! grep -rn WRONG docs | sed 's/:WRONG/: it is WRONG/' | grep .""", "lint", "{folder}"] },
+]
+"#;
+
+#[test]
+fn checkers_of_ones_own_are_asked() {
+    let place = Place::new().own(CHECKERS);
+    std::fs::write(place.root().join("lint.json"), "{}").unwrap();
+    for (path, right, wrong, says) in [
+        ("a.lua", "a = 1\n", "a = 1\nWRONG\n", "read by bash, at line 2: it is WRONG."),
+        ("docs/a.txt", "a\n", "a\nb\nWRONG\n", "read by bash, at line 3: it is WRONG."),
+        // Who is not there leaves it to those that are built in.
+        ("a.py", "def f(): pass\n", "def f(:\n", ", at line 1, column "),
+    ] {
+        let write = |content: &str| {
+            let call = json!({"name": "write_file", "args": {"path": path, "content": content}});
+            place.run(&["exec", "--yes", "--json"], &format!("```tool\n{call}\n```\n"))
+        };
+        let ran = write(right);
+        if ran.out.contains("no walls stand here") {
+            eprintln!("skipped: {}", ran.out);
+            return;
+        }
+        assert!(ran.status == 0 && !ran.out.contains("not checked"), "{path}: {}", ran.out);
+        let ran = write(wrong);
+        assert!(ran.status == 1 && ran.out.contains(says), "{path}: {}", ran.out);
+        assert_eq!(std::fs::read_to_string(place.root().join(path)).unwrap(), right);
+    }
+    let shown = place.run(&["config", "show"], "").out;
+    assert!(shown.contains("checks.checkers *.py: no-such-program-71"), "{shown}");
+    assert!(!shown.lines().any(|line| line.starts_with("    if found")), "an item is one line: {shown}");
+}
+
+#[test]
+fn a_checker_that_cannot_be_is_told_what_to_write() {
+    for (written, says) in [
+        ("\"luac\"", "checks.checkers is a list: [{ files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] }]"),
+        ("[\"luac\"]", "a checker is { files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] }; this is a text."),
+        ("[{ files = [\"*.x\"] }]", "a checker needs command: { files = "),
+        ("[{ command = [\"x\"] }]", "a checker needs files: { files = "),
+        ("[{ files = [], command = [\"x\"] }]", "a checker needs files: "),
+        ("[{ files = \"*.x\", command = [\"x\"] }]", "files of a checker: a list of texts is wanted; this is a text."),
+        ("[{ files = [\"*.{a,b}\"], command = [\"x\"] }]", "write one glob for each: [\"*.a\", \"*.b\"]."),
+        ("[{ files = [\"a[\"], command = [\"x\"] }]", "files of a checker: cannot read the path glob \"a[\""),
+        ("[{ files = [\"/\"], command = [\"x\"] }]", "this glob names the whole project"),
+        ("[{ files = [\"*.x\"], command = [\"\"] }]", "it begins with the name of a program"),
+        ("[{ files = [\"*.x\"], command = [\"./x\"] }]", "it begins with the name of a program"),
+        ("[{ files = [\"*.x\"], command = [\"x\", \"a\\u0000b\"] }]", "without a NUL"),
+        ("[{ files = [\"*.x\"], command = [\"x\"], reads = \"project:a/b\" }]", "or \"project:tsconfig.json\""),
+        ("[{ files = [\"*.x\"], command = [\"x\"], reads = \"disk\" }]", "reads of a checker is \"text\""),
+        ("[{ files = [\"*.x\"], command = [\"x\"], endings = [\"x\"] }]", "a checker has no endings; it has files, "),
+    ] {
+        let ran = Place::new().own(&format!("[checks]\ncheckers = {written}\n")).run(&["tools"], "");
+        assert_eq!(ran.status, 2, "{written}");
+        assert!(ran.err.contains(says) && ran.err.contains("config.toml: line 2, column "), "{written}: {}", ran.err);
+    }
 }
 
 /// Tries to write a file by the tool for it.

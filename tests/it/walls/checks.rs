@@ -1,5 +1,5 @@
-//! Real checkers around a change: bash, which is here wherever the tests are, and python3, node and tsc where they are
-//! installed. `TOOLFENCE_TSC` names the folder of `tsc`, a
+//! Real checkers around a change: bash, which is here wherever the tests are, and python3, node, gofmt, rustfmt and tsc where
+//! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`, a
 //! `bin` beside what it needs: that is what a command sees of it.
 
 use super::{Place, block_on, stands, workspace};
@@ -88,6 +88,13 @@ const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
         "line 2: Identifier 'a' has already been declared",
     ),
     ("gofmt", "a.go", "package a\n", "package a\nfunc {\n", "line 2"),
+    (
+        "rustfmt",
+        "a.rs",
+        "fn f() -> u32 {\n    1\n}\n",
+        "fn f() -> u32 {\n    (1\n}\n",
+        "line 2, column 5: mismatched closing delimiter",
+    ),
 ];
 
 #[test]
@@ -120,9 +127,37 @@ fn what_node_and_bash_do_not_read_is_left_to_others() {
     assert!(hands.write("a.sh", "#!/bin/zsh\nfoo=(**/*(.om[1,5]))\n").success);
 }
 
+#[test]
+fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
+    let place = Place::new();
+    let Some(hands) = Hands::on(&place) else { return };
+    if !hands.has("rustfmt") {
+        return;
+    }
+    // Nothing of the project steers it.
+    place.file("rustfmt.toml", "nonsense = [\n");
+    place.file("rust-toolchain.toml", "[toolchain]\nchannel = \"1.0.71\"\n");
+    for (text, what) in [
+        ("fn   f( ) {}\n\n\n\n", "a layout that is not its own"),
+        ("fn f() {\n    m!(   a =>    \n       b   );\n}\n", "what it cannot lay out"),
+        ("mod nowhere;\n#[path = \"/etc/passwd\"]\nmod users;\n", "files that are not there, or none of it"),
+        ("fn f() {\n    let gen = 1;\n}\n", "edition 2021"),
+        ("fn f() {\n    if let Some(a) = b && c {}\n}\n", "edition 2024"),
+        ("trait T {\n    fn f(u8);\n}\nfn async() {}\n", "edition 2015"),
+        ("fn f() -> u32 {\n    \"no number\" + undefined()\n}\n", "what only a compiler sees"),
+    ] {
+        let made = hands.write("src/a.rs", text);
+        assert!(made.success && !made.output.contains("not checked"), "{what}: {made:?}");
+    }
+    let old = "trait T {\n    fn f(u8);\n}\nfn async() {}\n";
+    assert!(hands.write("src/a.rs", old).success);
+    let message = refused(&place, &hands.write("src/a.rs", &format!("{old}fn 5() {{}}\n")), "src/a.rs", Some(old));
+    assert!(message.contains("read by rustfmt, at line 5, "), "its own edition says where: {message}");
+}
+
 /// A checker of the person's own: a command of bash that gets the text.
 fn own(command: &str, reads: Reads) -> Checker {
-    let mut checker = Checker::new(["x"], ["bash", "-c", command].map(str::to_owned));
+    let mut checker = Checker::new(["*.x"], ["bash", "-c", command].map(str::to_owned)).expect("it is right");
     (checker.reads, checker.sight) = (reads, Sight::All);
     checker
 }
@@ -133,6 +168,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         ("kill -9 $$", "it ended with status 137: it printed nothing"),
         ("echo broken; exit 3", "it ended with status 3: broken"),
         ("yes x | head -c 1000000; exit 1", "it wrote more than anybody would read"),
+        ("echo 'a.x:1:1: not of this text'; exit 1", "it ended with status 1: a.x:1:1: not of this text"),
         ("sleep 71029", "it took longer than 10 seconds"),
     ] {
         let place = Place::new();
@@ -141,10 +177,14 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         assert!(made.success, "{made:?}");
         assert_eq!(made.output, format!("Created a.x (5 bytes, 1 line).\n[a.x was not checked by bash: {says}.]\n"));
     }
-    let place = Place::new();
-    let missing = Checker::new(["x"], ["no-such-program-71"].map(str::to_owned));
-    let Some(hands) = Hands::with(place.workspace(), vec![missing]) else { return };
-    assert_eq!(hands.write("a.x", "text\n").output, "Created a.x (5 bytes, 1 line).\n");
+    let missing = Checker::new(["*.x"], ["no-such-program-71"].map(str::to_owned)).expect("it is right");
+    let no_component =
+        "echo \"error: 'x' is not installed for the toolchain 'y'.\"; echo 'To install, run `rustup`'; exit 1";
+    for nothing in [missing, own("exec no-such-program-71", Reads::Text), own(no_component, Reads::Text)] {
+        let place = Place::new();
+        let Some(hands) = Hands::with(place.workspace(), vec![nothing]) else { return };
+        assert_eq!(hands.write("a.x", "text\n").output, "Created a.x (5 bytes, 1 line).\n");
+    }
 }
 
 #[test]

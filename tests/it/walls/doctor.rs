@@ -1,7 +1,7 @@
 //! `coder doctor`: what it says as root, as an ordinary user, and where there is little.
 
 use super::users::{NO_USER_NAMESPACES, is_there};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Command;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
@@ -82,6 +82,33 @@ fn what_is_settled_is_tried() {
     let Some((status, open)) = doctor(&[], &["--network"]) else { return };
     assert_eq!((status, &open["holds"], writes(&open)), (0, &false.into(), false), "{open:#}");
     assert!(results(&open, "network").all(|result| result == "open"), "{open:#}");
+}
+
+#[test]
+fn what_checks_changed_files_is_told() {
+    let Some((_, found)) = doctor(&[], &[]) else { return };
+    let programs = found["checks"]["programs"].as_array().expect("a list");
+    let of =
+        |name: &str| programs.iter().find(|one| one["program"] == name).unwrap_or_else(|| panic!("{name}: {found:#}"));
+    let bash = of("bash");
+    assert!(bash["found"].as_str().is_some_and(|path| path.ends_with("/bash")), "{bash}");
+    assert_eq!(
+        (&bash["asked"], &bash["files"], &bash["without"]),
+        (&true.into(), &json!(["*.sh", "*.bash"]), &json!([]))
+    );
+    let tsc = of("tsc");
+    assert_eq!((&tsc["reads"], &tsc["without"]), (&"project:tsconfig.json".into(), &json!(["TypeScript", "TSX"])));
+    for one in programs {
+        assert!(one["built_in"] == true && (one["asked"] == false || one["found"].is_string()), "{one}");
+    }
+    let languages = found["checks"]["in_process"].as_array().expect("a list");
+    assert!(languages.iter().any(|one| one["language"] == "TOML" && one["files"] == json!(["*.toml"])), "{found:#}");
+    // Without walls a project's checker is not asked, and who only reads a text is.
+    let Some((_, off)) = doctor(&[], &["--walls", "off"]) else { return };
+    for one in off["checks"]["programs"].as_array().expect("a list") {
+        let may_run = one["reads"] == "text" && one["found"].is_string();
+        assert_eq!(one["asked"], may_run, "{one}");
+    }
 }
 
 /// The walls of the system's own program, where there is one.

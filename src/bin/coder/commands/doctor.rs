@@ -1,6 +1,8 @@
-//! `coder doctor`: which walls hold here, found out by trying to break each; why the others do not, and what to do.
+//! `coder doctor`: which walls hold here, found out by trying to break each; why the others do not, and what to do. And what
+//! looks at changed files.
 
 use crate::args::{DoctorArguments, Options};
+use crate::checks;
 use crate::config::Layers;
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::setup;
@@ -17,10 +19,18 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     set_colours(config.choice("color")?);
     let settings = setup::walls(&config)?;
     let trial = tried(&settings)?;
+    let standing = checks::standing(&config, &options.root)?;
     let mut out = Terminal::stdout();
     match arguments.json {
-        true => out.line(&told(&trial, &settings).to_string())?,
-        false => shown(&trial, &settings, &mut out)?,
+        true => {
+            let mut told = told(&trial, &settings);
+            told["checks"] = checks::told(&standing);
+            out.line(&told.to_string())?;
+        }
+        false => {
+            shown(&trial, &settings, &mut out)?;
+            checks::shown(&standing, &mut out)?;
+        }
     }
     Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
 }

@@ -105,15 +105,30 @@ const CONTAINER: &[Key] = &[
     ),
 ];
 
-/// What looks at changes. It names programs that run without a question.
-const CHECKS: &[Key] = &[Key::new(
-    "checks.commands",
-    Takes::Lines,
-    InProject::Trusted,
-    "[]",
-    "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the walls,\n\
-     once before the first change and once after the changes of each reply; the model is told what is new.",
-)];
+/// Who looks at changes. A checker of files is for the person alone to name: it runs by itself around every change, and trust in
+/// a file does not see a script change that the file names.
+const CHECKS: &[Key] = &[
+    Key::new(
+        "checks.commands",
+        Takes::Lines,
+        InProject::Trusted,
+        "[]",
+        "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the walls,\n\
+         once before the first change and once after the changes of each reply; the model is told what is new.",
+    ),
+    Key::new(
+        "checks.checkers",
+        Takes::Checkers,
+        InProject::Never,
+        "[]",
+        "Programs of your own that say whether a change breaks a file; they are asked before those that are built in.\n\
+         They run without network in walls that hold, where they cannot write in the project, and nowhere else.\n\
+         { files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] } gets the new text on stdin, before it is written.\n\
+         Status 0 means that nothing is wrong; else it prints lines such as `stdin:3: words` or `<stdin>:3:5: words`.\n\
+         { files = [\"*.x\"], command = [\"xlint\", \"{folder}\"], reads = \"project:xlint.json\" } is asked before a change and\n\
+         after it, in a project: {folder} is the nearest folder above that holds this file. It prints `src/a.x:3:5: words`.",
+    ),
+];
 
 /// What is kept of changes. How much is the person's business: a project could only fill a disk with it.
 const UNDO: &[Key] = &[

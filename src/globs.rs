@@ -7,9 +7,9 @@ use crate::{Error, Result};
 use glob::Pattern;
 
 /// A glob of the user's, kept with its own spelling. It matches at any depth, ignores case, and stands for all below.
-#[derive(Debug, Clone)]
-pub(super) struct UserGlob {
-    pub(super) shown: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UserGlob {
+    pub(crate) shown: String,
     tokens: Vec<Token>,
 }
 
@@ -32,18 +32,40 @@ enum Token {
 impl UserGlob {
     /// # Errors
     /// A glob that is not one, with the place of the mistake.
-    pub(super) fn new(shown: &str) -> Result<UserGlob> {
-        let bare = shown.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
-        let bare = bare.strip_suffix("/**").unwrap_or(bare);
+    pub(crate) fn new(shown: &str) -> Result<UserGlob> {
+        let bare = bare(shown);
+        UserGlob::read(shown, bare.strip_suffix("/**").unwrap_or(bare))
+    }
+
+    /// The same for names of files: what it matches stands for itself, with [`is`](UserGlob::is).
+    ///
+    /// # Errors
+    /// The same.
+    #[cfg(feature = "tools")]
+    pub(crate) fn of_files(shown: &str) -> Result<UserGlob> {
+        UserGlob::read(shown, bare(shown))
+    }
+
+    fn read(shown: &str, bare: &str) -> Result<UserGlob> {
         let anywhere = if bare.starts_with("**/") { bare.to_owned() } else { format!("**/{bare}") };
         Pattern::new(&anywhere).map_err(|cause| Error::because(format!("read the path glob {shown:?}"), cause))?;
         Ok(UserGlob { shown: shown.to_owned(), tokens: tokens(&anywhere) })
     }
 
     /// Whether the path or a folder above it matches.
-    pub(super) fn covers(&self, path: &str) -> bool {
-        covers(&self.tokens, path)
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        matches(&self.tokens, path, true)
     }
+
+    /// Whether the path matches.
+    #[cfg(feature = "tools")]
+    pub(crate) fn is(&self, path: &str) -> bool {
+        matches(&self.tokens, path, false)
+    }
+}
+
+fn bare(glob: &str) -> &str {
+    glob.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/')
 }
 
 fn tokens(glob: &str) -> Vec<Token> {
@@ -95,14 +117,15 @@ fn with(mut ranges: Vec<(char, char)>, first: char, last: char) -> Vec<(char, ch
     ranges
 }
 
-/// Goes through the path once with every place of the glob that may be reached.
-fn covers(tokens: &[Token], path: &str) -> bool {
+/// Goes through the path once with every place of the glob that may be reached. `above` is whether a folder above it is
+/// enough.
+fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
     let mut reached = vec![false; tokens.len() + 1];
     reached[0] = true;
     spread(tokens, &mut reached, true);
     let mut next = vec![false; tokens.len() + 1];
     for (index, c) in path.chars().flat_map(char::to_lowercase).enumerate() {
-        if c == '/' && index > 0 && reached[tokens.len()] {
+        if above && c == '/' && index > 0 && reached[tokens.len()] {
             return true;
         }
         next.fill(false);
@@ -172,7 +195,8 @@ mod tests {
             }
             let Ok(pattern) = Pattern::new(&glob) else { continue };
             let expected = expected(&pattern, &path);
-            assert_eq!(covers(&tokens(&glob), &path), expected, "{glob} {path}");
+            assert_eq!(matches(&tokens(&glob), &path, true), expected, "{glob} {path}");
+            assert_eq!(matches(&tokens(&glob), &path, false), pattern.matches_with(&path, OPTIONS), "{glob} {path}");
             (matched, tried) = (matched + usize::from(expected), tried + 1);
         }
         assert!(tried > 10_000 && matched > tried / 20, "{matched} of {tried}");

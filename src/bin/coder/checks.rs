@@ -1,0 +1,88 @@
+//! What looks at changed files on this machine, for `coder doctor`: the table that the tools use.
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::setup;
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use toolfence::policy::PathRules;
+use toolfence::tools::{Checks, Standing};
+use toolfence::validate::Reads;
+use toolfence::validate::syntax::{self, LANGUAGES, Language};
+use toolfence::workspace::Workspace;
+
+/// What is asked around a change below this root, in that order.
+pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
+    let workspace = Workspace::open(root, PathRules::default())
+        .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
+    let workspace = workspace.walls(setup::walls(config)?);
+    Ok(Checks::new(Arc::new(workspace)).checkers(setup::checkers(config)?).standing())
+}
+
+/// As one JSON value.
+pub(crate) fn told(all: &[Standing]) -> Value {
+    let program = |one: &Standing| {
+        let reads = match &one.checker.reads {
+            Reads::Project(file) => format!("project:{file}"),
+            _ => "text".to_owned(),
+        };
+        json!({
+            "files": one.checker.files().collect::<Vec<_>>(), "program": one.checker.program(), "found": one.program,
+            "asked": one.program.is_some() && one.may_run, "reads": reads, "built_in": one.built_in,
+            "without": languages(one),
+        })
+    };
+    let language = |one: &Language| json!({"language": one.name, "files": globs(one)});
+    json!({
+        "programs": all.iter().map(program).collect::<Vec<_>>(),
+        "in_process": LANGUAGES.iter().map(language).collect::<Vec<_>>(),
+    })
+}
+
+/// As a table.
+pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
+    out.line("\nchecks of changed files")?;
+    all.iter().try_for_each(|one| row(one, out))?;
+    let asked = |glob: &str| all.iter().any(|one| one.checker.files().any(|known| known == glob));
+    let left = LANGUAGES.iter().filter(|language| !globs(language).iter().any(|glob| asked(glob)));
+    let left: Vec<&str> = left.map(|language| language.name).collect();
+    out.styled(Style::Good, &format!("  {:<8}", "built in"))?;
+    out.line(&format!(" {}: read in process", left.join(", ")))
+}
+
+fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
+    let (style, word) = match (&one.program, one.may_run) {
+        (Some(_), true) => (Style::Good, "asked"),
+        (Some(_), false) => (Style::Dim, "no walls"),
+        (None, _) => (Style::Dim, "missing"),
+    };
+    let project = match &one.checker.reads {
+        Reads::Project(file) => format!(", where there is a {file}"),
+        _ => String::new(),
+    };
+    let files: Vec<&str> = one.checker.files().collect();
+    out.styled(style, &format!("  {word:<8}"))?;
+    out.write(&format!(" {:<44}", format!("{}: {}{project}", files.join(" "), one.checker.program())))?;
+    let said = match (&one.program, &*languages(one)) {
+        (Some(path), _) if one.may_run => path.display().to_string(),
+        (_, []) => "not checked".to_owned(),
+        (_, languages) => format!("read in process, as {}", languages.join(", ")),
+    };
+    out.styled(Style::Dim, &format!(" {said}\n"))
+}
+
+/// The languages that its files are read as in process, where it is not asked.
+fn languages(one: &Standing) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for glob in one.checker.files() {
+        let language = syntax::language(&glob.replace('*', "a"));
+        names.extend(language.map(|found| found.name).filter(|name| !names.contains(name)));
+    }
+    names
+}
+
+fn globs(language: &Language) -> Vec<String> {
+    language.endings.iter().map(|ending| format!("*.{ending}")).collect()
+}
