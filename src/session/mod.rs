@@ -321,7 +321,7 @@ impl Session {
     }
 
     /// From now on the driver looks at the project after changes, as with [`SessionOptions::checks`].
-    pub(crate) fn check_after_changes(&mut self) {
+    pub fn check_after_changes(&mut self) {
         self.options.checks = true;
     }
 

@@ -25,6 +25,8 @@ const MISSED: &[&str] = &[
     "EOF when reading a line",
     "Aborted by user",
     "inquirer: no tty",
+    "Host key verification failed",
+    "terminal prompts disabled",
 ];
 
 /// Programs that read what to do from stdin where no argument tells it.
@@ -98,6 +100,8 @@ mod tests {
             "EOFError: EOF when reading a line",
             "stty: 'standard input': Inappropriate ioctl for device",
             "gpg: cannot open '/dev/tty': No such device or address",
+            "Host key verification failed.",
+            "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
         ] {
             let note = told(&format!("echo \"{said}\"; exit 1"));
             assert!(note.is_some_and(|note| note.starts_with("There is no terminal here")), "{said}");

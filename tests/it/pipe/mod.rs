@@ -190,9 +190,14 @@ fn what_is_decided_is_logged() {
         client.until("ask").await;
         client.say(json!({"type": "approve", "id": "call_1"})).await;
         client.until("results").await;
+        client.say(bash("cat .env")).await;
+        client.say(end()).await;
+        client.until("results").await;
     });
     let text = std::fs::read_to_string(log).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["session", "ask", "run", "result"], "{text}");
+    assert_eq!(kinds, ["session", "ask", "run", "result", "result"], "{text}");
+    let denied = &lines[4];
+    assert_eq!((&denied["code"], &denied["args"]["command"]), (&json!("denied"), &json!("cat .env")), "{denied}");
 }
