@@ -11,6 +11,7 @@ use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
+use toolfence::tools::PROJECT_CHECK;
 use toolfence::{Message, ToolCall, ToolResult, format};
 
 /// Lines of a command's output that are shown; the model gets all of it.
@@ -260,7 +261,8 @@ fn lines(text: &str) -> String {
 /// What is worth showing of a result: the diff of a change, the first lines of a command's output.
 fn details(result: &ToolResult) -> Vec<String> {
     let diff = result.data.as_ref().and_then(|data| data.get("diff")).and_then(|diff| diff.as_str());
-    let text = diff.unwrap_or(if result.exit_code.is_some() { &result.output } else { "" });
+    let told = result.exit_code.is_some() || result.tool == PROJECT_CHECK;
+    let text = diff.unwrap_or(if told { &result.output } else { "" });
     let most = if diff.is_some() { SHOWN_LINES * 4 } else { SHOWN_LINES };
     let count = text.lines().count();
     let mut shown: Vec<String> = text.lines().take(most).map(String::from).collect();
