@@ -169,7 +169,10 @@ impl Checks {
             match self.ask(checker, &after, ".").await? {
                 Said::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
                 Said::Errors(new) => {
-                    if let Said::Errors(old) = self.ask(checker, &before, ".").await? {
+                    // An empty text is a beginning, and nothing is wrong with it, whatever is said: of Go, that a package is missing.
+                    let empty = before.trim().is_empty();
+                    let old = if empty { Said::Errors(Vec::new()) } else { self.ask(checker, &before, ".").await? };
+                    if let Said::Errors(old) = old {
                         return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
                     }
                 }

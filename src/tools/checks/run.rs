@@ -92,6 +92,10 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
     if outcome.exit_code == 0 {
         return Said::Errors(Vec::new());
     }
+    // By these a shell, or what stands in for a program, says that there is none.
+    if matches!(outcome.exit_code, 126 | 127) {
+        return Said::Absent;
+    }
     let mut found = read_output(&outcome.output, root);
     if of_text {
         found.retain(|one| one.path.is_empty());
@@ -111,8 +115,7 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
     Said::Errors(found)
 }
 
-/// What rustup, pyenv and others put into the PATH for programs that they may have or not, where they have not.
+/// What rustup puts into the PATH for programs that it may have or not, where it has not.
 fn stands_for_nothing(outcome: &Outcome) -> bool {
-    let of_rustup = outcome.output.lines().take(2).any(|line| line.contains("rustup"));
-    matches!(outcome.exit_code, 126 | 127) || outcome.output.starts_with("error: ") && of_rustup
+    outcome.output.starts_with("error: ") && outcome.output.lines().take(2).any(|line| line.contains("rustup"))
 }

@@ -188,6 +188,18 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
 }
 
 #[test]
+fn nothing_is_wrong_with_an_empty_text() {
+    let place = Place::new();
+    let command = "text=$(cat); [ -n \"$text\" ] || { echo '-:1: nothing'; exit 1; }; [ \"$text\" = right ] || { echo '-:1: \
+                   wrong'; exit 1; }";
+    let Some(hands) = Hands::with(place.workspace(), vec![own(command, Reads::Text)]) else { return };
+    refused(&place, &hands.write("a.x", "other\n"), "a.x", None);
+    assert!(hands.write("a.x", "\n").success);
+    refused(&place, &hands.write("a.x", "other\n"), "a.x", Some("\n"));
+    assert!(hands.write("a.x", "right\n").success);
+}
+
+#[test]
 fn a_checker_only_looks() {
     let place = Place::new();
     let project = Reads::Project("project.txt".into());
