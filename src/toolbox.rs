@@ -38,6 +38,7 @@ pub trait Tool: Send + Sync {
 pub struct Permit<'a> {
     args: &'a Args,
     effect: Effect,
+    only_reads: bool,
 }
 
 impl<'a> Permit<'a> {
@@ -49,6 +50,11 @@ impl<'a> Permit<'a> {
     /// What was cleared: a tool must not do more.
     pub fn effect(&self) -> Effect {
         self.effect
+    }
+
+    /// Whether every part of the command that was cleared is known to only read: it may run where it cannot write.
+    pub fn only_reads(&self) -> bool {
+        self.only_reads
     }
 
     /// A string argument.
@@ -148,7 +154,8 @@ impl Toolbox {
             let failure = ToolFailure::new(ErrorCode::UnknownTool, message);
             return Ok(ToolResult::refused(&call.id, &call.name, failure));
         };
-        let permit = Permit { args: &call.args, effect: cleared.effect() };
+        let only_reads = cleared.decision().only_reads;
+        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads };
         let started = Instant::now();
         let output = match tool.run(permit, progress).await {
             Ok(output) => output,

@@ -3,6 +3,7 @@
 //! It judges nothing: what it is given was cleared.
 
 use crate::policy::Cleared;
+use crate::redact::Redactor;
 use crate::toolbox::{BoxFuture, Progress, Toolbox};
 use crate::tools::ProjectChecks;
 use crate::{Effect, Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
@@ -66,6 +67,18 @@ impl<'a> Hands<'a> {
             |call: ToolCall| ToolResult::refused(call.id, call.name, ToolFailure::new(ErrorCode::Cancelled, message));
         self.open.drain(..).map(answer).collect()
     }
+}
+
+/// What a turn may be called by, that nobody has given a name: the call with what it is about, without secrets. Empty where
+/// it only reads.
+pub(crate) fn title_of(cleared: &Cleared) -> String {
+    let call = cleared.call();
+    if cleared.effect() == Effect::Read || cleared.decision().only_reads {
+        return String::new();
+    }
+    let about = ["path", "command"].iter().find_map(|name| call.args.get(*name)?.as_str());
+    let text = format!("{} {}", call.name, about.unwrap_or_default().trim_start());
+    Redactor::new().text(text.trim_end()).into_owned()
 }
 
 /// Carries a tool's progress to the host, who may only be called from the driver.

@@ -169,6 +169,11 @@ impl Agent {
         Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }
 
+    /// What the model has to be told with the next message: what the user did meanwhile to files it knows, say.
+    pub fn note(&mut self, text: &str) {
+        self.session.handle(Input::Note(text));
+    }
+
     fn log(&self, what: impl FnOnce(&Audit)) {
         if let Some(audit) = &self.audit {
             what(audit);
@@ -220,6 +225,9 @@ impl Agent {
                     self.canceller.forget_tools();
                     self.log(|audit| audit.running(&cleared));
                     host.running(cleared.call());
+                    if let Some((history, _)) = &self.history {
+                        history.entitle(&hands::title_of(&cleared));
+                    }
                     hands.start(cleared);
                 }
                 Some(Action::Check) => {

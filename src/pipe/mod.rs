@@ -31,7 +31,7 @@ mod words;
 pub use words::{SCHEMA, VERSION};
 
 use crate::agent::Canceller;
-use crate::agent::hands::Hands;
+use crate::agent::hands::{self, Hands};
 use crate::audit::Audit;
 use crate::policy::{Cleared, Facts, Pending, Policy};
 use crate::prompt::{self, Language};
@@ -419,6 +419,9 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             self.tell(words::begins("run", call));
         } else {
             self.tell(words::begins("running", call));
+            if let Some((history, _)) = &self.pipe.history {
+                history.entitle(&hands::title_of(&cleared));
+            }
             self.hands.start(cleared);
         }
     }

@@ -92,6 +92,10 @@ pub struct Decision {
     /// Set where the question is what a command could do, which walls that fully hold answer.
     #[serde(skip)]
     pub walls_suffice: bool,
+    /// Set where every part of a command is known to only read, so that it misses nothing where it cannot write. Without
+    /// walls nothing holds it to that.
+    #[serde(skip)]
+    pub only_reads: bool,
     /// The code a refusal carries, where it is another one than `denied`.
     #[serde(skip)]
     pub code: Option<ErrorCode>,
@@ -110,6 +114,7 @@ impl Decision {
             offer: Offer::default(),
             unreadable: false,
             walls_suffice: false,
+            only_reads: false,
             code: None,
         }
     }

@@ -145,6 +145,8 @@ impl Default for SessionOptions {
 pub enum Input<'a> {
     /// What the user says. While a turn is under way it is kept for the next message to the model.
     User(&'a str),
+    /// What the host has to say to the model. It stands before what the user says next.
+    Note(&'a str),
     /// A piece of the reply.
     Chunk(&'a str),
     /// A piece of the backend's own reasoning channel: shown, never read, never sent back.
@@ -334,7 +336,7 @@ impl Session {
     pub fn handle(&mut self, input: Input<'_>) {
         match (&mut self.state, input) {
             (State::Idle, Input::User(text)) => self.begin(text),
-            (_, Input::User(text)) => self.owed.push(text.to_owned()),
+            (_, Input::User(text) | Input::Note(text)) => self.owed.push(text.to_owned()),
             (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
             (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message.to_owned())),
             (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),

@@ -83,6 +83,7 @@ impl Bash {
             network: permit.flag("network", false),
             outside: permit.flag("outside_walls", false),
             keep: KEPT,
+            looks: permit.only_reads(),
         }
     }
 }

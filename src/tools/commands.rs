@@ -4,7 +4,7 @@ use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
-use crate::workspace::{Covers, Stop, Workspace};
+use crate::workspace::{Command, Covers, Stop, Workspace};
 use crate::{ErrorCode, Output, ToolFailure};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -32,8 +32,8 @@ const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "
 pub(super) struct Commands {
     workspace: Arc<Workspace>,
     environment: Vec<(OsString, OsString)>,
-    /// The helper for the next one.
-    ahead: Ahead,
+    /// The helper for the next one, and for the next one that only looks.
+    ahead: [Ahead; 2],
     /// How many ran into their time one after the other.
     late: AtomicU32,
 }
@@ -51,6 +51,8 @@ pub(super) struct Wanted {
     pub(super) outside: bool,
     /// Bytes of its output that are kept.
     pub(super) keep: usize,
+    /// Whether it misses nothing where it cannot write in the project.
+    pub(super) looks: bool,
 }
 
 /// A checker that shall run.
@@ -78,7 +80,7 @@ pub(super) struct Ran {
 impl Commands {
     pub(super) fn new(workspace: Arc<Workspace>) -> Commands {
         let environment = environment(std::env::vars_os(), workspace.search_path());
-        Commands { workspace, environment, ahead: Ahead::new(), late: AtomicU32::new(0) }
+        Commands { workspace, environment, ahead: [Ahead::new(), Ahead::new()], late: AtomicU32::new(0) }
     }
 
     pub(super) fn workspace(&self) -> &Arc<Workspace> {
@@ -114,32 +116,49 @@ impl Commands {
         if let Some(why) = self.workspace.enclosure().refusal().filter(|_| !wanted.outside) {
             return Err(no_container(&why).into());
         }
-        let told = blocking(&self.workspace, |workspace, stop| Ok(workspace.command_begins(stop))).await?;
+        let looks = walled && wanted.looks && self.workspace.enclosure().report().holds;
+        let told = if self.cannot_write(walled, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
         let (outcome, notes) = if !walled {
             (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
         } else {
-            self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network, looks: false })
-                .await?
+            self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network, looks }).await?
         };
         tracing::debug!(
             walled,
             status = outcome.exit_code,
             timed_out = outcome.timed_out,
             bytes = outcome.total_bytes,
+            looks,
             microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "a command ended"
         );
-        let ended = |workspace: &Workspace, stop: &Stop| {
-            workspace.command_ended(told, stop);
-            Ok(())
-        };
-        blocking(&self.workspace, ended).await?;
+        if let Some(told) = told {
+            self.tell_end(told).await?;
+        }
         let file =
             live.map_or_else(|| overflow.file(), Live::file).map(|(name, all)| spilled(&name, all, live.is_some()));
         let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
+    }
+
+    /// Whether walls that hold leave nothing of the project to write to: then nothing has to be kept of it.
+    fn cannot_write(&self, walled: bool, looks: bool) -> bool {
+        let enclosure = self.workspace.enclosure();
+        walled && enclosure.report().holds && (looks || enclosure.settings().mode == walls::Mode::ReadOnly)
+    }
+
+    async fn tell_beginning(&self) -> Result<Command, ToolError> {
+        blocking(&self.workspace, |workspace, stop| Ok(workspace.command_begins(stop))).await
+    }
+
+    async fn tell_end(&self, told: Command) -> Result<(), ToolError> {
+        let ended = |workspace: &Workspace, stop: &Stop| {
+            workspace.command_ended(told, stop);
+            Ok(())
+        };
+        blocking(&self.workspace, ended).await
     }
 
     /// Runs a checker where it cannot change the project: inside, or where no walls hold a harmless one far from it. `None`
@@ -210,7 +229,7 @@ impl Commands {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(job.environment, self.workspace.root());
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        process::run_kept_ahead(&helper, &entry.told, entry.beginning, &self.ahead).await
+        process::run_kept_ahead(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
     }
 
     /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the

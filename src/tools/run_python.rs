@@ -45,6 +45,7 @@ impl Python {
             network: false,
             outside: false,
             keep: KEPT,
+            looks: false,
         };
         let ran = self.jobs.commands.run(&wanted, None).await?;
         Ok(self.jobs.commands.output(ran))

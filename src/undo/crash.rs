@@ -71,6 +71,14 @@ fn act(what: &str, home: &Path) {
             counted::point();
             history.command_ended(&workspace, &Stop::default());
         }
+        "tools" => {
+            let _turn = history.begin(&workspace, "a turn");
+            workspace.write("a", "first\n").expect("it can be written");
+            workspace.write("a", "second\n").expect("it can be written");
+            workspace.apply_patch(PATCH, false).expect("it fits");
+            workspace.write("d/x", "old\nand new\n").expect("it can be written");
+            workspace.write("d/made", "first\n").expect("it can be written");
+        }
         "undo" => drop(history.undo(&workspace).expect("it can be written").expect("there is a turn")),
         _ => drop(history.redo(&workspace).expect("it can be written").expect("there is an undo")),
     }
@@ -89,6 +97,7 @@ fn child(what: &str, home: &Path, kill_at: usize) -> Option<usize> {
     let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
     command.args(["--exact", "undo::crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
     command.env(ACT, what).env(HOME, home).env(counted::AT, kill_at.to_string()).stdin(Stdio::null());
+    command.env(counted::SETTLED, home.join("settled"));
     let output = command.output().expect("it can be started");
     let said = || fs::read_to_string(home.join("points")).ok()?.parse().ok();
     match output.status.signal() {
@@ -137,4 +146,76 @@ fn killed_at_every_step_the_history_opens_and_undoes() {
         }
     }
     println!("{survived} kills survived");
+}
+
+/// What becomes of what was not on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unsettled {
+    Gone,
+    /// The name is there, and has its length.
+    Zeros,
+}
+
+/// The machine loses its power: of the history there is what was settled. The project is as it was, which is the worst.
+fn lose_power(home: &Path, unsettled: Unsettled) {
+    let told = fs::read_to_string(home.join("settled")).unwrap_or_default();
+    let line = |line: &str| line.split_once(' ').map(|(bytes, path)| (PathBuf::from(path), bytes.parse::<u64>().ok()));
+    // The last line of a file is the longest.
+    let settled: BTreeMap<PathBuf, Option<u64>> = told.lines().filter_map(line).collect();
+    let mut pending = vec![home.join("state")];
+    while let Some(folder) = pending.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("it can be read").path()) {
+            let is_object = path.to_string_lossy().contains("/objects/");
+            if path.is_dir() {
+                pending.push(path);
+            } else if let Some(Some(bytes)) = settled.get(&path) {
+                let file = fs::File::options().write(true).open(&path).expect("it is ours");
+                file.set_len(*bytes).expect("it can be cut");
+            } else if unsettled == Unsettled::Zeros && is_object {
+                let bytes = fs::metadata(&path).expect("it is there").len();
+                fs::write(&path, vec![0; usize::try_from(bytes).expect("it is small")]).expect("it can be written");
+            } else {
+                fs::remove_file(&path).expect("it can be removed");
+            }
+        }
+    }
+}
+
+/// What tools changed is undone even where the machine lost its power at any step of a turn, an undo or a redo; and what was
+/// undone to its end can be redone then.
+#[test]
+fn without_power_at_any_step_what_tools_changed_is_undone() {
+    let mut survived = 0;
+    for (what, before) in [("tools", &[][..]), ("undo", &["tools"]), ("redo", &["tools", "undo"])] {
+        for unsettled in [Unsettled::Gone, Unsettled::Zeros] {
+            // Not killed at first: then all of it was done.
+            let (mut point, mut points) = (0, None);
+            while point <= points.unwrap_or(0) {
+                let home = tempfile::tempdir().expect("a temporary folder can be made");
+                scene(home.path());
+                let old = picture(home.path());
+                assert!(before.iter().all(|what| child(what, home.path(), 0).is_some()));
+                let passed = child(what, home.path(), point);
+                points = points.or(passed);
+                lose_power(home.path(), unsettled);
+                let when = format!("{what} at {point}, {unsettled:?}");
+                undone_after(home.path(), &old, what == "undo" && point == 0, &when);
+                (point, survived) = (point + 1, survived + 1);
+            }
+        }
+    }
+    println!("{survived} losses of power survived");
+    assert!(survived > 100, "{survived}");
+}
+
+fn undone_after(home: &Path, old: &Files, can_redo: bool, when: &str) {
+    let (history, workspace) = opened(home);
+    if can_redo {
+        let redone = history.redo(&workspace).expect("it can be written").expect("there is an undo");
+        assert!(redone.refused.is_empty() && redone.done.len() > 4, "{when}: {redone:?}");
+    }
+    while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+        assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
+    }
+    assert_eq!(&picture(home), old, "{when}");
 }

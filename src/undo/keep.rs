@@ -1,8 +1,9 @@
 //! What is kept between turns, and for how long.
 
 use super::History;
-use super::record::{Head, Kind, Line, heads, lines, numbered};
+use super::record::{self, Kind, Line, heads, lines, numbered};
 use crate::workspace::{Digest, Snapshot, fault, snapshot};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -12,30 +13,68 @@ use std::path::Path;
 /// Bytes of an index that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The last look at the project; `None` where there is none that can be read.
-pub(super) fn read_index(path: &Path) -> Option<Snapshot> {
-    let reader = BufReader::new(File::open(path).ok()?.take(MOST_BYTES));
-    let lines: Option<Vec<snapshot::Line>> =
-        reader.split(b'\n').map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
-    Some(Snapshot::of_lines(lines?.into_iter()))
+/// A look at the project, as it is kept for the next start.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) snapshot: Snapshot,
+    /// By which a record says that this is the one it means; empty where it is not what is kept.
+    pub(super) id: String,
 }
 
-/// Keeps it, unless what is kept says the same.
-pub(super) fn write_index(path: &Path, snapshot: &Snapshot, known: &Snapshot) -> io::Result<()> {
-    if snapshot.is_same(known) && path.exists() {
-        return Ok(());
+/// The first line of an index.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    id: String,
+    /// The lines behind it: what is cut off at the end of one must not be taken for what was not there.
+    lines: usize,
+}
+
+impl Index {
+    /// A later look, which may have seen the same.
+    pub(super) fn followed_by(&self, snapshot: Snapshot) -> Index {
+        let id = if snapshot.is_same(&self.snapshot) { self.id.clone() } else { String::new() };
+        Index { snapshot, id }
     }
-    let unfinished = path.with_extension("unfinished");
-    fault::point();
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-    let mut out = BufWriter::new(file);
-    for line in snapshot.lines() {
-        serde_json::to_writer(&mut out, &line)?;
-        out.write_all(b"\n")?;
+
+    /// Keeps it, unless that is what is kept.
+    pub(super) fn keep(&mut self, path: &Path) -> io::Result<()> {
+        if !self.id.is_empty() && path.exists() {
+            return Ok(());
+        }
+        let unfinished = path.with_extension("unfinished");
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let id = format!("{:016x}", u64::from_ne_bytes(random));
+        let written = self.write(&unfinished, &id).and_then(|()| fs::rename(&unfinished, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        self.id = written.as_ref().map_or_else(|_| String::new(), |()| id);
+        written
     }
-    out.flush()?;
-    fault::point();
-    fs::rename(unfinished, path)
+
+    fn write(&self, unfinished: &Path, id: &str) -> io::Result<()> {
+        fault::point();
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;
+        let mut out = BufWriter::new(file);
+        serde_json::to_writer(&mut out, &Head { id: id.to_owned(), lines: self.snapshot.lines().count() })?;
+        for line in self.snapshot.lines() {
+            out.write_all(b"\n")?;
+            serde_json::to_writer(&mut out, &line)?;
+        }
+        out.flush()?;
+        fault::point();
+        Ok(())
+    }
+}
+
+/// The last look at the project; `None` where there is none that can be read.
+pub(super) fn read_index(path: &Path) -> Option<Index> {
+    let mut lines = BufReader::new(File::open(path).ok()?.take(MOST_BYTES)).split(b'\n');
+    let head: Head = serde_json::from_slice(&lines.next()?.ok()?).ok()?;
+    let lines: Option<Vec<snapshot::Line>> = lines.map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
+    let lines = lines.filter(|lines| lines.len() == head.lines)?;
+    Some(Index { snapshot: Snapshot::of_lines(lines.into_iter()), id: head.id })
 }
 
 /// Drops the oldest turns where there are too many, or their contents take too much room. `stored` bytes came with the last;
@@ -69,11 +108,11 @@ fn drop_older(history: &History) {
 }
 
 /// Removes the contents that nobody needs, and the oldest turns until the rest fits. Gives the bytes that are left.
-fn sweep(history: &History, heads: &[Head]) -> u64 {
+fn sweep(history: &History, heads: &[record::Head]) -> u64 {
     let sizes = history.objects.all();
     let size = |digests: &HashSet<Digest>| digests.iter().filter_map(|digest| sizes.get(digest)).sum::<u64>();
     let index = read_index(&history.folder.join("index"));
-    let mut used: HashSet<Digest> = index.iter().flat_map(Snapshot::contents).collect();
+    let mut used: HashSet<Digest> = index.iter().flat_map(|index| index.snapshot.contents()).collect();
     let mut fits = true;
     for (at, head) in heads.iter().rev().enumerate() {
         if fits {
@@ -89,7 +128,7 @@ fn sweep(history: &History, heads: &[Head]) -> u64 {
     size(&used)
 }
 
-fn contents(head: &Head) -> Vec<Digest> {
+fn contents(head: &record::Head) -> Vec<Digest> {
     let lines = lines(&head.path).unwrap_or_default();
     let changes = lines.iter().flat_map(|line| match line {
         Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_slice(),

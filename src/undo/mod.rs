@@ -2,7 +2,8 @@
 //!
 //! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace tells it of every change before it is
 //! made; what commands change is found by looking at the project before and after them, up to
-//! [`SnapshotLimits`]. [`History::undo`] puts back what the last turn changed, name by
+//! [`SnapshotLimits`], but for those that run where walls let them write nothing of it.
+//! [`History::undo`] puts back what the last turn changed, name by
 //! name: one that is not what the turn left is left alone and told. An undo is recorded like a turn, so that
 //! [`History::redo`] takes it back; a new turn that changes something ends what can be redone, as in editors.
 //!
@@ -18,10 +19,17 @@
 //! objects/2d/7116...   contents, each once, under its SHA-256
 //! index                the last look at the project, which saves reading what has not changed
 //! ```
-//! A content is on the disk before the line that names it, and the line before the change; contents found by looking at the
-//! project are left to the system's own pace. A torn last line is dropped. The files are for the owner alone, and are read
-//! as if anybody had written them: names lead nowhere but below the root, and a content that is not what its name says is not
-//! used.
+//! What it takes to undo a change of a tool is on the disk before the change is made, its content as well as its line, so that
+//! a loss of power takes nothing of it: one wait for the disk a change, and one for each content that the turn has not left
+//! there itself. Contents found by looking at the project are left to the system's own pace, and so is the index: a record
+//! names the one it means, and what a command did is told by no other. A torn last line is dropped. The files are for the
+//! owner alone, and are read as if anybody had written them: names lead nowhere but below the root, and a content that is not
+//! what its name says is not used.
+//!
+//! # A full disk
+//! A turn goes on where its history cannot be written, and [`take_notes`](History::take_notes) says so: its changes up to there
+//! can be undone, where nothing was changed after them. An undo leaves a name as it is where what stands there cannot be kept
+//! ([`Refusal::Unrecorded`](crate::workspace::Refusal::Unrecorded)). With room again, the next turn is recorded as any other.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -187,6 +195,13 @@ impl History {
         }
         drop(inner);
         Turn { history: Arc::clone(self), workspace: Arc::clone(workspace) }
+    }
+
+    /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.
+    pub fn entitle(&self, title: &str) {
+        if let Some(open) = &mut self.inner().open {
+            open.entitle(title);
+        }
     }
 
     /// The turns that can be undone, newest first, after those that can be redone, the next one last.

@@ -1,13 +1,18 @@
 //! A turn while it is under way: what is about to change is written down first.
 
-use super::objects::{Sync, made};
+use super::keep::Index;
+use super::objects::{made, settled};
 use super::record::{Begin, End, Kind, Line, VERSION, lines, net, path_of};
 use super::{History, Lock, keep, now, record};
-use crate::workspace::{Change, Digest, LeftOut, Recorder, Snapshot, Stop, Workspace, fault};
+use crate::workspace::{Change, Digest, LeftOut, Recorder, Snapshot, State, Stop, Workspace, fault};
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Contents that are known to be on the disk; more are asked about again.
+const MOST_SETTLED: usize = 100_000;
 
 /// What a history knows while it is open.
 #[derive(Debug, Default)]
@@ -16,7 +21,9 @@ pub(super) struct Inner {
     /// Commands that run.
     pub(super) running: usize,
     /// The last look at the project.
-    seen: Option<Snapshot>,
+    seen: Option<Index>,
+    /// Contents that are on the disk, whatever becomes of the machine.
+    settled: HashSet<Digest>,
     pub(super) notes: Vec<String>,
 }
 
@@ -30,7 +37,9 @@ pub(super) struct Open {
     /// Bytes of contents that were kept for it.
     stored: u64,
     /// What was there when commands began to run, and the number of the next change then.
-    before: Option<(Snapshot, u64)>,
+    before: Option<(Index, u64)>,
+    /// What the turn left last under each name, and by which change.
+    left: HashMap<PathBuf, (u64, State)>,
     left_out: LeftOut,
     notes: Vec<String>,
 }
@@ -39,30 +48,104 @@ pub(super) struct Open {
 enum Writing {
     /// Nothing has changed yet.
     Ahead,
-    On {
-        number: u64,
-        file: File,
-        _lock: Lock,
-    },
+    On(Writer),
     /// It cannot be recorded.
     Off,
 }
 
+/// The record while it is written.
+#[derive(Debug)]
+struct Writer {
+    number: u64,
+    path: PathBuf,
+    file: File,
+    /// Whether its name is on the disk.
+    is_named: bool,
+    /// Whether a line could not be written, so that no more must follow but the end.
+    is_broken: bool,
+    _lock: Lock,
+}
+
+/// How a line gets to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    /// It is there before anything else is done.
+    Now,
+    /// When the system finds time.
+    Later,
+}
+
+impl Writer {
+    fn write(&mut self, text: &[u8], sync: Sync) -> io::Result<()> {
+        fault::point();
+        self.file.write_all(text)?;
+        fault::point();
+        match sync {
+            Sync::Later => Ok(()),
+            Sync::Now if self.is_named => {
+                self.file.sync_data()?;
+                fault::settled(&self.path);
+                Ok(())
+            }
+            Sync::Now => {
+                self.is_named = true;
+                settled(&self.file, &self.path)
+            }
+        }
+    }
+}
+
 impl Open {
     pub(super) fn new(kind: Kind, title: &str) -> Open {
-        let title = title.lines().next().unwrap_or_default().chars().take(200).collect();
-        let (writing, left_out) = (Writing::Ahead, LeftOut::default());
-        Open { kind, title, writing, next: 0, stored: 0, before: None, left_out, notes: Vec::new() }
+        Open {
+            kind,
+            title: line_of(title),
+            writing: Writing::Ahead,
+            next: 0,
+            stored: 0,
+            before: None,
+            left: HashMap::new(),
+            left_out: LeftOut::default(),
+            notes: Vec::new(),
+        }
     }
 
     fn write(&mut self, line: &Line, sync: Sync) -> io::Result<()> {
-        let Writing::On { file, .. } = &mut self.writing else { return Ok(()) };
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        fault::point();
-        file.write_all(&text)?;
-        fault::point();
-        if sync == Sync::Now { file.sync_data() } else { Ok(()) }
+        let Writing::On(writer) = &mut self.writing else { return Ok(()) };
+        if writer.is_broken {
+            return Ok(());
+        }
+        let text = [serde_json::to_vec(line)?.as_slice(), b"\n"].concat();
+        let written = writer.write(&text, sync);
+        writer.is_broken = written.is_err();
+        written
+    }
+
+    /// The last line, also where others could not be written: what is torn must not be taken for its beginning.
+    fn write_end(&mut self, end: End) -> io::Result<()> {
+        // Without its end an undo counts as cut short, and could not be redone.
+        let sync = if self.kind == Kind::Turn { Sync::Later } else { Sync::Now };
+        let Writing::On(writer) = &mut self.writing else { return Ok(()) };
+        let torn = if writer.is_broken { &b"\n"[..] } else { b"" };
+        let text = [torn, &serde_json::to_vec(&Line::End(end))?, b"\n"].concat();
+        writer.write(&text, sync)
+    }
+
+    pub(super) fn entitle(&mut self, title: &str) {
+        if self.title.is_empty() && matches!(self.writing, Writing::Ahead) {
+            self.title = line_of(title);
+        }
+    }
+
+    fn is_recorded(&self) -> bool {
+        matches!(&self.writing, Writing::On(writer) if !writer.is_broken)
+    }
+
+    fn say(&mut self, note: String, to: &mut Vec<String>) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note.clone());
+            to.push(note);
+        }
     }
 }
 
@@ -83,7 +166,7 @@ impl History {
                 }
             };
         }
-        matches!(open.writing, Writing::On { .. })
+        open.is_recorded()
     }
 
     fn started(&self, open: &Open) -> io::Result<Option<Writing>> {
@@ -94,10 +177,15 @@ impl History {
             Begin { v: VERSION, kind: open.kind, at: now(), session: self.session.clone(), title: open.title.clone() };
         let mut text = serde_json::to_vec(&Line::Begin(begin))?;
         text.push(b'\n');
-        let mut file = appending(&path_of(&self.turns(), number), true)?;
+        let path = path_of(&self.turns(), number);
+        let mut file = appending(&path, true)?;
         fault::point();
-        file.write_all(&text)?;
-        Ok(Some(Writing::On { number, file, _lock: lock }))
+        if let Err(error) = file.write_all(&text) {
+            // Without its first line it is no record, and its number would be taken.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+        Ok(Some(Writing::On(Writer { number, path, file, is_named: false, is_broken: false, _lock: lock })))
     }
 
     /// Begins the record of an undo or a redo.
@@ -105,53 +193,88 @@ impl History {
     /// # Errors
     /// Somebody else records, or nothing can be written: then nothing must be undone either.
     pub(super) fn begin_at_once(&self, kind: Kind, title: &str) -> crate::Result<()> {
-        let mut inner = self.inner();
-        inner.open = Some(Open::new(kind, title));
-        if self.ready(&mut inner) {
-            return Ok(());
-        }
-        inner.open = None;
-        let why = inner.notes.pop().unwrap_or_default();
-        Err(crate::Error::new(format!("nothing was changed: {why}")))
+        let mut open = Open::new(kind, title);
+        open.writing = match self.started(&open) {
+            Ok(Some(writing)) => writing,
+            Ok(None) => {
+                return Err(crate::Error::new("nothing was changed: another program records in this project now"));
+            }
+            Err(error) => {
+                let doing = format!("write {}, so nothing was changed", self.folder.display());
+                return Err(crate::Error::because(doing, error));
+            }
+        };
+        self.inner().open = Some(open);
+        Ok(())
     }
 
     fn trouble(&self, error: &io::Error) -> String {
         let folder = self.folder.display();
-        format!("What this turn changes cannot all be undone: {folder} cannot be written ({error}).")
+        format!(
+            "What this turn changes cannot all be undone: {folder} cannot be written ({error}). Changes go on without."
+        )
     }
 
     /// Writes a line of the turn. Where that fails, changes go on and it is said once.
     fn write(&self, inner: &mut Inner, line: &Line, sync: Sync) {
         let Some(open) = &mut inner.open else { return };
         if let Err(error) = open.write(line, sync) {
-            // What is not written down must not be followed by what is.
-            open.writing = Writing::Off;
-            inner.notes.push(self.trouble(&error));
+            open.say(self.trouble(&error), &mut inner.notes);
         }
     }
 
-    fn stored(&self, inner: &mut Inner, content: &[u8], sync: Sync) -> Digest {
-        let digest = Digest::of(content);
-        let Some(open) = &mut inner.open else { return digest };
-        if matches!(open.writing, Writing::Off) {
+    /// Keeps a content. Whether it is on the disk is asked when something depends on it.
+    fn stored(&self, inner: &mut Inner, content: &[u8], enough: bool) -> Digest {
+        let (digest, bytes) = (Digest::of(content), content.len() as u64);
+        let Inner { open: Some(open), settled, notes, .. } = inner else { return digest };
+        if !open.is_recorded() {
             return digest;
         }
-        let note = match self.objects.put(digest, content, sync) {
-            _ if open.stored > self.limits.bytes => format!(
-                "More than {} MiB changed in this turn; the rest of it cannot be undone.",
-                self.limits.bytes >> 20
-            ),
+        let most = self.limits.bytes;
+        if open.stored.saturating_add(bytes) > most && !self.objects.has(digest, bytes) {
+            let note = format!("More than {} MiB changed in this turn; the rest of it cannot be undone.", most >> 20);
+            open.say(note, notes);
+            return digest;
+        }
+        match self.objects.put(digest, content, enough || settled.contains(&digest)) {
+            Ok(0) => {}
             Ok(bytes) => {
                 open.stored += bytes;
-                return digest;
+                settled.remove(&digest);
             }
-            Err(error) => self.trouble(&error),
-        };
-        if !open.notes.contains(&note) {
-            open.notes.push(note.clone());
-            inner.notes.push(note);
+            Err(error) => self.not_kept(open, &error, notes),
         }
         digest
+    }
+
+    /// A turn goes on without. An undo must not: what it takes away could not be had back.
+    fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<String>) {
+        open.say(self.trouble(error), notes);
+        if let (Kind::Undo(_) | Kind::Redo(_), Writing::On(writer)) = (open.kind, &mut open.writing) {
+            writer.is_broken = true;
+        }
+    }
+
+    /// Waits until what it takes to undo these changes is on the disk. What the turn itself left under a name is not among it:
+    /// an undo goes back to what was there before.
+    fn settle(&self, inner: &mut Inner, changes: &[Change]) {
+        let Inner { open: Some(open), settled, notes, .. } = inner else { return };
+        if !open.is_recorded() {
+            return;
+        }
+        for change in changes {
+            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| *left == change.before);
+            let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
+            // One that is not there was not kept, which was said.
+            if settled.contains(&digest) || !self.objects.has(digest, bytes) {
+                continue;
+            }
+            match self.objects.settle(digest) {
+                Ok(()) if settled.len() < MOST_SETTLED => drop(settled.insert(digest)),
+                Ok(()) => {}
+                Err(error) => self.not_kept(open, &error, notes),
+            }
+        }
     }
 
     /// What is there when commands begin to run.
@@ -159,36 +282,39 @@ impl History {
         if !self.ready(inner) || inner.open.as_ref().is_none_or(|open| open.before.is_some()) {
             return;
         }
-        let index = self.folder.join("index");
-        let known = inner.seen.take().or_else(|| keep::read_index(&index)).unwrap_or_default();
-        let snapshot = self.look(inner, workspace, &known, stop);
+        let path = self.folder.join("index");
+        let known = inner.seen.take().or_else(|| keep::read_index(&path)).unwrap_or_default();
+        let mut index = known.followed_by(self.look(inner, workspace, &known.snapshot, stop));
         // After a crash it is what tells what the commands did.
-        let written = keep::write_index(&index, &snapshot, &known);
-        if let Err(error) = written {
-            inner.notes.push(self.trouble(&error));
-        }
+        let written = index.keep(&path);
         let Some(open) = &mut inner.open else { return };
-        let since = open.next;
-        open.before = Some((snapshot, since));
-        self.write(inner, &Line::Running { since }, Sync::Later);
+        let (since, index_id) = (open.next, index.id.clone());
+        open.before = Some((index, since));
+        match written {
+            Ok(()) => self.write(inner, &Line::Running { since, index: index_id }, Sync::Later),
+            // Without that line a crash leaves what the commands did to nobody.
+            Err(error) => open.say(self.trouble(&error), &mut inner.notes),
+        }
     }
 
     /// What is there when they have ended.
     fn look_after(&self, inner: &mut Inner, workspace: &Workspace, stop: &Stop) {
         let Some((before, since)) = inner.open.as_mut().and_then(|open| open.before.take()) else { return };
-        let after = self.look(inner, workspace, &before, stop);
-        let changes = workspace
-            .changes(&before, &after, self.limits.snapshot, &mut |content| self.stored(inner, content, Sync::Later));
+        let after = self.look(inner, workspace, &before.snapshot, stop);
+        let mut keep = |content: &[u8]| self.stored(inner, content, true);
+        let changes = workspace.changes(&before.snapshot, &after, self.limits.snapshot, &mut keep);
         let left_out = after.left_out;
         if let Some(open) = &mut inner.open {
             open.left_out = left_out;
+            // Now and then they left what a tool had left before them.
+            changes.iter().for_each(|change| drop(open.left.remove(&change.name)));
         }
         self.write(inner, &Line::Commands { since, changes, left_out }, Sync::Later);
-        inner.seen = Some(after);
+        inner.seen = Some(before.followed_by(after));
     }
 
     fn look(&self, inner: &mut Inner, workspace: &Workspace, known: &Snapshot, stop: &Stop) -> Snapshot {
-        let mut keep = |content: &[u8]| self.stored(inner, content, Sync::Later);
+        let mut keep = |content: &[u8]| self.stored(inner, content, true);
         workspace.snapshot(self.limits.snapshot, known, &mut keep, stop)
     }
 
@@ -210,7 +336,7 @@ impl History {
 
     fn close(&self, inner: &mut Inner, killed: bool, keep_empty: bool) {
         let Some(mut open) = inner.open.take() else { return };
-        let Writing::On { number, .. } = open.writing else { return };
+        let Writing::On(Writer { number, .. }) = open.writing else { return };
         let path = path_of(&self.turns(), number);
         let names = lines(&path).map_or(0, |lines| net(&lines).changes.len() as u64);
         if names == 0 && !keep_empty {
@@ -219,9 +345,8 @@ impl History {
             return;
         }
         let end = End { names, killed, notes: std::mem::take(&mut open.notes), left_out: open.left_out };
-        if let Err(error) = open.write(&Line::End(end), Sync::Later) {
-            inner.notes.push(self.trouble(&error));
-        }
+        // One without an end is ended by the next that begins.
+        let _ = open.write_end(end);
         keep::retain(self, if killed { None } else { Some(open.stored) });
     }
 
@@ -240,17 +365,21 @@ impl History {
         let Ok(lines) = lines(&head.path) else { return };
         let Ok(mut file) = appending(&head.path, false) else { return };
         // What was torn off must not be taken for the beginning of what comes.
-        let _ = file.write_all(b"\n");
+        if file.write_all(b"\n").is_err() {
+            return;
+        }
         let mut open = Open::new(head.begin.kind, &head.begin.title);
-        open.writing = Writing::On { number: head.number, file, _lock: lock };
+        let (number, path) = (head.number, head.path.clone());
+        let writer = Writer { number, path, file, is_named: false, is_broken: false, _lock: lock };
+        open.writing = Writing::On(writer);
         open.next = lines.iter().filter(|line| matches!(line, Line::Change { .. })).count() as u64;
         let running = lines.iter().rev().find_map(|line| match line {
-            Line::Running { since } => Some(Some(*since)),
+            Line::Running { since, index } => Some(Some((*since, index))),
             Line::Commands { .. } => Some(None),
             _ => None,
         });
         let index = || keep::read_index(&self.folder.join("index"));
-        open.before = running.flatten().and_then(|since| Some((index()?, since)));
+        open.before = running.flatten().and_then(|(since, id)| Some((index().filter(|index| index.id == *id)?, since)));
         self.revoke_undone(&mut open, &lines, workspace);
         inner.open = Some(open);
         self.look_after(inner, workspace, &Stop::default());
@@ -275,6 +404,11 @@ impl History {
     }
 }
 
+/// So much of a title as is kept.
+fn line_of(title: &str) -> String {
+    title.lines().next().unwrap_or_default().chars().take(200).collect()
+}
+
 fn appending(path: &Path, new: bool) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(new).mode(0o600).open(path)
 }
@@ -286,7 +420,7 @@ impl Recorder for History {
     }
 
     fn keep(&self, content: &[u8]) -> Digest {
-        self.stored(&mut self.inner(), content, Sync::Now)
+        self.stored(&mut self.inner(), content, false)
     }
 
     fn changing(&self, changes: Vec<Change>) -> u64 {
@@ -294,12 +428,21 @@ impl Recorder for History {
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;
+        self.settle(&mut inner, &changes);
+        if let Some(open) = &mut inner.open {
+            let left = changes.iter().map(|change| (change.name.clone(), (number, change.after.clone())));
+            open.left.extend(left);
+        }
         self.write(&mut inner, &Line::Change { number, changes }, Sync::Now);
         number
     }
 
     fn unchanged(&self, number: u64) {
-        self.write(&mut self.inner(), &Line::Unchanged { number }, Sync::Later);
+        let mut inner = self.inner();
+        if let Some(open) = &mut inner.open {
+            open.left.retain(|_, (change, _)| *change != number);
+        }
+        self.write(&mut inner, &Line::Unchanged { number }, Sync::Later);
     }
 
     fn command_begins(&self, workspace: &Workspace, stop: &Stop) {

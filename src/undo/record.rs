@@ -38,8 +38,12 @@ pub(super) enum Line {
     Change { number: u64, changes: Vec<Change> },
     /// Those of this number did not.
     Unchanged { number: u64 },
-    /// Commands may change anything from here on; the index holds what was there.
-    Running { since: u64 },
+    /// Commands may change anything from here on; the index of this name holds what was there.
+    Running {
+        since: u64,
+        #[serde(default)]
+        index: String,
+    },
     /// What they changed.
     Commands { since: u64, changes: Vec<Change>, left_out: LeftOut },
     /// The last one.

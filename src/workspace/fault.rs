@@ -9,16 +9,28 @@ pub(crate) fn point() {}
 #[cfg(test)]
 pub(crate) use counted::point;
 
+/// This file is on the disk by now, whatever becomes of the machine.
+#[cfg(not(test))]
+pub(crate) fn settled(_: &std::path::Path) {}
+
+#[cfg(test)]
+pub(crate) use counted::settled;
+
 /// How much of a content is written between two points.
 pub(super) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
 
 #[cfg(test)]
 pub(crate) mod counted {
+    use std::io::Write;
+    use std::path::Path;
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Names the variable with the number of the point, from 1, at which the process is killed.
     pub(crate) const AT: &str = "TOOLFENCE_TEST_KILL_AT";
+
+    /// Names the variable with the file that is told what was settled: a line each, its length and its name.
+    pub(crate) const SETTLED: &str = "TOOLFENCE_TEST_SETTLED";
 
     static LIMIT: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var(AT).ok()?.parse().ok());
     static PASSED: AtomicUsize = AtomicUsize::new(0);
@@ -31,6 +43,14 @@ pub(crate) mod counted {
             loop {
                 std::thread::park();
             }
+        }
+    }
+
+    pub(crate) fn settled(path: &Path) {
+        if let Some(told) = std::env::var_os(SETTLED) {
+            let bytes = std::fs::metadata(path).expect("it is there").len();
+            let told = std::fs::OpenOptions::new().append(true).create(true).open(told);
+            writeln!(told.expect("it can be opened"), "{bytes} {}", path.display()).expect("it can be written");
         }
     }
 

@@ -86,6 +86,7 @@ pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
 pub use patch::{Patched, PatchedFile};
 pub use read::{FileText, ReadFile, ReadLimits, Total};
+pub(crate) use record::Command;
 pub use record::Recorder;
 pub use restore::Refusal;
 pub use search::{Found, SearchFiles, SearchLine};

@@ -28,6 +28,8 @@ pub enum Refusal {
     NoName,
     /// It was too large to be kept, or could not be read.
     NotKept,
+    /// What is there now cannot be kept, so that this could not be taken back.
+    Unrecorded,
     /// What was kept of it is not there any more.
     Lost,
     /// The system says no.
@@ -42,6 +44,9 @@ impl fmt::Display for Refusal {
             Refusal::Protected => "tools may not change it",
             Refusal::NoName => "that is no name below the root",
             Refusal::NotKept => "its content was not kept: too large, or not to be read",
+            Refusal::Unrecorded => {
+                "what it is now cannot be kept; make room on the disk, or let it be written, and try again"
+            }
             Refusal::Lost => "what was kept of it is gone or damaged",
             Refusal::System(errno) => return write!(f, "the system refuses: {errno}"),
         })
@@ -95,6 +100,9 @@ impl Workspace {
         }
         let spot = Spot { workspace: self, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
         let recording = Recording::of(recorder, vec![change.clone()]);
+        if !recorder.is_recording() {
+            return Err(Refusal::Unrecorded);
+        }
         spot.put(from, to, content, stat.as_ref())?;
         recording.keep();
         Ok(())

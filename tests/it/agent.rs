@@ -176,6 +176,18 @@ async fn nobody_to_ask_means_no() {
 }
 
 #[tokio::test]
+async fn what_a_host_notes_stands_before_what_the_user_says_next() {
+    let mut it = fixture(replay(&["Hello.", "I see.", "And so?"]));
+    it.agent.run("hello", &mut Nobody).await.unwrap();
+    ["Note: one.", "Note: two."].iter().for_each(|note| it.agent.note(note));
+    for said in ["go on", "and on"] {
+        assert_eq!(it.agent.run(said, &mut Nobody).await.unwrap(), StopReason::Answered);
+    }
+    let said: Vec<&str> = it.agent.session().history().iter().map(|message| message.content.as_str()).collect();
+    assert_eq!(said, ["hello", "Hello.", "Note: one.\n\nNote: two.\n\ngo on", "I see.", "and on", "And so?"]);
+}
+
+#[tokio::test]
 async fn cancelling_stops_the_tool_and_the_turn() {
     let mut it = fixture(replay(&[&block("look", "x", 60_000), "Again."]));
     let canceller = it.agent.canceller();

@@ -132,6 +132,21 @@ fn walls_let_unnamed_files_be_read() {
 }
 
 #[test]
+fn what_only_reads_is_told_from_what_may_write() {
+    let policy = settings("[commands]\nallow = [\"make\", \"touch x\"]\n");
+    let only_reads = |text: &str| policy.judge_command(text, "", &World { walls: true }).only_reads;
+    for text in ["ls", "rg foo | head -3", "git status", "cd src && cat a.rs", "sed -n 1,3p a", "env LC_ALL=C sort a"] {
+        assert!(only_reads(text), "{text}");
+    }
+    // The last two are answered in another way where nothing can be written.
+    let more = ["cargo test", "ls; cargo test", "env A=1 make", "make", "touch x", "touch y", "ls > x", "bash a.sh"];
+    let asked = ["./a.sh", "for f in a b; do cargo test; done", "echo $(cargo test)", "[ -w a ]", "find . -writable"];
+    for text in more.iter().chain(&asked) {
+        assert!(!only_reads(text), "{text}");
+    }
+}
+
+#[test]
 fn modes_make_of_judgements_what_they_say() {
     let ask = "touch x";
     let table = [

@@ -122,7 +122,7 @@ pub(crate) enum Command {
     /// Take back what the last turn changed in the project's files
     Undo(UndoArguments),
     /// Take the last undo back
-    Redo(RedoArguments),
+    Redo(BackArguments),
     /// What the last turn changed
     Diff(DiffArguments),
     /// The files of settings: what they hold, and what counts
@@ -181,26 +181,25 @@ pub(crate) struct ParseArguments {
 /// commands changed is covered up to a limit, but not what git ignores, nor .git itself, nor blocked files.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
-    /// So many turns, the newest first
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
-    pub(crate) turns: usize,
+    #[command(flatten)]
+    pub(crate) back: BackArguments,
     /// The turns there are, the newest first
     #[arg(long, conflicts_with_all = ["turns", "dry_run"])]
     pub(crate) list: bool,
-    /// Say what would be done, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// A turn that changes something ends what can be redone.
 #[derive(Debug, Args)]
-pub(crate) struct RedoArguments {
-    /// So many undos, the last one first
+pub(crate) struct BackArguments {
+    /// So many, the last one first
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     pub(crate) turns: usize,
     /// Say what would be done, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// One JSON line a turn
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -211,6 +210,9 @@ pub(crate) struct DiffArguments {
     /// Every turn that can be undone
     #[arg(long, conflicts_with = "turns")]
     pub(crate) all: bool,
+    /// One JSON line a name
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

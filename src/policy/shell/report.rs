@@ -54,6 +54,8 @@ pub(super) struct Report {
     offer: Offer,
     /// The last rule that allows a command which is not known to only read.
     allowed_by: Option<&'static str>,
+    /// Whether a command in it is known, but not for one that only reads.
+    writes: bool,
 }
 
 impl Report {
@@ -71,6 +73,11 @@ impl Report {
     pub(super) fn note_refusal(&mut self, other: Report) {
         let limit = |finding: &Finding| finding.code == Some(ErrorCode::TooLarge);
         other.worst.into_iter().filter(|f| f.judgement == Judgement::Deny && !limit(f)).for_each(|f| self.note(f));
+    }
+
+    /// A command in it wants a project that can be written.
+    pub(super) fn writes(&mut self) {
+        self.writes = true;
     }
 
     /// The strictest judgement so far.
@@ -113,6 +120,7 @@ impl Report {
         self.commands.truncate(MOST_SHOWN);
         self.unreadable |= own.unreadable;
         self.allowed_by = own.allowed_by.or(self.allowed_by);
+        self.writes |= own.writes;
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
@@ -124,6 +132,7 @@ impl Report {
         again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
         self.unreadable |= again.unreadable;
         self.allowed_by = self.allowed_by.or(again.allowed_by);
+        self.writes |= again.writes;
         again.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
@@ -147,7 +156,8 @@ impl Report {
         let commands = self.commands;
         let Some(worst) = self.worst else {
             let Some(rule) = self.allowed_by else {
-                return Decision { commands, ..Decision::new(Judgement::Allow, "read_only", "Every part only reads.") };
+                let decision = Decision::new(Judgement::Allow, "read_only", "Every part only reads.");
+                return Decision { commands, only_reads: !self.writes, ..decision };
             };
             let decision = Decision::new(Judgement::Allow, rule, "Every part only reads, or is allowed by name.");
             return Decision { commands, met: self.met, ..decision };

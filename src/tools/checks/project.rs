@@ -122,6 +122,7 @@ impl ProjectChecks {
             network: false,
             outside: false,
             keep: KEPT,
+            looks: false,
         };
         let outcome = self.commands.run(&wanted, None).await?.outcome;
         if outcome.timed_out {

@@ -184,3 +184,38 @@ fn a_root_that_is_gone_is_no_panic() {
     assert!(place.history.undo(&place.workspace).is_err_and(|error| error.to_string().ends_with("is gone")));
     assert!(!place.root().exists());
 }
+
+/// A crash while a command runs leaves it to the index to say what was there before: only one that is of that command, and
+/// whole.
+#[test]
+fn only_the_look_before_a_command_tells_what_it_changed() {
+    for case in ["its own", "an older one", "cut short", "none"] {
+        let mut place = Place::new();
+        ["a", "b"].iter().for_each(|name| fs::write(place.root().join(name), "one\n").unwrap());
+        let index = || below(&place.home.path().join("state")).into_iter().find(|path| path.ends_with("index"));
+        place.turn(|| place.bash("true"));
+        let old = fs::read(index().unwrap()).unwrap();
+        fs::write(place.root().join("a"), "of a person\n").unwrap();
+        place.turn(|| place.bash("echo of the command > b"));
+        let (index, record) = (index().unwrap(), records(&place).remove(0));
+        let (own, lines) = (fs::read(&index).unwrap(), fs::read_to_string(&record).unwrap());
+        let running = lines.find("\"event\":\"commands\"").and_then(|at| lines[..at].rfind('\n')).unwrap();
+        fs::write(&record, &lines[..=running]).unwrap();
+        match case {
+            "its own" => {}
+            "an older one" => fs::write(&index, old).unwrap(),
+            "cut short" => {
+                let end = own.iter().rposition(|byte| *byte == b'\n').unwrap();
+                fs::write(&index, &own[..end]).unwrap();
+            }
+            _ => fs::remove_file(&index).unwrap(),
+        }
+        place.again();
+        let undone = place.history.undo(&place.workspace).unwrap();
+        let done = undone.map_or(0, |outcome| outcome.done.len());
+        let now = |name: &str| fs::read_to_string(place.root().join(name)).unwrap();
+        let b = if case == "its own" { "one\n" } else { "of the command\n" };
+        let wanted = (usize::from(case == "its own"), "of a person\n".to_owned(), b.to_owned());
+        assert_eq!((done, now("a"), now("b")), wanted, "{case}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What turns changed, and taking it back.
 
 mod cases;
+mod disk;
 mod hostile;
 mod laws;
 #[cfg(feature = "cli")]

@@ -45,9 +45,9 @@ fn what_exec_changed_is_shown_and_taken_back() {
                   +2\nFolder src was made.\n--- /dev/null\n+++ b/src/new.txt\n@@ -0,0 +1 @@\n+hello\n";
     assert_eq!(run(&["diff"]), (0, wanted.into()));
     let wanted = "  d: removed\n  kept.txt: changed back\n  src: removed\n  src/new.txt: removed\n";
-    assert_eq!(run(&["undo", "--dry-run"]), (0, format!("Would undo turn 1:\n{wanted}")));
-    assert_eq!(run(&["undo"]), (0, format!("Undid turn 1:\n{wanted}")));
-    assert!(run(&["undo", "--list"]).1.contains("4 names    (undone)"));
+    assert_eq!(run(&["undo", "--dry-run"]), (0, format!("Would undo turn 1, write_file src/new.txt:\n{wanted}")));
+    assert_eq!(run(&["undo"]), (0, format!("Undid turn 1, write_file src/new.txt:\n{wanted}")));
+    assert!(run(&["undo", "--list"]).1.contains("4 names  write_file src/new.txt  (undone)"));
     assert_eq!(run(&["redo"]).0, 0);
     fs::write(home.path().join("project/kept.txt"), "theirs\n").unwrap();
     let (status, said) = run(&["undo"]);
@@ -74,6 +74,60 @@ fn a_conversation_takes_back_too() {
         assert!(said.contains(line), "{line} in {said}");
     }
     assert_eq!((status, fs::read_dir(home.path().join("project")).unwrap().count()), (0, 1), "{said}");
+}
+
+/// What the model is told of an undo with the next message, and that it cannot write over what it does not know.
+#[test]
+fn the_model_is_told_what_went_back() {
+    let home = home();
+    let replies = home.path().join("replies");
+    let call = |tool: &str, args: &str| {
+        format!("%%% reply\n```tool\n{{\"name\": \"{tool}\", \"args\": {args}}}\n```\n%%% reply\nDone.\n")
+    };
+    let first = call("write_file", r#"{"path": "kept.txt", "content": "2\n"}"#);
+    let second = call("write_file", r#"{"path": "kept.txt", "content": "3\n"}"#);
+    let lines =
+        call("edit_file", r#"{"path": "kept.txt", "edits": [{"start_line": 1, "end_line": 1, "replacement": "4"}]}"#);
+    fs::write(&replies, [first, second, lines].concat()).unwrap();
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap(), "--yes", "--debug"];
+    let (status, said) = coder(home.path(), &args, "change it\n/undo\nagain\nby its lines\n");
+    assert_eq!((status, said.matches("conflict").count() > 1), (0, true), "{said}");
+    assert_eq!(fs::read_to_string(home.path().join("project/kept.txt")).unwrap(), "1\n", "{said}");
+}
+
+#[test]
+fn the_same_as_json_lines() {
+    let home = home();
+    let run = |args: &[&str]| {
+        let (status, said) = coder(home.path(), args, "");
+        let lines: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        assert!(lines.iter().all(|line| line["v"] == 1), "{said}");
+        (status, lines)
+    };
+    assert_eq!(run(&["undo", "--json"]), (1, Vec::new()));
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let call =
+        format!("{{\"name\": \"bash\", \"args\": {{\"command\": \"echo {secret} > s; ls\\necho 2 > kept.txt\"}}}}");
+    let reads = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"kept.txt\"}}\n```\n";
+    assert_eq!(coder(home.path(), &["exec", "--yes"], &format!("{reads}```tool\n{call}\n```\n")).0, 0);
+    let (status, listed) = run(&["undo", "--list", "--json"]);
+    let title = listed[0]["title"].as_str().unwrap().to_owned();
+    assert!(title.starts_with("bash echo ") && title.ends_with("> s; ls") && !title.contains(secret), "{title}");
+    assert_eq!((status, listed.len(), &listed[0]["names"], &listed[0]["undone"]), (0, 1, &2.into(), &false.into()));
+    let (_, diff) = run(&["diff", "--json"]);
+    assert!(diff[0]["name"] == "kept.txt" && diff[0]["diff"].as_str().unwrap().ends_with("-1\n+2\n"), "{diff:?}");
+    fs::write(home.path().join("project/s"), "theirs").unwrap();
+    for dry in [true, false] {
+        let (status, said) = run(if dry { &["undo", "--dry-run", "--json"] } else { &["undo", "--json"] });
+        assert_eq!((status, said.len(), &said[0]["turn"], &said[0]["dry_run"]), (1, 1, &1.into(), &dry.into()));
+        assert_eq!(
+            (&said[0]["done"][0]["name"], &said[0]["done"][0]["what"]),
+            (&"kept.txt".into(), &"changed back".into())
+        );
+        assert_eq!(said[0]["refused"][0]["why"], "it was changed since");
+    }
+    let (status, redone) = run(&["redo", "--json"]);
+    assert_eq!((status, &redone[0]["event"], &redone[0]["title"]), (0, &"redo".into(), &title.into()));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod escape;
 mod git;
 mod jobs;
 mod left;
+mod looks;
 mod project;
 mod users;
 mod work;

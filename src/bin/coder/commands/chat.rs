@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
             "/help" => out.line(HELP)?,
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
-            command if command.starts_with('/') => typed(command, &setup, &mut out)?,
+            command if command.starts_with('/') => typed(command, &setup, &mut agent, &mut out)?,
             text => turn(&turns, &mut agent, text, &setup, &mut out)?,
         }
     }
@@ -49,13 +49,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
 }
 
 /// A command with what stands behind it. What goes wrong is said, and the conversation goes on.
-fn typed(command: &str, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+fn typed(command: &str, setup: &Setup, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let done = match name {
         "/undo" | "/redo" | "/diff" => undo::typed(setup, &name[1..], rest.trim(), out),
         _ => return out.line(&format!("There is no command {command}; /help lists them.")),
     };
-    done.or_else(|failure| out.styled(Style::Bad, &format!("{failure}\n")))
+    // What went back is not what the model has in mind.
+    let told = done.map(|note| note.into_iter().for_each(|note| agent.note(&note)));
+    told.or_else(|failure| out.styled(Style::Bad, &format!("{failure}\n")))
 }
 
 fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {

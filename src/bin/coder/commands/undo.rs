@@ -1,10 +1,12 @@
 //! `coder undo`, `coder redo`, `coder diff`, and the same in a conversation.
 
-use crate::args::{DiffArguments, Options, RedoArguments, UndoArguments};
+use super::SCHEMA;
+use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::setup::Setup;
 use crate::terminal::{Style, Terminal};
 use crate::view::line_style;
+use serde_json::json;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use toolfence::undo::{History, Listed, Outcome};
@@ -12,41 +14,70 @@ use toolfence::undo::{History, Listed, Outcome};
 /// Takes turns back.
 pub(crate) fn undo(options: &Options, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
+    let UndoArguments { back: BackArguments { turns, dry_run: would, json }, list: only_list } = *arguments;
     let mut out = Terminal::stdout();
-    if arguments.list {
-        list(&setup, &mut out)?;
+    if only_list {
+        list(&setup, json, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    go(&setup, Way::Back, arguments.turns, arguments.dry_run, &mut out)
+    go(&setup, How { way: Way::Back, would, json }, turns, &mut out).map(|(status, _)| status)
 }
 
 /// Takes undos back.
-pub(crate) fn redo(options: &Options, arguments: &RedoArguments) -> Result<ExitCode, Failure> {
+pub(crate) fn redo(options: &Options, arguments: &BackArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    go(&setup, Way::Forth, arguments.turns, arguments.dry_run, &mut Terminal::stdout())
+    let how = How { way: Way::Forth, would: arguments.dry_run, json: arguments.json };
+    go(&setup, how, arguments.turns, &mut Terminal::stdout()).map(|(status, _)| status)
 }
 
 /// Shows what turns changed.
 pub(crate) fn diff(options: &Options, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let turns = if arguments.all { usize::MAX } else { arguments.turns };
-    show(&setup, turns, &mut Terminal::stdout())?;
+    show(&setup, turns, arguments.json, &mut Terminal::stdout())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same as a line of a conversation.
-pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -> Result<(), Failure> {
+/// The same as a line of a conversation. Gives what the model has to be told of it.
+pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -> Result<Option<String>, Failure> {
     let number = || match rest {
         "" => Ok(1),
         _ => rest.parse().ok().filter(|turns| *turns > 0).ok_or_else(|| wrong_words(name, rest)),
     };
+    let none = |()| None;
     match (name, rest) {
-        ("undo", "list") => list(setup, out),
-        ("diff", "all") => show(setup, kept(setup)?.of_this_session(&setup.workspace), out),
-        ("diff", _) => show(setup, number()?, out),
-        ("undo", _) => go(setup, Way::Back, number()?, false, out).map(drop),
-        _ => go(setup, Way::Forth, number()?, false, out).map(drop),
+        ("undo", "list") => return list(setup, false, out).map(none),
+        ("diff", "all") => return show(setup, kept(setup)?.of_this_session(&setup.workspace), false, out).map(none),
+        ("diff", _) => return show(setup, number()?, false, out).map(none),
+        _ => {}
     }
+    let how = How { way: if name == "undo" { Way::Back } else { Way::Forth }, would: false, json: false };
+    let (_, outcomes) = go(setup, how, number()?, out)?;
+    Ok(note(&outcomes, how.way))
+}
+
+/// Which files are not what the model left or saw.
+fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
+    /// So many are named.
+    const MOST: usize = 50;
+    let done: Vec<String> = outcomes
+        .iter()
+        .flat_map(|outcome| &outcome.done)
+        .map(|done| format!("{} ({})", done.name, done.what))
+        .collect();
+    let more = done.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names = done.get(..MOST).unwrap_or(&done).join(", ");
+    let what = match way {
+        Way::Back => "took back what was changed in your turns before",
+        Way::Forth => "took an undo back",
+    };
+    (!done.is_empty()).then(|| {
+        format!(
+            "Note: the user {what}. These files are not as you have them in mind: {names}{more}. Read them again before \
+             you rely on them, and do not make the same change again unless it is asked for."
+        )
+    })
 }
 
 fn wrong_words(name: &str, rest: &str) -> Failure {
@@ -59,6 +90,14 @@ enum Way {
     Forth,
 }
 
+#[derive(Clone, Copy)]
+struct How {
+    way: Way,
+    /// Whether it is only said what would be done.
+    would: bool,
+    json: bool,
+}
+
 fn kept(setup: &Setup) -> Result<&History, Failure> {
     setup.history.as_deref().ok_or_else(|| {
         Failure::wrong_use(
@@ -68,31 +107,31 @@ fn kept(setup: &Setup) -> Result<&History, Failure> {
     })
 }
 
-fn go(setup: &Setup, way: Way, turns: usize, dry_run: bool, out: &mut Terminal) -> Result<ExitCode, Failure> {
+fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
     let history = kept(setup)?;
     let workspace = &setup.workspace;
-    let outcomes = match (dry_run, way) {
+    let mut outcomes = match (how.would, how.way) {
         (true, Way::Back) => history.would_undo(workspace, turns).map_err(Failure::broken)?,
         (true, Way::Forth) => history.would_redo(workspace, turns).map_err(Failure::broken)?,
         _ => Vec::new(),
     };
-    outcomes.iter().try_for_each(|outcome| told(outcome, way, true, out))?;
-    let (mut count, mut refused) = (outcomes.len(), outcomes.iter().any(|outcome| !outcome.refused.is_empty()));
-    while !dry_run && count < turns {
-        let done = if way == Way::Back { history.undo(workspace) } else { history.redo(workspace) };
+    outcomes.iter().try_for_each(|outcome| told(outcome, how, out))?;
+    while !how.would && outcomes.len() < turns {
+        let done = if how.way == Way::Back { history.undo(workspace) } else { history.redo(workspace) };
         let Some(outcome) = done.map_err(Failure::broken)? else { break };
-        told(&outcome, way, false, out)?;
-        count += 1;
-        refused |= !outcome.refused.is_empty();
-        if outcome.done.is_empty() && !outcome.refused.is_empty() {
+        told(&outcome, how, out)?;
+        let again = outcome.done.is_empty() && !outcome.refused.is_empty();
+        outcomes.push(outcome);
+        if again {
             break; // it would be the same turn again
         }
     }
     setup.tell_notes();
-    if count == 0 {
-        nothing(history, way, out)?;
+    if outcomes.is_empty() && !how.json {
+        nothing(history, how.way, out)?;
     }
-    Ok(if count == 0 || refused { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS })
+    let failed = outcomes.is_empty() || outcomes.iter().any(|outcome| !outcome.refused.is_empty());
+    Ok((if failed { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS }, outcomes))
 }
 
 fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failure> {
@@ -105,8 +144,11 @@ fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failur
     })
 }
 
-fn told(outcome: &Outcome, way: Way, would: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let done = match (way, would) {
+fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> {
+    if how.json {
+        return out.line(&as_json(outcome, how));
+    }
+    let done = match (how.way, how.would) {
         (Way::Back, false) => "Undid",
         (Way::Forth, false) => "Redid",
         (Way::Back, true) => "Would undo",
@@ -122,14 +164,36 @@ fn told(outcome: &Outcome, way: Way, would: bool, out: &mut Terminal) -> Result<
     outcome.turn.notes.iter().try_for_each(|note| out.styled(Style::Dim, &format!("  [{note}]\n")))
 }
 
+fn as_json(outcome: &Outcome, how: How) -> String {
+    let Listed { number, title, notes, .. } = &outcome.turn;
+    let done =
+        outcome.done.iter().map(|done| json!({"name": done.name, "what": done.what, "by_others": done.by_others}));
+    let refused = outcome.refused.iter().map(|left| json!({"name": left.name, "why": left.why.to_string()}));
+    let event = if how.way == Way::Back { "undo" } else { "redo" };
+    json!({
+        "v": SCHEMA, "event": event, "dry_run": how.would, "turn": number, "title": title,
+        "done": done.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>(), "notes": notes,
+    })
+    .to_string()
+}
+
 fn titled(turn: &Listed) -> String {
     let title = if turn.title.is_empty() { "" } else { ", " };
     format!("turn {}{title}{}", turn.number, turn.title)
 }
 
-fn list(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
     let history = kept(setup)?;
     let turns = history.list(&setup.workspace).map_err(Failure::broken)?;
+    if as_json {
+        return turns.iter().try_for_each(|Listed { number, at, title, names, undone, notes, .. }| {
+            let line = json!({
+                "v": SCHEMA, "event": "turn", "turn": number, "at": at, "title": title, "names": names,
+                "undone": undone, "notes": notes,
+            });
+            out.line(&line.to_string())
+        });
+    }
     for turn in &turns {
         let undone = if turn.undone { "  (undone)" } else { "" };
         let names = if turn.names == 1 { "1 name " } else { &format!("{} names", turn.names) };
@@ -157,8 +221,13 @@ fn age(at: u64) -> String {
     }
 }
 
-fn show(setup: &Setup, turns: usize, out: &mut Terminal) -> Result<(), Failure> {
+fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
     let differences = kept(setup)?.diff(&setup.workspace, turns).map_err(Failure::broken)?;
+    if as_json {
+        let line =
+            |name: &str, text: &str| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();
+        return differences.iter().try_for_each(|difference| out.line(&line(&difference.name, &difference.text)));
+    }
     if differences.is_empty() {
         return out.line("Nothing was changed.");
     }

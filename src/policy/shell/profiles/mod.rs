@@ -15,6 +15,7 @@ use super::simple::below;
 use super::words::Word;
 use crate::policy::PathFact;
 use arguments::{Arguments, is_source};
+use std::cell::Cell;
 use table::{Operands, Profile, Reads};
 
 /// Holds a command against the profiles.
@@ -23,6 +24,8 @@ pub(super) struct Reader<'a> {
     pub(super) folders: Option<&'a [String]>,
     /// Whether something is piped into it: without operands some programs read the folder instead.
     pub(super) fed: bool,
+    /// Set where what is known wants a project that can be written.
+    pub(super) writes: &'a Cell<bool>,
 }
 
 type Checked = Result<(), Finding>;
@@ -34,7 +37,7 @@ impl Reader<'_> {
             return odd::echo(args);
         }
         if matches!(program, "test" | "[") {
-            return odd::test(program, args);
+            return odd::test(self, program, args);
         }
         if program == "printf" {
             return odd::printf(args);
@@ -73,6 +76,7 @@ impl Reader<'_> {
 
     /// What runs code of the project is held by walls alone.
     fn runs(&self, program: &str) -> Checked {
+        self.writes.set(true);
         if self.ground.facts.walls().hold { Ok(()) } else { Err(project_code(program)) }
     }
 

@@ -81,7 +81,7 @@ pub(super) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
         expression |= text.is_some_and(|text| text.starts_with(['-', '(', '!']));
         match text {
             Some("-H" | "-P") => {}
-            Some(text) if FIND_FLAGS.contains(&text) => {}
+            Some(text) if FIND_FLAGS.contains(&text) => asks_who_may_write(reader, text, "-writable"),
             // What it runs is judged by itself.
             Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
             Some(text) if FIND_VALUES.contains(&text) => {
@@ -117,12 +117,20 @@ fn is_printable(word: &Word) -> bool {
     word.literal().is_some() || word.is_glob() || word.is_output() || word.is_found()
 }
 
-pub(super) fn test(program: &str, args: &[Word]) -> Checked {
+/// The answer would be another one where nothing can be written.
+fn asks_who_may_write(reader: &Reader<'_>, text: &str, operator: &str) {
+    if text == operator {
+        reader.writes.set(true);
+    }
+}
+
+pub(super) fn test(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked {
     if compares_output(program, args) {
         return Ok(());
     }
     let literal: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
     let Some(words) = literal else { return unknown(format!("{program} with such words is not known.")) };
+    words.iter().for_each(|word| asks_who_may_write(reader, word, "-w"));
     match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !TESTS.contains(word)) {
         Some(word) => unknown(format!("{program} {} is not known.", shown(word, 40))),
         None => Ok(()),

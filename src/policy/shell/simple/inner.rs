@@ -6,6 +6,7 @@ use crate::policy::shell::report::{Finding, shown};
 use crate::policy::shell::walk::Walker;
 use crate::policy::shell::words::Word;
 use crate::policy::shell::wrappers::{Adds, Inner};
+use std::cell::Cell;
 
 /// The most words and lines of a known input that `xargs` is followed with.
 const MOST_FED: usize = 64;
@@ -70,9 +71,11 @@ fn in_folder(walker: &mut Walker<'_>, folder: Option<String>, go: impl FnOnce(&m
 
 /// A shell runs a file: code of the project, if it is in it.
 fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> bool {
-    let reader = profiles::Reader { ground: walker.ground, folders: walker.folders.as_deref(), fed: false };
-    if let Err(finding) = reader.program_of_its_own(&argv[at], &argv[1..]) {
-        walker.report.note(finding);
+    let (folders, writes) = (walker.folders.as_deref(), Cell::new(false));
+    let reader = profiles::Reader { ground: walker.ground, folders, fed: false, writes: &writes };
+    match reader.program_of_its_own(&argv[at], &argv[1..]) {
+        Err(finding) => walker.report.note(finding),
+        Ok(()) => walker.report.writes(),
     }
     is_system(walker, program)
 }

@@ -14,6 +14,7 @@ use super::words::Word;
 use super::wrappers::{self, Inner};
 use super::{advice, files, profiles, rules};
 use crate::policy::{CommandRule, Judgement, ProgramFact};
+use std::cell::Cell;
 
 /// Built into the shell: no program is looked up.
 const BUILTINS: &[&str] = &[
@@ -92,7 +93,9 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     names(walker, program, own.unwrap_or(args));
     // A wrapper is only one where the system has it: `./timeout` is anything.
     let known = inner::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
-    if !known && !allowed(walker, argv) {
+    if !known && allowed(walker, argv) {
+        walker.report.writes();
+    } else if !known {
         unless_known(walker, name, program, argv, input);
     }
     moves::follow(walker, program, args);
@@ -159,13 +162,16 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         walker.report.note(Finding::ask("not_known_read_only", "The program is not a literal word."));
         return suspect(walker, program, argv);
     }
-    let reader =
-        profiles::Reader { ground: walker.ground, folders: walker.folders.as_deref(), fed: *input != Input::Nothing };
+    let (fed, writes) = (*input != Input::Nothing, Cell::new(false));
+    let reader = profiles::Reader { ground: walker.ground, folders: walker.folders.as_deref(), fed, writes: &writes };
     let system = is_of_the_system(name, program);
     let checked = if system { reader.check(program, &argv[1..]) } else { reader.program_of_its_own(&argv[0], argv) };
     if let Err(finding) = checked {
         walker.report.note(advice::added(program, finding));
         return suspect(walker, program, argv);
+    }
+    if writes.get() {
+        walker.report.writes();
     }
     if system && !is_system(walker, program) {
         let reason = format!("{} is not known to be a program of the system.", shown(name, 40));
