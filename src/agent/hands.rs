@@ -6,7 +6,7 @@ use crate::policy::Cleared;
 use crate::redact::Redactor;
 use crate::toolbox::{BoxFuture, Progress, Toolbox};
 use crate::tools::ProjectChecks;
-use crate::{Effect, Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use crate::{Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
 use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -32,7 +32,7 @@ impl<'a> Hands<'a> {
     pub(crate) fn start(&mut self, cleared: Cleared) {
         let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;
-        let checks = self.checks.clone().filter(|_| cleared.effect() != Effect::Read);
+        let checks = self.checks.clone().filter(|_| cleared.may_change());
         let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
         let run = async move {
             if let Some(checks) = checks {
@@ -73,7 +73,7 @@ impl<'a> Hands<'a> {
 /// it only reads.
 pub(crate) fn title_of(cleared: &Cleared) -> String {
     let call = cleared.call();
-    if cleared.effect() == Effect::Read || cleared.decision().only_reads {
+    if !cleared.may_change() {
         return String::new();
     }
     let about = ["path", "command"].iter().find_map(|name| call.args.get(*name)?.as_str());

@@ -389,6 +389,11 @@ impl Cleared {
         self.effect
     }
 
+    /// Whether it may change anything: it does more than read, and is no command of which every part only reads.
+    pub fn may_change(&self) -> bool {
+        self.effect != Effect::Read && !self.decision.only_reads
+    }
+
     /// What the rules said of it.
     pub fn decision(&self) -> &Decision {
         &self.decision

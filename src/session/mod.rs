@@ -188,7 +188,7 @@ pub enum Action {
     Ask(Pending),
     /// A call or a broken block has its answer: each once, in call order. For showing; the session keeps its own.
     Answered(ToolResult),
-    /// Every call of the reply has its answer, and at least one that writes or executes ran: look at the project as a whole.
+    /// Every call of the reply has its answer, and one ran that may have changed something: look at the project as a whole.
     /// The result stands below those of the calls. Only where [`SessionOptions::checks`] asks for it.
     Check,
     /// The turn is over; the session waits for the user.

@@ -4,7 +4,7 @@ use super::guard::Guard;
 use super::reply::{Found, Reply};
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, words};
-use crate::{Effect, FinishReason, Message, Role, ToolResult, format, prompt};
+use crate::{FinishReason, Message, Role, ToolResult, format, prompt};
 
 /// What is counted between one user message and the next.
 #[derive(Default)]
@@ -68,8 +68,7 @@ impl Session {
     /// Every call is answered. What changed something may have broken something.
     fn worked(&mut self) {
         let State::Working(work, notes) = std::mem::replace(&mut self.state, State::Idle) else { return };
-        let changed = work.outcomes().any(|outcome| outcome.ran && outcome.effect != Effect::Read);
-        if self.options.checks && changed {
+        if self.options.checks && work.has_changed() {
             self.state = State::Checking(work, notes);
             self.actions.push_back(Action::Check);
         } else {

@@ -73,13 +73,15 @@ pub(super) struct Work {
     asked: bool,
     /// Something that changes things did not succeed.
     broken: bool,
+    /// Something ran that may have changed something.
+    changed: bool,
 }
 
 impl Work {
     pub(super) fn new(items: Vec<Item>) -> Work {
         let mut ids = HashSet::new();
         let slots = items.into_iter().map(|item| slot(item, &mut ids)).collect();
-        Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false }
+        Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false, changed: false }
     }
 
     pub(super) fn step(&mut self, judge: &Judge) -> Step {
@@ -161,6 +163,11 @@ impl Work {
         self.slots.into_iter().filter_map(|slot| slot.answer).collect()
     }
 
+    /// Whether a call ran that may have changed something.
+    pub(super) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
     /// Nothing in the reply could be read as a call that may be tried.
     pub(super) fn is_bad(&self) -> bool {
         let unread = |result: &ToolResult| result.error.as_ref().is_some_and(|e| e.code == ErrorCode::MalformedCall);
@@ -210,6 +217,7 @@ impl Work {
         slot.cleared = true;
         slot.effect = cleared.effect();
         self.alone = slot.effect != Effect::Read;
+        self.changed |= cleared.may_change();
         self.running += 1;
         self.next += 1;
         cleared

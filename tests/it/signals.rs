@@ -129,6 +129,8 @@ fn a_pipe_that_is_told_to_end_takes_the_command_along() {
         }
         let folder = tempfile::tempdir().unwrap();
         let (mut child, process) = client(folder.path());
+        // Waiting closes it, and the end of the input would end the pipe too.
+        let _open = child.stdin.take();
         send(signal, &child);
         assert_eq!(child.wait().unwrap().code(), Some(status));
         assert!(ends(&process), "{signal} leaves {process} running");

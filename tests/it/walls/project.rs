@@ -78,6 +78,7 @@ fn what_is_new_in_the_project_stands_below_the_results() {
     let replies = [
         write("b.txt", "WRONG new") + &write("c.txt", "fine"),
         "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"b.txt\"}}\n```\n".to_owned(),
+        "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"ls -l | wc -l\"}}\n```\n".to_owned(),
         write("b.txt", "nothing") + &write("a.txt", "zero\\nzero\\nzero\\nWRONG an old one"),
         "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"rm a.txt\"}}\n```\n".to_owned(),
         "Done.".to_owned(),
