@@ -1,7 +1,10 @@
 //! Attempts to get out by plain commands.
 
 use super::Place;
+use rustix::fd::AsFd;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::fs;
+use std::io::IoSlice;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
@@ -135,6 +138,50 @@ fn sockets_of_the_host_are_out_of_reach() {
     // The heading of the table, and no socket of anybody else.
     assert!(shown.starts_with("1\n") && shown.contains("----------"), "{shown}");
     assert_each(&place, &[("exec 3<>/dev/tcp/127.0.0.1/22", "Operation not permitted")]);
+}
+
+/// Gives a file to whoever asks.
+fn gives(listener: UnixListener, file: &fs::File) {
+    let file = file.try_clone().expect("it can be doubled");
+    std::thread::spawn(move || {
+        for asked in listener.incoming().flatten() {
+            let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            let files = [file.as_fd()];
+            assert!(control.push(SendAncillaryMessage::ScmRights(&files)));
+            let _ = sendmsg(&asked, &[IoSlice::new(b"x")], &mut control, SendFlags::empty());
+        }
+    });
+}
+
+/// Somebody outside who would hand over an open file of his, at three addresses: no command gets to him.
+#[test]
+fn no_open_file_is_passed_in() {
+    let place = Place::new();
+    let secret = fs::File::open(place.beside.join("secret.txt")).expect("it is there");
+    let (beside, inside) = (place.beside.join("socket"), place.at("socket"));
+    let name = format!("toolfence-gives-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).expect("it is a name");
+    gives(UnixListener::bind(&beside).expect("a socket can be made"), &secret);
+    gives(UnixListener::bind(&inside).expect("a socket can be made"), &secret);
+    gives(UnixListener::bind_addr(&address).expect("a socket can be made"), &secret);
+    place.file(
+        "ask.py",
+        "import os, socket, sys\nfor name in sys.argv[1:]:\n    try:\n        s = socket.socket(socket.AF_UNIX)\n        \
+         s.connect('\\0' + name[1:] if name[0] == '@' else name)\n        fd = socket.recv_fds(s, 9, 1)[1][0]\n        \
+         print('GOT', os.pread(fd, 99, 0))\n    except OSError as e:\n        print('no:', e.strerror)\n",
+    );
+    let words = format!("{} {} @{name}", beside.display(), inside.display());
+    let Ok(outside) = std::process::Command::new("python3").arg(place.at("ask.py")).args(words.split(' ')).output()
+    else {
+        eprintln!("skipped: there is no python3");
+        return;
+    };
+    let outside = String::from_utf8_lossy(&outside.stdout);
+    assert_eq!(outside.matches("GOT b'OUTSIDE").count(), 3, "without walls he gives it: {outside}");
+    let Some(said) = place.says(&format!("python3 ask.py {words}")) else { return };
+    assert_eq!(said.matches("no: ").count(), 3, "{said}");
+    assert!(!said.contains("GOT") && !said.contains("OUTSIDE"), "{said}");
 }
 
 #[test]
