@@ -1,8 +1,12 @@
 //! One piece of work, to be counted by valgrind: see `.ci/instructions`. The same on every machine with the same build,
 //! where times are not.
 
+#[path = "shared/cases.rs"]
+mod cases;
 #[path = "shared/damage.rs"]
 mod damage;
+#[path = "shared/envelope.rs"]
+mod envelope;
 #[path = "shared/ours.rs"]
 mod ours;
 #[path = "shared/texts.rs"]
@@ -24,13 +28,17 @@ fn main() {
     };
     let number = |word: &str| word.parse::<usize>().expect("a number of bytes");
     let (bytes, piece) = (number(bytes), number(piece));
-    let length = match work.as_str() {
+    let amount = match work.as_str() {
         "chat" => replied(&texts::chat(bytes), piece),
         "write_file" => replied(&texts::write_file(bytes), piece),
         "broken" => repaired(bytes),
+        "cases" => broken_cases(),
+        "typed" => calls(bytes, |_, body| (0..envelope::SEVERAL).map(|_| envelope::typed(body)).sum()),
+        "call" => calls(bytes, |reply, _| ours::calls(reply, usize::MAX)),
+        "settled" => calls(bytes, |reply, _| ours::settled_calls(reply)),
         other => panic!("there is no work {other}"),
     };
-    println!("bytes {length}");
+    println!("amount {amount}");
 }
 
 fn replied(text: &str, piece: usize) -> usize {
@@ -43,4 +51,20 @@ fn repaired(bytes: usize) -> usize {
     let texts = damage::DAMAGES.map(|(_, damaged)| damaged(bytes).0);
     measured(|| texts.iter().filter(|text| json::read(text, true).is_ok()).count());
     texts.iter().map(String::len).sum()
+}
+
+/// What is broken in the case files, a few bytes each.
+fn broken_cases() -> usize {
+    let cases = cases::cases();
+    assert!(cases.iter().any(|case| !case.want.is_empty() && !case.whole));
+    measured(|| cases.iter().filter(|case| json::read(&case.text, case.whole).is_ok()).count());
+    cases.iter().map(|case| case.text.len()).sum()
+}
+
+/// A reply of several calls of so many bytes.
+fn calls(bytes: usize, work: impl Fn(&str, &str) -> usize) -> usize {
+    let body = envelope::body(bytes);
+    let reply = envelope::several(&body);
+    measured(|| work(&reply, &body));
+    envelope::SEVERAL
 }

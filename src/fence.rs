@@ -17,7 +17,8 @@ pub struct Opening<'a> {
 impl<'a> Opening<'a> {
     /// The first word of the info string, raw.
     pub fn word(&self) -> &'a str {
-        self.info.split([' ', '\t']).next().unwrap_or_default()
+        let end = self.info.bytes().position(|byte| byte == b' ' || byte == b'\t');
+        &self.info[..end.unwrap_or(self.info.len())]
     }
 }
 

@@ -1,18 +1,11 @@
 //! Broken JSON: every text of the case files, and damaged calls of growing size.
 
+use crate::cases::{Case, cases};
 use crate::damage::DAMAGES;
 use crate::size;
 use crate::timing::best;
 use serde_json::Value;
-use std::path::Path;
 use toolfence::json;
-
-/// A text, what was meant, and whether it may be taken for whole.
-struct Case {
-    text: String,
-    want: Vec<Value>,
-    whole: bool,
-}
 
 pub(crate) fn print() {
     cases_table(&cases());
@@ -55,34 +48,4 @@ fn ours(text: &str, whole: bool) -> Vec<Value> {
 fn theirs(text: &str) -> Vec<Value> {
     let options = llm_json::RepairOptions { skip_json_loads: true, ..Default::default() };
     llm_json::loads(text, &options).into_iter().collect()
-}
-
-/// The texts of the case files that are not valid.
-fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/json");
-    let files = std::fs::read_dir(folder).expect("a folder of ours").flatten();
-    files.flat_map(|file| cases_of(&std::fs::read_to_string(file.path()).expect("a file of ours"))).collect()
-}
-
-fn cases_of(file: &str) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut whole = true;
-    let mut case = None;
-    for line in file.lines() {
-        match line.split_once(' ') {
-            Some(("##", title)) => whole = !title.ends_with("| cut"),
-            Some(("in", text)) => {
-                let text = text.replace('␤', "\n").replace('␍', "\r").replace('␉', "\t");
-                case = Some(Case { text, want: Vec::new(), whole });
-            }
-            Some(("want", values)) => {
-                // `nothing` is no JSON, and so nothing is wanted.
-                let values = serde_json::Deserializer::from_str(values).into_iter().flatten().collect();
-                case = case.map(|case: Case| Case { want: values, ..case });
-            }
-            Some(("is", kind)) if kind != "valid" => cases.extend(case.take()),
-            _ => {}
-        }
-    }
-    cases
 }

@@ -1,21 +1,10 @@
 //! From the text of one block to a typed call, where nothing needs to be mended.
 
+use crate::envelope::{SEVERAL, alone, body, members, several, typed};
 use crate::ours;
 use crate::timing::best;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toolfence::json;
-
-/// The same envelope, read with no help from us.
-#[derive(Deserialize)]
-struct Envelope {
-    name: String,
-    args: Value,
-    reason: Option<String>,
-}
-
-/// Calls of one reply, where a parser reads more than one.
-const SEVERAL: usize = 32;
 
 pub(crate) fn print() {
     println!("\n| one call from text to value, ns (times the first) | 182 B | 88 KB |\n|---|---:|---:|");
@@ -35,20 +24,8 @@ pub(crate) fn print() {
     }
 }
 
-/// An envelope of so many bytes, with an escape in each line of its content.
-fn body(bytes: usize) -> String {
-    let around = |content: &str| {
-        let args = format!("{{\"path\": \"src/main.rs\", \"content\": \"{content}\"}}");
-        format!("{{\"name\": \"write_file\", \"args\": {args}, \"reason\": \"the first version of it\"}}")
-    };
-    let room = bytes - around("").len();
-    let line = "let total = count + 1; // so far\\n";
-    around(&(line.repeat(room / line.len()) + &"x".repeat(room % line.len())))
-}
-
 fn column(body: &str) -> [f64; 7] {
-    let block = format!("```tool\n{body}\n```\n");
-    let several = format!("{block}\n").repeat(SEVERAL);
+    let (block, several) = (alone(body), several(body));
     assert!(ours::calls(&block, usize::MAX) == 1 && ours::calls(&several, usize::MAX) == SEVERAL);
     let mut times = best([
         &|| typed(body),
@@ -62,13 +39,4 @@ fn column(body: &str) -> [f64; 7] {
     times[5] /= SEVERAL as f64;
     times[6] /= SEVERAL as f64;
     times
-}
-
-fn typed(body: &str) -> usize {
-    let read = serde_json::from_str::<Envelope>(body).expect("the envelope is valid");
-    read.name.len() + members(read.args) + read.reason.map_or(0, |reason| reason.len())
-}
-
-fn members(value: Value) -> usize {
-    value.as_object().map_or(0, Map::len)
 }

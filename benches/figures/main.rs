@@ -6,9 +6,13 @@
 
 mod broken;
 mod call;
+#[path = "../shared/cases.rs"]
+mod cases;
 mod chunks;
 #[path = "../shared/damage.rs"]
 mod damage;
+#[path = "../shared/envelope.rs"]
+mod envelope;
 #[path = "../shared/ours.rs"]
 mod ours;
 #[path = "../../fuzz/shapes.rs"]

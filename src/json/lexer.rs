@@ -408,7 +408,7 @@ fn short_escape(bytes: &[u8], at: usize) -> Option<&'static str> {
 }
 
 /// What a backslash and this byte stand for.
-fn decoded(byte: u8) -> Option<&'static str> {
+pub(super) fn decoded(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'"' => "\"",
         b'\\' => "\\",

@@ -26,7 +26,7 @@ mod lexer;
 mod repair;
 mod strict;
 
-pub(crate) use strict::{Listen, object};
+pub(crate) use strict::{Listen, Reader};
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 
@@ -115,10 +115,10 @@ pub fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
 #[doc(hidden)]
 pub fn read_counted(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
     match strict::value(text) {
-        Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+        Some(value @ (Value::Object(_) | Value::Array(_))) => {
             (Ok(Reading { values: vec![value], repairs: Vec::new() }), 0)
         }
-        Ok(Value::String(inner)) => repair::read_decoded(&inner, closed),
+        Some(Value::String(inner)) => repair::read_decoded(&inner, closed),
         _ => repair::read(text, closed),
     }
 }

@@ -1,32 +1,31 @@
-//! Valid JSON to a value, by `serde_json`, with duplicate keys as errors.
+//! Valid JSON to a value, with duplicate keys as errors.
+//!
+//! Read here, for most blocks are short and half of the work is in their strings. What is wrong with a text is said by
+//! `serde_json`, which is asked only then; what is valid and what it means is the same to both.
 
 use super::Problem;
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry;
+use super::lexer::decoded;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+use std::collections::BTreeSet;
 use std::fmt;
 
-/// The value, or the bare error.
-pub(super) fn value(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str::<Unique>(text).map(|unique| unique.0)
+/// The deepest nesting: that of `serde_json`.
+const MOST_DEPTH: usize = 127;
+
+/// Digits of a whole number that fit into every type.
+const FEW_DIGITS: usize = 18;
+
+/// The value, where the text is valid.
+pub(super) fn value(text: &str) -> Option<Value> {
+    let mut decoded = String::new();
+    let mut reader = Reader::new(text, &mut decoded);
+    let value = reader.value(&mut ())?;
+    reader.is_over().then_some(value)
 }
 
 pub(super) fn read(text: &str) -> Result<Value, Problem> {
-    value(text).map_err(|error| {
-        let message = error.to_string();
-        let cause = message.split(" at line ").next().unwrap_or(&message).to_owned();
-        Problem::new(offset(text, error.line(), error.column()), cause)
-    })
-}
-
-/// The byte of a 1-based line and 1-based byte column, as `serde_json` counts them.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let mut at = (before + column.saturating_sub(1)).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
+    value(text).ok_or_else(|| problem(text))
 }
 
 /// Is told of the strings of a value while it is built, and where they stand. `false` gives up.
@@ -50,97 +49,316 @@ pub(crate) trait Listen {
 
 impl Listen for () {}
 
-/// A value without duplicate keys.
-struct Unique(Value);
+/// Reads a text piece by piece; `None` where it is not valid.
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    /// Room for a string with escapes in it.
+    decoded: &'a mut String,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the beginning of the text; `decoded` is room that it may use.
+    pub(crate) fn new(text: &'a str, decoded: &'a mut String) -> Reader<'a> {
+        Reader { text, at: 0, depth: 0, decoded }
+    }
+
+    /// Whether nothing but blanks is left.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.next().is_none()
+    }
+
+    /// Opens the object or array that comes next; whether there is something in it.
+    pub(crate) fn opens(&mut self, opener: u8, closer: u8) -> Option<bool> {
+        self.expect(opener)?;
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return None;
+        }
+        Some(self.next()? != closer || self.closes())
+    }
+
+    /// Behind a member or an element: whether another one comes.
+    pub(crate) fn goes_on(&mut self, closer: u8) -> Option<bool> {
+        match self.next()? {
+            b',' => {
+                self.at += 1;
+                Some(true)
+            }
+            byte if byte == closer => Some(self.closes()),
+            _ => None,
+        }
+    }
+
+    /// The string that comes next, a key or a value.
+    #[inline]
+    pub(crate) fn string(&mut self) -> Option<&str> {
+        self.expect(b'"')?;
+        let (text, start) = (self.text, self.at);
+        let end = start + plain(&text.as_bytes()[start..]);
+        self.at = end + 1;
+        match text.as_bytes().get(end)? {
+            b'"' => Some(&text[start..end]),
+            b'\\' => self.decode(start),
+            _ => None,
+        }
+    }
+
+    /// The colon behind a key.
+    pub(crate) fn colon(&mut self) -> Option<()> {
+        self.expect(b':')
+    }
+
+    /// The object that comes next.
+    pub(crate) fn object(&mut self, listener: &mut impl Listen) -> Option<Map<String, Value>> {
+        let container = listener.enter();
+        let mut object = Map::new();
+        let mut more = self.opens(b'{', b'}')?;
+        while more {
+            let key = self.string()?.to_owned();
+            self.colon()?;
+            if !listener.key(container, &key) {
+                return None;
+            }
+            let value = self.value(listener)?;
+            if object.insert(key, value).is_some() {
+                return None;
+            }
+            more = self.goes_on(b'}')?;
+        }
+        listener.leave(container);
+        Some(object)
+    }
+
+    fn array(&mut self, listener: &mut impl Listen) -> Option<Vec<Value>> {
+        let container = listener.enter();
+        let mut array = Vec::new();
+        let mut more = self.opens(b'[', b']')?;
+        while more {
+            listener.element(container, array.len());
+            array.push(self.value(listener)?);
+            more = self.goes_on(b']')?;
+        }
+        listener.leave(container);
+        Some(array)
+    }
+
+    fn value(&mut self, listener: &mut impl Listen) -> Option<Value> {
+        match self.next()? {
+            b'"' => {
+                let text = self.string()?;
+                listener.text(text).then(|| Value::String(text.to_owned()))
+            }
+            b'{' => self.object(listener).map(Value::Object),
+            b'[' => self.array(listener).map(Value::Array),
+            b't' => self.literal("true", Value::Bool(true)),
+            b'f' => self.literal("false", Value::Bool(false)),
+            b'n' => self.literal("null", Value::Null),
+            _ => self.number().map(Value::Number),
+        }
+    }
+
+    /// The next byte that is no blank.
+    fn next(&mut self) -> Option<u8> {
+        loop {
+            match self.text.as_bytes().get(self.at)? {
+                b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
+                byte => return Some(*byte),
+            }
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        let found = self.next()? == byte;
+        self.at += 1;
+        found.then_some(())
+    }
+
+    /// Closes the innermost object or array: nothing more comes in it.
+    fn closes(&mut self) -> bool {
+        self.at += 1;
+        self.depth -= 1;
+        false
+    }
+
+    fn literal(&mut self, word: &str, value: Value) -> Option<Value> {
+        let found = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
+        self.at += word.len();
+        found.then_some(value)
+    }
+
+    fn number(&mut self) -> Option<Number> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let digits = rest.iter().take(FEW_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
+        let usual = digits > 0 && (rest[0] != b'0' || digits == 1);
+        if usual && !rest.get(digits).is_some_and(is_in_number) {
+            self.at += digits;
+            return Some(
+                rest[..digits].iter().fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0')).into(),
+            );
+        }
+        let length = rest.iter().take_while(|byte| is_in_number(byte)).count();
+        let number = serde_json::from_str(&self.text[self.at..self.at + length]).ok();
+        self.at += length;
+        number
+    }
+
+    // Not part of `string`, so that the usual one pays nothing for it.
+    /// The string that began at `start`, with its first escape, behind whose backslash this is.
+    #[inline(never)]
+    fn decode(&mut self, mut start: usize) -> Option<&str> {
+        self.decoded.clear();
+        self.decoded.reserve(self.text.len() - start);
+        loop {
+            self.decoded.push_str(&self.text[start..self.at - 1]);
+            self.escape()?;
+            start = self.at;
+            let end = start + plain(&self.text.as_bytes()[start..]);
+            self.at = end + 1;
+            match self.text.as_bytes().get(end)? {
+                b'"' => break self.decoded.push_str(&self.text[start..end]),
+                b'\\' => {}
+                _ => return None,
+            }
+        }
+        Some(self.decoded)
+    }
+
+    /// Decodes what stands behind a backslash.
+    fn escape(&mut self) -> Option<()> {
+        let byte = *self.text.as_bytes().get(self.at)?;
+        self.at += 1;
+        if byte != b'u' {
+            self.decoded.push_str(decoded(byte)?);
+            return Some(());
+        }
+        let first = self.code_unit()?;
+        let pair = (0xd800..0xdc00).contains(&first);
+        let units = if pair { [first, self.low_surrogate()?] } else { [first, 0] };
+        let used = if pair { &units[..] } else { &units[..1] };
+        self.decoded.push(char::decode_utf16(used.iter().copied()).next()?.ok()?);
+        Some(())
+    }
+
+    fn low_surrogate(&mut self) -> Option<u16> {
+        let escaped = self.text.as_bytes()[self.at..].starts_with(b"\\u");
+        self.at += 2;
+        if escaped { self.code_unit() } else { None }
+    }
+
+    fn code_unit(&mut self) -> Option<u16> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
+        self.at += 4;
+        digits.iter().try_fold(0, |unit, digit| {
+            let digit = (*digit as char).to_digit(16).and_then(|digit| u16::try_from(digit).ok())?;
+            Some(unit << 4 | digit)
+        })
+    }
+}
+
+fn is_in_number(byte: &u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
+}
+
+/// How many bytes stand for themselves in a string: all but quotes, backslashes and control characters. Eight at a time.
+#[inline(never)] // then its five constants stay in registers
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGHEST: u64 = ONES << 7;
+    let all_of = |byte: u8| ONES * u64::from(byte);
+    // The highest bit of each byte below `bound`, and perhaps of some behind the first one.
+    let below = |word: u64, bound: u8| word.wrapping_sub(all_of(bound)) & !word & HIGHEST;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let special = below(word ^ all_of(b'"'), 1) | below(word ^ all_of(b'\\'), 1) | below(word, b' ');
+        if special != 0 {
+            return at * 8 + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let end = rest.iter().position(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\'));
+    words.len() * 8 + end.unwrap_or(rest.len())
+}
+
+/// What is wrong with a text that is not valid, in the words of `serde_json`.
+fn problem(text: &str) -> Problem {
+    match serde_json::from_str::<Unique>(text) {
+        Ok(Unique) => Problem::new(0, "this is not read as JSON"),
+        Err(error) => {
+            let message = error.to_string();
+            let cause = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            Problem::new(offset(text, error.line(), error.column()), cause)
+        }
+    }
+}
+
+/// The byte of a 1-based line and 1-based byte column, as `serde_json` counts them.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let mut at = (before + column.saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// A value without duplicate keys, of which nothing is kept.
+struct Unique;
 
 impl<'de> Deserialize<'de> for Unique {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {
-        Build(&mut ()).deserialize(deserializer).map(Unique)
+        deserializer.deserialize_any(Unique)
     }
 }
 
-struct Build<'l, L>(&'l mut L);
-
-impl<'de, L: Listen> DeserializeSeed<'de> for Build<'_, L> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, L: Listen> Visitor<'de> for Build<'_, L> {
-    type Value = Value;
+impl<'de> Visitor<'de> for Unique {
+    type Value = Unique;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn visit_bool<E>(self, _: bool) -> Result<Unique, E> {
+        Ok(Unique)
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
+    fn visit_i64<E>(self, _: i64) -> Result<Unique, E> {
+        Ok(Unique)
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
+    fn visit_u64<E>(self, _: u64) -> Result<Unique, E> {
+        Ok(Unique)
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Unique, E> {
+        value.is_finite().then_some(Unique).ok_or_else(|| E::custom("number out of range"))
     }
 
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
-        if self.0.text(value) { Ok(Value::String(value.to_owned())) } else { Err(given_up()) }
+    fn visit_str<E>(self, _: &str) -> Result<Unique, E> {
+        Ok(Unique)
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<Unique, E> {
+        Ok(Unique)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let container = self.0.enter();
-        let mut array = Vec::new();
-        loop {
-            self.0.element(container, array.len());
-            match items.next_element_seed(Build(&mut *self.0))? {
-                Some(item) => array.push(item),
-                None => break,
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Unique, A::Error> {
+        while items.next_element::<Unique>()?.is_some() {}
+        Ok(Unique)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Unique, A::Error> {
+        let mut keys = BTreeSet::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if keys.contains(&key) {
+                return Err(de::Error::custom(duplicate(&key)));
             }
+            keys.insert(key);
+            members.next_value::<Unique>()?;
         }
-        self.0.leave(container);
-        Ok(Value::Array(array))
+        Ok(Unique)
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Value, A::Error> {
-        object(members, self.0).map(Value::Object)
-    }
-}
-
-/// An object without duplicate keys.
-pub(crate) fn object<'de, A: MapAccess<'de>>(
-    mut members: A,
-    listener: &mut impl Listen,
-) -> Result<Map<String, Value>, A::Error> {
-    let container = listener.enter();
-    let mut object = Map::new();
-    while let Some(key) = members.next_key::<String>()? {
-        if !listener.key(container, &key) {
-            return Err(given_up());
-        }
-        match object.entry(key) {
-            Entry::Occupied(entry) => return Err(de::Error::custom(duplicate(entry.key()))),
-            Entry::Vacant(entry) => entry.insert(members.next_value_seed(Build(&mut *listener))?),
-        };
-    }
-    listener.leave(container);
-    Ok(object)
-}
-
-fn given_up<E: de::Error>() -> E {
-    E::custom("given up")
 }
 
 /// The message for a key that stands twice.
@@ -153,15 +371,74 @@ pub(super) fn duplicate(key: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Valid is what `serde_json` takes, without keys that stand twice, and it means the same.
+    fn is_serde_json(text: &str) -> bool {
+        let theirs = serde_json::from_str::<Unique>(text).ok();
+        let theirs = theirs.map(|Unique| serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(format!("{:?}", value(text)), format!("{theirs:?}"), "{text}");
+        theirs.is_some()
+    }
+
     #[test]
-    fn equal_to_serde_json_but_for_duplicates() {
-        for text in ["{}", r#"{"a":[1,-2,18446744073709551615,1.5,"\u00e9",null,true,{"b":{}}]}"#, "[1e400]", "{"] {
-            let theirs = serde_json::from_str::<Value>(text).ok();
-            assert_eq!(read(text).ok(), theirs, "{text}");
+    fn numbers_and_escapes_are_as_serde_json_has_them() {
+        let numbers = "0 -0 1 -1 00 01 -01 - + +1 1. .1 1.5 -1.50 1e2 1E+2 1e-2 1e 1e+ 1e400 -1e400 1e-400 0.1e1 1-2 1x 0x1 \
+            999999999999999999 1000000000000000000 9223372036854775807 -9223372036854775808 -9223372036854775809 \
+            18446744073709551615 18446744073709551616 0.1 2.2250738585072011e-308 123456789012345678901234567890 \
+            true false null nul tru falsee Null NaN nullnull";
+        let strings = r#"\" \\ \/ \b \f \n \r \t \u0041 \u00e9 \u00E9 \u0000 \ud83d\ude00 \ud800 \udc00 \ud800\u0041
+            \ud800x \ud800\n \ud83d\ud83d \u \u1 \u123 \u12g4 \u+123 \u-123 \x \U0041 \é \ é 😀 \u00e9é\té /"#;
+        let strings = strings.split_whitespace().chain(["", " ", "\n", "\t", "\u{0}", "\u{1f}", "\u{7f}", "\u{2028}"]);
+        let strings: Vec<String> = strings.map(|text| format!("\"{text}\"")).collect();
+        let (mut valid, mut not) = (0, 0);
+        for token in numbers.split_whitespace().chain(strings.iter().map(String::as_str)) {
+            for pad in 0..10 {
+                let pad = "x".repeat(pad);
+                let texts = [
+                    format!("{token}{pad}"),
+                    format!(" [ {token},\"{pad}\"]"),
+                    format!("{{\"{pad}\":{token}\n}}"),
+                    format!("{{{token}: 0}}"),
+                    format!("[\"{pad}{}\"]", token.trim_matches('"')),
+                    format!("\"{pad}\\\"{}", token.trim_start_matches('"')),
+                ];
+                for text in texts {
+                    *if is_serde_json(&text) { &mut valid } else { &mut not } += 1;
+                }
+            }
         }
+        assert!(valid > 1000 && not > 1000, "{valid} {not}");
+    }
+
+    #[test]
+    fn shapes_are_as_serde_json_has_them() {
+        let pieces = ["{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "1", " "];
+        let texts = (0..100_000).map(|number: usize| {
+            let digits = (0..5).map(|place| number / 10_usize.pow(place) % 10);
+            digits.map(|digit| pieces[digit]).collect::<String>()
+        });
+        let valid = texts.filter(|text| is_serde_json(text)).count();
+        assert!(valid > 100, "{valid}");
+        for text in
+            ["{\"a\":{\"b\":[1,{\"c\":[]}]},\"d\":[[],{}]}", "{\"a\":1,\"b\":2,\"a\":3}", "\u{feff}{}", "", "\u{a0}1"]
+        {
+            is_serde_json(text);
+        }
+    }
+
+    #[test]
+    fn nesting_ends_where_serde_json_ends_it() {
+        for depth in [1, 126, 127, 128, 129, 100_000] {
+            let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(is_serde_json(&text), depth < 128, "{depth}");
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
         let problem = read("{\"a\": 1,\n \"a\": 2}").unwrap_err();
         assert!(problem.message.contains("stands twice"), "{problem:?}");
         assert!(problem.at > 9);
-        assert!(read(&"[".repeat(1000)).is_err());
+        assert!(read("[1e400]").unwrap_err().message.contains("out of range"));
+        assert!(read(&"[".repeat(1000)).unwrap_err().message.contains("recursion"));
     }
 }

@@ -350,7 +350,7 @@ impl Block {
     fn read_taught(&self) -> Option<Draft> {
         let [(start, end)] = self.track.values[..] else { return None };
         let bare = self.track.tags.is_empty() && !self.lexer.saw_control();
-        bare.then(|| taught::read(&self.body[start..end], &mut ()))?
+        bare.then(|| taught::read(&self.body[start..end], &mut String::new(), &mut ()))?
     }
 
     fn read_values(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {

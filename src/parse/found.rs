@@ -24,11 +24,15 @@ pub(super) enum Item {
         id: Range<usize>,
         name: Range<usize>,
     },
-    /// `of`: the id and the argument, where another argument begins to grow.
-    Progress {
+    /// The first text of an argument, or all of it where no more can follow.
+    Argument {
+        id: Range<usize>,
+        arg: Range<usize>,
         text: Range<usize>,
-        of: Option<(Range<usize>, Range<usize>)>,
+        grows: bool,
     },
+    /// More text of the same argument.
+    Progress(Range<usize>),
     /// A call of the last block, and so are the next three: its content stands there.
     Call {
         call: Box<ToolCall>,
@@ -90,22 +94,28 @@ impl Found {
         self.items.extend(item);
     }
 
-    /// The next item. When there is none, all words are told.
+    /// The next item.
+    #[inline]
     pub(super) fn next(&mut self) -> Option<Item> {
         let item = self.items.pop_front();
-        match &item {
-            Some(Item::Progress { of: Some((id, arg)), .. }) => {
-                self.id.clear();
-                self.id.push_str(&self.words[id.clone()]);
-                self.arg.clear();
-                self.arg.push_str(&self.words[arg.clone()]);
-            }
-            None => self.words.clear(),
-            _ => {}
+        if let Some(Item::Argument { id, arg, grows: true, .. }) = &item {
+            self.id.clear();
+            self.id.push_str(&self.words[id.clone()]);
+            self.arg.clear();
+            self.arg.push_str(&self.words[arg.clone()]);
         }
         item
     }
 
+    /// When nothing waits, all words are told.
+    #[inline]
+    fn forget_told(&mut self) {
+        if self.items.is_empty() {
+            self.words.clear();
+        }
+    }
+
+    #[inline]
     pub(super) fn words(&self, range: Range<usize>) -> &str {
         &self.words[range]
     }
@@ -119,7 +129,14 @@ impl Found {
         if self.settled_only {
             return;
         }
-        let (id, name) = (self.say(id), self.say(name));
+        self.forget_told();
+        let id = self.say(id);
+        self.started_as(id, name);
+    }
+
+    /// The same, where the id was said behind a [`mark`](Found::mark).
+    pub(super) fn started_as(&mut self, id: Range<usize>, name: &str) {
+        let name = self.say(name);
         self.items.push_back(Item::Started { id, name });
     }
 
@@ -128,9 +145,15 @@ impl Found {
         if self.settled_only {
             return;
         }
-        let of = Some((self.say(id), self.say(arg)));
-        let text = self.say(text);
-        self.items.push_back(Item::Progress { text, of });
+        self.forget_told();
+        let (id, arg, text) = (self.say(id), self.say(arg), self.say(text));
+        self.items.push_back(Item::Argument { id, arg, text, grows: true });
+    }
+
+    /// The whole text of an argument, where the id was said behind a [`mark`](Found::mark).
+    pub(super) fn whole_argument(&mut self, id: Range<usize>, arg: &str, text: &str) {
+        let (arg, text) = (self.say(arg), self.say(text));
+        self.items.push_back(Item::Argument { id, arg, text, grows: false });
     }
 
     /// More text of the same argument.
@@ -138,16 +161,18 @@ impl Found {
         if self.settled_only {
             return;
         }
+        self.forget_told();
         let more = self.say(text);
         match self.items.back_mut() {
-            Some(Item::Progress { text, .. }) => text.end = more.end,
-            _ => self.items.push_back(Item::Progress { text: more, of: None }),
+            Some(Item::Argument { text, .. } | Item::Progress(text)) => text.end = more.end,
+            _ => self.items.push_back(Item::Progress(more)),
         }
     }
 
     /// What was found so far, for [`forget`](Found::forget). Makes room for a call of so many bytes.
     pub(super) fn mark(&mut self, bytes: usize) -> Mark {
         const USUAL_ITEMS: usize = 8;
+        self.forget_told();
         self.items.reserve(USUAL_ITEMS);
         self.words.reserve(2 * bytes);
         Mark { items: self.items.len(), words: self.words.len() }
@@ -159,7 +184,8 @@ impl Found {
         self.words.truncate(mark.words);
     }
 
-    fn say(&mut self, text: &str) -> Range<usize> {
+    #[inline]
+    pub(super) fn say(&mut self, text: &str) -> Range<usize> {
         let start = self.words.len();
         self.words.push_str(text);
         start..self.words.len()

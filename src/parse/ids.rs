@@ -47,16 +47,19 @@ impl Ids {
 
 /// `call_1`; every call has one, so it is written without the machinery of `format!`.
 fn numbered(mut number: usize) -> String {
-    let mut digits = [0; 20];
+    const MOST_DIGITS: usize = 20;
+    let mut digits = [0; MOST_DIGITS];
     let mut from = digits.len();
     while from == digits.len() || number > 0 {
         from -= 1;
         digits[from] = b'0' + (number % 10) as u8;
         number /= 10;
     }
-    let mut id = String::with_capacity("call_".len() + digits.len() - from);
+    let mut id = String::with_capacity("call_".len() + MOST_DIGITS);
     id.push_str("call_");
-    id.extend(digits[from..].iter().map(|digit| *digit as char));
+    for digit in &digits[from..] {
+        id.push(*digit as char);
+    }
     id
 }
 

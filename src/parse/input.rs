@@ -122,13 +122,23 @@ impl Input {
     /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
     #[inline]
     pub(super) fn only_words(&mut self, most: usize) -> bool {
-        let new = &self.text.as_bytes()[self.searched..];
-        let goes_on = self.finished.is_none() && self.text.len() - self.at <= most;
-        let words = goes_on && !has_line_ending(new);
+        let words = self.goes_on(most) && !has_line_ending(&self.text.as_bytes()[self.searched..]);
         if words {
-            self.searched = self.text.len();
+            self.searched_all();
         }
         words
+    }
+
+    /// Whether the reply goes on, and the line is within `most` bytes as far as it came.
+    #[inline]
+    pub(super) fn goes_on(&self, most: usize) -> bool {
+        self.finished.is_none() && self.text.len() - self.at <= most
+    }
+
+    /// There is no line ending in what came.
+    #[inline]
+    pub(super) fn searched_all(&mut self) {
+        self.searched = self.text.len();
     }
 
     /// Whether the current line begins with a letter, has no ending yet and is within `most` bytes.
@@ -196,6 +206,12 @@ impl Input {
     #[inline]
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
+    }
+
+    /// The last bytes that came.
+    #[inline]
+    pub(super) fn last(&self, bytes: usize) -> &str {
+        &self.text[self.text.len() - bytes..]
     }
 
     /// Whether so much text waits that it is better shown.

@@ -59,6 +59,7 @@ use input::Input;
 use reasoning::Reasoning;
 use std::borrow::Cow;
 use std::sync::Arc;
+use whole::Room;
 
 /// How much of a reply is read before an event says that it is too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +115,7 @@ pub struct Parser {
     piece: Piece,
     /// The open block, and what the last one held.
     block: Block,
+    room: Room,
     found: Found,
     calls: usize,
     /// How often a block that was read past a doubtful closing fence had ended there after all.
@@ -135,10 +137,10 @@ enum State {
 
 /// What the usual chunk is.
 enum Middle {
-    /// More of a line that is known to be text.
+    /// More of a line that is known to be text: the last bytes of the input.
     Text(Span),
-    /// More of the text of an argument, as it stands.
-    Argument(Span),
+    /// More of the text of an argument, as it stands: so many last bytes of the input.
+    Argument(usize),
     /// It is empty.
     Nothing,
     /// It is another chunk.
@@ -161,6 +163,7 @@ impl Parser {
             skipping: false,
             piece: Piece::default(),
             block: Block::new(),
+            room: Room::default(),
             found: Found::new(options.settled_only),
             calls: 0,
             failed_speculations: 0,
@@ -179,6 +182,7 @@ impl Parser {
 
     /// Takes the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every push.
     /// What comes after [`finish`](Parser::finish) is ignored.
+    #[inline]
     pub fn push(&mut self, chunk: &str) {
         self.idle = false;
         self.input.push(chunk, self.found.is_empty());
@@ -202,8 +206,10 @@ impl Parser {
             let middle = self.middle_of_line();
             self.idle = !matches!(middle, Middle::Other);
             match middle {
-                Middle::Text(span) => return Some(self.text(span)),
-                Middle::Argument(span) => return Some(self.progress(self.input.text(span))),
+                Middle::Text(span) => {
+                    return Some(Event::Text { text: self.input.last(span.end - span.start).into(), span });
+                }
+                Middle::Argument(bytes) => return Some(self.progress(self.input.last(bytes))),
                 Middle::Nothing => return None,
                 Middle::Other => {}
             }
@@ -214,16 +220,10 @@ impl Parser {
     /// Reads on until something is found. Not part of `poll`, so that the usual chunk pays nothing for it.
     #[inline(never)]
     fn work(&mut self) -> Option<Event<'_>> {
-        loop {
-            if let Some(item) = self.found.next() {
-                return Some(self.tell(item));
-            }
-            if !self.advance() {
-                let item = self.found.next();
-                self.idle = item.is_none();
-                return item.map(|item| self.tell(item));
-            }
-        }
+        while self.found.is_empty() && self.advance() {}
+        let item = self.found.next();
+        self.idle = item.is_none();
+        item.map(|item| self.tell(item))
     }
 
     /// Whether what was told of the open block came from strict reading, and nothing suggests yet that it could be read in
@@ -242,11 +242,16 @@ impl Parser {
     }
 
     /// The event that an item stands for.
+    #[inline]
     fn tell(&self, item: Item) -> Event<'_> {
         let body = Cow::Borrowed(self.block.body.as_str());
         match item {
             Item::Text(span) => self.text(span),
-            Item::Progress { text, .. } => self.progress(self.found.words(text)),
+            Item::Argument { id, arg, text, .. } => {
+                let words = |range| self.found.words(range).into();
+                Event::Progress { id: words(id), arg: words(arg), text: words(text) }
+            }
+            Item::Progress(text) => self.progress(self.found.words(text)),
             Item::Reasoning { text, span, closed } => {
                 Event::Reasoning { text: self.input.text(text).into(), span, closed }
             }
@@ -298,23 +303,21 @@ impl Parser {
         if from == to && self.input.finished.is_none() {
             return Middle::Nothing;
         }
-        if to - from > MOST_AT_ONCE || !self.input.only_words(self.options.limits.block) {
+        let most = self.options.limits.block;
+        if to - from > MOST_AT_ONCE || !self.input.goes_on(most) {
             return Middle::Other;
         }
         let text = self.input.slice(from, to);
-        let plain = self.block.plain_text(text);
-        if !plain && !self.block.takes_pieces() {
-            return Middle::Other;
+        if self.block.plain_text(text) {
+            self.input.searched_all();
+            self.piece = Piece::Given(to - self.input.at);
+            return if self.options.settled_only { Middle::Nothing } else { Middle::Argument(to - from) };
         }
-        if !plain {
-            self.block.content(0, text, &mut self.found);
+        if self.block.takes_pieces() && self.input.only_words(most) {
+            self.block.content(0, self.input.slice(from, to), &mut self.found);
+            self.piece = Piece::Given(to - self.input.at);
         }
-        self.piece = Piece::Given(to - self.input.at);
-        match plain {
-            true if self.options.settled_only => Middle::Nothing,
-            true => Middle::Argument(self.input.span(from, to)),
-            false => Middle::Other,
-        }
+        Middle::Other
     }
 
     /// One step; whether there may be more to do.

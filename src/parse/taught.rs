@@ -3,10 +3,7 @@
 //! Anything else is left to [`envelope`](super::envelope), which says what is wrong or what had to be mended.
 
 use super::envelope::{Draft, undecorated};
-use crate::Args;
-use crate::json::{self, Listen};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use std::fmt;
+use crate::json::{Listen, Reader};
 
 /// Is told of a call while it is read.
 pub(super) trait Telling: Listen {
@@ -22,50 +19,27 @@ pub(super) trait Telling: Listen {
 
 impl Telling for () {}
 
-/// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else.
-pub(super) fn read(text: &str, telling: &mut impl Telling) -> Option<Draft> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let draft = Members(telling).deserialize(&mut deserializer).ok()?;
-    deserializer.end().ok()?;
-    let plain = !draft.name.is_empty() && undecorated(&draft.name).len() == draft.name.len();
-    plain.then_some(draft)
-}
-
-struct Members<'t, T>(&'t mut T);
-
-impl<'de, T: Telling> DeserializeSeed<'de> for Members<'_, T> {
-    type Value = Draft;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Draft, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, T: Telling> Visitor<'de> for Members<'_, T> {
-    type Value = Draft;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a call")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Draft, A::Error> {
-        let (mut name, mut args, mut reason, mut id) = (None::<String>, None, None, None);
-        while let Some(key) = members.next_key()? {
-            match key {
-                Key::Name if name.is_none() => name = Some(members.next_value()?),
-                Key::Args if args.is_none() && self.0.begins(name.as_deref()) => {
-                    args = Some(members.next_value_seed(Object(&mut *self.0))?);
-                }
-                Key::Reason if reason.is_none() => reason = Some(members.next_value()?),
-                Key::Id if id.is_none() && self.0.has_id() => id = Some(members.next_value()?),
-                _ => return Err(A::Error::custom("another key")),
-            }
+/// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else. `decoded` is
+/// room for strings with escapes in them.
+pub(super) fn read(text: &str, decoded: &mut String, telling: &mut impl Telling) -> Option<Draft> {
+    let mut reader = Reader::new(text, decoded);
+    let (mut name, mut args, mut reason, mut id) = (None, None, None, None);
+    let mut more = reader.opens(b'{', b'}')?;
+    while more {
+        let key = Key::of(reader.string()?);
+        reader.colon()?;
+        match key {
+            Key::Name if name.is_none() => name = Some(reader.string()?.to_owned()),
+            Key::Args if args.is_none() && telling.begins(name.as_deref()) => args = Some(reader.object(telling)?),
+            Key::Reason if reason.is_none() => reason = Some(reader.string()?.to_owned()),
+            Key::Id if id.is_none() && telling.has_id() => id = Some(reader.string()?.to_owned()),
+            _ => return None,
         }
-        match (name, args) {
-            (Some(name), Some(args)) => Ok(Draft { id, name, args, reason, repairs: Vec::new() }),
-            _ => Err(A::Error::custom("a key is missing")),
-        }
+        more = reader.goes_on(b'}')?;
     }
+    let (name, args) = (name?, args?);
+    let plain = !name.is_empty() && undecorated(&name).len() == name.len();
+    (plain && reader.is_over()).then_some(Draft { id, name, args, reason, repairs: Vec::new() })
 }
 
 enum Key {
@@ -76,51 +50,15 @@ enum Key {
     Other,
 }
 
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        deserializer.deserialize_identifier(Keys)
-    }
-}
-
-struct Keys;
-
-impl Visitor<'_> for Keys {
-    type Value = Key;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-        Ok(match key {
+impl Key {
+    fn of(key: &str) -> Key {
+        match key {
             "name" => Key::Name,
             "args" => Key::Args,
             "reason" => Key::Reason,
             "id" => Key::Id,
             _ => Key::Other,
-        })
-    }
-}
-
-struct Object<'t, T>(&'t mut T);
-
-impl<'de, T: Telling> DeserializeSeed<'de> for Object<'_, T> {
-    type Value = Args;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Args, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, T: Telling> Visitor<'de> for Object<'_, T> {
-    type Value = Args;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Args, A::Error> {
-        json::object(members, self.0)
+        }
     }
 }
 
@@ -137,7 +75,7 @@ mod tests {
             r#"{"args": {"x": [1, {"y": null}], "z": "\u00e9\n"}, "id": "i", "reason": "r", "n\u0061me": "a"}"#,
         ];
         for text in texts {
-            let ours = read(text, &mut ()).unwrap_or_else(|| panic!("{text}"));
+            let ours = read(text, &mut String::new(), &mut ()).unwrap_or_else(|| panic!("{text}"));
             let theirs = envelope::drafts(vec![json::strict(text).unwrap()], &[], None).unwrap();
             assert_eq!(format!("{ours:?}"), format!("{:?}", theirs[0]), "{text}");
         }
@@ -154,7 +92,7 @@ mod tests {
             r#"[{"name": "a", "args": {}}]"#,
             r#"{"name": 1, "args": {"x": 1e999}}"#,
         ] {
-            assert!(read(text, &mut ()).is_none(), "{text}");
+            assert!(read(text, &mut String::new(), &mut ()).is_none(), "{text}");
         }
     }
 }

@@ -13,15 +13,27 @@ use super::taught::{self, Telling};
 use crate::ToolCall;
 use crate::json::{Listen, MOST_NESTING};
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Bytes of a line that are read this way.
 const MOST_LINE: usize = 1 << 20;
+
+/// Room for a string that is kept from one block to the next.
+const USUAL_STRING: usize = 64 * 1024;
 
 /// Strings of a call that are told this way: they wait in memory.
 const MOST_TOLD: usize = 256;
 
 /// Bytes of the path to an argument. The long way cuts longer ones; here they are left to it.
 const MOST_PATH: usize = 128;
+
+/// Room that each block uses again.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    path: String,
+    /// For a string with escapes in it.
+    decoded: String,
+}
 
 impl Parser {
     /// Reads the block that opened with the line before, and passes it; whether it did.
@@ -66,10 +78,11 @@ impl Parser {
         let before = ids.given();
         let id = ids.give();
         let draft = if self.options.settled_only {
-            taught::read(content.text, &mut Settled)
+            taught::read(content.text, &mut self.room.decoded, &mut Settled)
         } else {
-            tell_and_read(&mut self.found, &id, content.text)
+            tell_and_read(&mut self.found, &id, content.text, &mut self.room)
         };
+        self.room.decoded.shrink_to(USUAL_STRING);
         let Some(draft) = draft else {
             self.block.track.ids.give_back(before);
             return false;
@@ -89,10 +102,12 @@ impl Parser {
 }
 
 /// Reads the call and notes what is told of it before it is whole; nothing where it cannot be read this way.
-fn tell_and_read(found: &mut Found, id: &str, text: &str) -> Option<Draft> {
+fn tell_and_read(found: &mut Found, id: &str, text: &str, room: &mut Room) -> Option<Draft> {
     let mark = found.mark(text.len());
-    let mut teller = Teller { found, id, path: String::with_capacity(MOST_PATH / 2), told: 0 };
-    let draft = taught::read(text, &mut teller);
+    let id = found.say(id);
+    room.path.clear();
+    let mut teller = Teller { found, id, path: &mut room.path, told: 0 };
+    let draft = taught::read(text, &mut room.decoded, &mut teller);
     if draft.is_none() {
         found.forget(mark);
     }
@@ -117,9 +132,10 @@ impl Telling for Settled {
 /// Notes what is told of the call before it is whole.
 struct Teller<'a> {
     found: &'a mut Found,
-    id: &'a str,
+    /// The id, in the words.
+    id: Range<usize>,
     /// The keys and indices that lead to the current value, joined by `/`.
-    path: String,
+    path: &'a mut String,
     told: usize,
 }
 
@@ -148,7 +164,7 @@ impl Listen for Teller<'_> {
 
     fn text(&mut self, text: &str) -> bool {
         if !text.is_empty() {
-            self.found.argument(self.id, &self.path, text);
+            self.found.whole_argument(self.id.clone(), self.path, text);
             self.told += 1;
         }
         !text.starts_with("<<") && self.told <= MOST_TOLD
@@ -158,7 +174,7 @@ impl Listen for Teller<'_> {
 impl Telling for Teller<'_> {
     fn begins(&mut self, tool: Option<&str>) -> bool {
         if let Some(name) = tool {
-            self.found.started(self.id, name);
+            self.found.started_as(self.id.clone(), name);
         }
         tool.is_some()
     }
