@@ -16,8 +16,13 @@ const CHANGES: usize = 200;
 fn main() {
     println!("| ms | without | with a history |");
     println!("|---|---:|---:|");
-    for (name, bytes) in [("a change of 1 KB", 1 << 10), ("a change of 100 KB", 100 << 10)] {
-        let [without, with] = [false, true].map(|recorded| milliseconds(change(bytes, recorded)));
+    for (name, act, bytes) in [
+        ("a new file of 1 KB", Act::Create, 1 << 10),
+        ("the first change of a file of 1 KB in a turn", Act::Change, 1 << 10),
+        ("another change of it", Act::ChangeAgain, 1 << 10),
+        ("another change of one of 100 KB", Act::ChangeAgain, 100 << 10),
+    ] {
+        let [without, with] = [false, true].map(|recorded| milliseconds(change(act, bytes, recorded)));
         println!("| {name} | {without} | {with} |");
     }
     println!("\n| ms | first look | before a command | after it |");
@@ -41,18 +46,34 @@ fn opened(home: &Path, recorded: bool) -> (Arc<History>, Arc<Workspace>) {
     (history, Arc::new(workspace))
 }
 
-/// The time of one change of many.
-fn change(bytes: usize, recorded: bool) -> Duration {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Create,
+    Change,
+    ChangeAgain,
+}
+
+/// The middle of the times of many changes.
+fn change(act: Act, bytes: usize, recorded: bool) -> Duration {
     let home = tempfile::tempdir().expect("a folder");
     let (history, workspace) = opened(home.path(), recorded);
-    let turn = history.begin(&workspace, "");
     let content = |number: usize| format!("{number:08}").repeat(bytes / 8);
-    workspace.write("a", &content(0)).expect("it can be written");
-    let started = Instant::now();
-    (1..=CHANGES).for_each(|number| drop(workspace.write("a", &content(number)).expect("it can be written")));
-    let took = started.elapsed();
+    let name = |number: usize| if act == Act::ChangeAgain { "a".to_owned() } else { number.to_string() };
+    let write = |number: usize, text: &str| drop(workspace.write(&name(number), text).expect("it can be written"));
+    if act == Act::Change {
+        (1..=CHANGES).for_each(|number| write(number, &content(CHANGES + number)));
+    }
+    let turn = history.begin(&workspace, "");
+    write(0, &content(0));
+    let timed = |number: usize| {
+        let (text, started) = (content(number), Instant::now());
+        write(number, &text);
+        started.elapsed()
+    };
+    let mut times: Vec<Duration> = (1..=CHANGES).map(timed).collect();
     turn.end();
-    took / u32::try_from(CHANGES).unwrap_or(1)
+    times.sort_unstable();
+    times[CHANGES / 2]
 }
 
 /// The first look at a project, one at what is known, and the one after a command that changed one file.
