@@ -20,7 +20,9 @@
 //! `cancel` ends the turn from anywhere, with `stop`; in the middle of a reply its `end` has to follow too, and what comes
 //! before that is dropped. Ids are those of one reply: a result that comes when its turn is over must not be said any more.
 //! A line that cannot be read, or does not fit, is told by `error` and changes nothing. A client reads while it writes: it
-//! is told of each chunk, and who does not read is not read. When the input ends the client is taken to be gone: what runs is ended, and nothing more is told.
+//! is told of each chunk, and who does not read is not read. When the input ends the client is taken to be gone: what runs is
+//! ended, and nothing more is told. What looks at the project after changes is told as a call is that nobody made:
+//! `running` and `result` with the tool `project_check`.
 //!
 //! [`SCHEMA`] describes every line. One reply is held in memory, and one line of the client's; where the client does not
 //! read what it is told, nothing more is read from it.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use toolfence::audit::Audit;
 use toolfence::policy::Mode;
 use toolfence::redact::Redactor;
+use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
 use toolfence::workspace::Workspace;
 
 fn call(args: &Value) -> Value {
@@ -174,6 +175,26 @@ fn the_size_of_chunks_means_nothing() {
     for bytes in [1, 3, 17] {
         assert_eq!(told(bytes), whole, "{bytes}");
     }
+}
+
+#[test]
+fn what_looks_at_the_project_is_told_like_a_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Arc::new(Workspace::open(folder.path(), Default::default()).unwrap());
+    let mut pipe = fixture(folder.path());
+    pipe.checks = Some(Arc::new(ProjectChecks::new(workspace, ["true".to_owned()])));
+    served(pipe, async |client: &mut Client| {
+        client.say(call(&json!({"name": "write_file", "args": {"path": "a.txt", "content": "x"}}))).await;
+        client.say(end()).await;
+        client.until("ask").await;
+        client.say(json!({"type": "approve", "id": "call_1"})).await;
+        let results = client.until("results").await;
+        let found = &toolfence::format::read_back(results["text"].as_str().unwrap(), None)[1];
+        assert!(found.tool == PROJECT_CHECK && found.output.starts_with("`true` "), "{results}");
+        let mut kinds = client.kinds();
+        kinds.retain(|kind| kind != "progress");
+        assert_eq!(kinds, ["running", "result", "running", "result", "results"]);
+    });
 }
 
 #[test]
