@@ -160,6 +160,7 @@ impl Lexer {
 
     /// Reads the next piece where it is nothing but text inside an open string, without telling anybody; whether it is.
     /// When not, nothing is read.
+    #[inline]
     pub(crate) fn plain_text(&mut self, piece: &str) -> bool {
         let plain = self.state == State::String && is_plain(piece.as_bytes());
         if plain {
@@ -394,8 +395,8 @@ fn is_plain(bytes: &[u8]) -> bool {
     let all_of = |byte: u8| u32::from_ne_bytes([byte; 4]);
     words.iter().all(|word| {
         let word = u32::from_ne_bytes(*word);
-        let special = has_below(word ^ all_of(b'"'), 1) || has_below(word ^ all_of(b'\\'), 1);
-        !special && !has_below(word, 0x20)
+        let special = has_below(word ^ all_of(b'"'), 1) | has_below(word ^ all_of(b'\\'), 1);
+        !(special | has_below(word, 0x20))
     }) && rest.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
 }
 

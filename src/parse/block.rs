@@ -203,7 +203,7 @@ impl Block {
     /// Whether it was that; when not, nothing is done.
     pub(super) fn plain_text(&mut self, text: &str) -> bool {
         let fits = !self.full && self.body.len() + text.len() <= self.limit && self.track.tells_text();
-        let plain = fits && self.phase == Phase::Object && !self.forged && self.lexer.plain_text(text);
+        let plain = fits && matches!(self.phase, Phase::Object) && !self.forged && self.lexer.plain_text(text);
         if plain {
             self.body.push_str(text);
         }

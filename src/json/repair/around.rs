@@ -65,8 +65,11 @@ impl Reader<'_> {
     fn around(&mut self, values: &mut [Value]) -> Result<Option<Passed>, Problem> {
         let mut passed = Passed::default();
         loop {
-            let plain = self.rest().bytes().take_while(|byte| !b"{}[]\"`~/#\\".contains(byte)).count();
-            let between = self.rest()[..plain].trim_matches([' ', '\t', '\n', '\r', '\u{feff}']);
+            let plain = self.rest().bytes().take_while(|byte| !may_matter(*byte)).count();
+            let between = match plain {
+                0 => "",
+                _ => self.rest()[..plain].trim_matches([' ', '\t', '\n', '\r', '\u{feff}']),
+            };
             passed.comma = passed.comma && between.is_empty() || between == "," && !passed.text;
             passed.text |= !between.is_empty();
             self.go_on(plain);
@@ -203,6 +206,11 @@ impl Reader<'_> {
         self.go_on(raw.len());
         Ok(reading.values)
     }
+}
+
+/// Whether a byte outside of the objects may be more than text.
+fn may_matter(byte: u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'[' | b']' | b'"' | b'`' | b'~' | b'/' | b'#' | b'\\')
 }
 
 /// The first quote without a backslash.

@@ -17,7 +17,8 @@ impl Reader<'_> {
     /// Passes over blanks and comments.
     pub(super) fn blanks(&mut self) -> Result<(), Problem> {
         loop {
-            let plain = self.rest().bytes().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+            let rest = &self.text.as_bytes()[self.at..];
+            let plain = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
             self.go_on(plain);
             match self.peek() {
                 Some(b'/' | b'#') if self.comment()? => {}
