@@ -1,0 +1,72 @@
+//! What is said of a text in process before and after a change, in every language, and of what a checker printed.
+//!
+//! The first byte says which language; then come the text before, the text after and an output, with 0xff between.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::time::{Duration, Instant};
+use toolfence::validate::syntax::{self, LANGUAGES};
+use toolfence::validate::{Diagnostic, LineMap, Sight, new_ones, read_output};
+
+/// When it is asked to give up, and when it must have done so: a grammar may take a while to come to where it is asked.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(4);
+
+fuzz_target!(|data: &[u8]| {
+    let [which, texts @ ..] = data else { return };
+    let texts: Vec<&[u8]> = texts.splitn(3, |byte| *byte == 0xff).collect();
+    let text = |at: usize| String::from_utf8_lossy(texts.get(at).copied().unwrap_or_default());
+    let (before, after, output) = (text(0), text(1), text(2));
+    let language = &LANGUAGES[usize::from(*which) % LANGUAGES.len()];
+    let name = format!("a.{}", language.endings[0]);
+    let (old, new) = (checked(&name, &before), checked(&name, &after));
+    if let (Some(old), Some(new)) = (&old, &new) {
+        what_is_new(&before, &after, old, new, language.sight);
+    }
+    printed(&output);
+});
+
+fn checked(name: &str, text: &str) -> Option<Vec<Diagnostic>> {
+    let check = || {
+        let started = Instant::now();
+        let found = syntax::check_until(name, text, &|| started.elapsed() > PATIENCE);
+        assert!(started.elapsed() < LONGEST, "{name} took {:?}", started.elapsed());
+        (found, started.elapsed())
+    };
+    let (found, took) = check();
+    if took < PATIENCE / 2 {
+        assert_eq!(check().0, found, "the same text is read in the same way");
+    }
+    let given_up = syntax::check_until(name, text, &|| true);
+    assert!(given_up.is_none_or(|found| found.is_empty()), "who gives up at once says nothing");
+    well_formed(found.as_deref().unwrap_or_default(), text.split('\n').count() as u64 + 1, 50);
+    if text.trim_start_matches('\u{FEFF}').trim().is_empty() {
+        assert_eq!(found.as_deref(), Some([].as_slice()), "nothing is wrong with an empty text");
+    }
+    found
+}
+
+/// What did not change is not new, and what is new was found.
+fn what_is_new(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
+    let lines = LineMap::of(before, after);
+    let found = new_ones(old, new, |_| Some(&lines), sight);
+    assert!(found.iter().all(|one| new.contains(one)) && found.len() <= new.len());
+    if old.is_empty() {
+        assert_eq!(found.len(), new.len(), "in a text that was right all of it is new");
+    }
+    let same = LineMap::of(after, after);
+    assert!(new_ones(new, new, |_| Some(&same), sight).is_empty(), "nothing is new in the same text");
+}
+
+fn printed(output: &str) {
+    let found = read_output(output, "/home/p");
+    well_formed(&found, u64::MAX, output.lines().count().min(2000));
+}
+
+fn well_formed(found: &[Diagnostic], last: u64, most: usize) {
+    assert!(found.len() <= most, "{} errors", found.len());
+    for one in found {
+        assert!(one.line <= last, "{one:?}");
+        assert!(one.message.chars().count() <= 301 && !one.message.contains(char::is_control), "{one:?}");
+    }
+}
