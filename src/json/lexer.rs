@@ -409,7 +409,7 @@ fn short_escape(bytes: &[u8], at: usize) -> Option<&'static str> {
 }
 
 /// What a backslash and this byte stand for.
-pub(super) fn decoded(byte: u8) -> Option<&'static str> {
+fn decoded(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'"' => "\"",
         b'\\' => "\\",
