@@ -1,7 +1,7 @@
 //! Valid JSON to a value, with duplicate keys as errors.
 //!
-//! Read here, for most blocks are short and half of the work is in their strings. What is wrong with a text is said by
-//! `serde_json`, which is asked only then; what is valid and what it means is the same to both.
+//! Read here, for most blocks are short and half of the work is in their strings. `serde_json` reads numbers that are no
+//! short whole ones, and says what is wrong with a text; what is valid and what it means is the same to both.
 
 use super::Problem;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
