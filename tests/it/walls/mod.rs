@@ -13,6 +13,7 @@ mod git;
 mod jobs;
 mod left;
 mod looks;
+#[cfg(feature = "backend")]
 mod project;
 mod users;
 mod work;
