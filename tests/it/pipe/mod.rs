@@ -191,7 +191,10 @@ fn what_looks_at_the_project_is_told_like_a_call() {
         let results = client.until("results").await;
         let found = &toolfence::format::read_back(results["text"].as_str().unwrap(), None)[1];
         assert!(found.tool == PROJECT_CHECK && found.output.starts_with("`true` "), "{results}");
-        assert_eq!(client.kinds(), ["running", "note", "result", "running", "note", "result", "results"]);
+        let mut kinds = client.kinds();
+        // A note that comes with the end of what it tells of may be lost.
+        kinds.retain(|kind| kind != "note");
+        assert_eq!(kinds, ["running", "result", "running", "result", "results"]);
     });
 }
 
