@@ -6,6 +6,10 @@
 //! shown, of this thread and of the programs, their start included: a machine that is busy with something else does not show
 //! in it, and waiting for the disk neither. Everything is in the page cache. Where a program is missing there is a dash.
 
+#[path = "shared/cpu.rs"]
+mod cpu;
+
+use cpu::turn;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -30,6 +34,9 @@ fn main() {
         part();
     }
 }
+
+/// Seconds of one turn: the clock of programs goes in hundredths.
+const LONG: f64 = 0.4;
 
 const PEERS: [&str; 4] = ["limit or crates alone", "find / sed / grep", "rg", "ours / best peer"];
 
@@ -203,33 +210,10 @@ fn row(
     let mut best = [f64::INFINITY; 4];
     for _ in 0..3 {
         for at in (0..4).filter(|at| there[*at]) {
-            best[at] = best[at].min(turn(works[at]));
+            best[at] = best[at].min(turn(LONG, works[at]));
         }
     }
     let shown = |at: usize| if there[at] { format!("{:.2}", best[at] * 1e3) } else { "–".into() };
     let peer = best[1..].iter().copied().fold(f64::INFINITY, f64::min);
     println!("| {name} | {} | {} | {} | {} | {:.2} |", shown(0), shown(1), shown(2), shown(3), best[0] / peer);
-}
-
-/// The seconds of CPU of one run, from as many as take long enough for a clock of hundredths.
-fn turn(work: &dyn Fn() -> usize) -> f64 {
-    const LONG: f64 = 0.4;
-    let started = cpu();
-    let mut runs = 0.0;
-    while cpu() - started < LONG {
-        std::hint::black_box(work());
-        runs += 1.0;
-    }
-    (cpu() - started) / runs
-}
-
-/// Seconds of CPU of this thread and of the programs that ended (proc(5): `schedstat` in ns, the fields `cutime` and `cstime`
-/// of `stat` in hundredths).
-fn cpu() -> f64 {
-    let own = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let own: f64 = own.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
-    let all = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = all.rsplit(')').next().unwrap_or_default().split_whitespace().skip(13).take(2);
-    let others: f64 = fields.filter_map(|word| word.parse::<f64>().ok()).sum();
-    own / 1e9 + others / 100.0
 }

@@ -4,6 +4,10 @@
 //! `cargo bench --no-default-features --features syntax --bench syntax`. It is CPU time of this thread, the best of some turns,
 //! so that other work on the machine shows as little as may be.
 
+#[path = "shared/cpu.rs"]
+mod cpu;
+
+use cpu::turn;
 use toolfence::validate::syntax;
 use tree_sitter::{Language, Parser};
 
@@ -78,22 +82,5 @@ fn grammar(name: &str) -> Option<Language> {
 
 /// Milliseconds of CPU of one run, in the best of some turns.
 fn best(work: &dyn Fn() -> usize) -> f64 {
-    (0..20).map(|_| turn(work)).fold(f64::INFINITY, f64::min)
-}
-
-fn turn(work: &dyn Fn() -> usize) -> f64 {
-    const LONG: f64 = 40.0;
-    let started = cpu();
-    let mut runs = 0.0;
-    while cpu() - started < LONG {
-        std::hint::black_box(work());
-        runs += 1.0;
-    }
-    (cpu() - started) / runs
-}
-
-/// Milliseconds of CPU of this thread (proc(5): `schedstat`, in ns).
-fn cpu() -> f64 {
-    let own = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    own.split(' ').next().and_then(|word| word.parse::<f64>().ok()).unwrap_or_default() / 1e6
+    (0..20).map(|_| 1e3 * turn(0.04, work)).fold(f64::INFINITY, f64::min)
 }
