@@ -131,6 +131,7 @@ fn mark() -> String {
     format!("72031{:07}", std::process::id())
 }
 
+/// What the attempts must know, as assignments of a shell: where things are, and which of them are the host's.
 fn known(beside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
     let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();

@@ -11,13 +11,10 @@ use toolfence::policy::PathRules;
 use toolfence::tools::{Checks, Standing};
 use toolfence::validate::Reads;
 use toolfence::validate::syntax::{self, LANGUAGES, Language};
-use toolfence::workspace::Workspace;
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
-    let workspace = Workspace::open(root, PathRules::default())
-        .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
-    let workspace = workspace.walls(setup::walls(config)?);
+    let workspace = setup::workspace(config, root, PathRules::default())?;
     Ok(Checks::new(Arc::new(workspace)).checkers(setup::checkers(config)?).standing())
 }
 

@@ -11,8 +11,8 @@ use toolfence::audit::Audit;
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Http, Replay};
 use toolfence::persona::Persona;
-use toolfence::policy::Policy;
 use toolfence::policy::settings::Value;
+use toolfence::policy::{PathRules, Policy};
 use toolfence::prompt::{self, Language};
 use toolfence::redact::Redactor;
 use toolfence::session::{Session, SessionOptions};
@@ -83,9 +83,7 @@ impl Setup {
         policy: Policy,
         history: Option<Arc<History>>,
     ) -> Result<Setup, Failure> {
-        let workspace = Workspace::open(root, policy.paths().clone())
-            .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
-        let workspace = workspace.walls(walls(&config)?);
+        let workspace = workspace(&config, root, policy.paths().clone())?;
         let workspace = Arc::new(match history.clone() {
             Some(history) => workspace.recorder(history),
             None => workspace,
@@ -181,6 +179,13 @@ impl Setup {
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
         Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.to_string()))?))
     }
+}
+
+/// The files and commands of the project at this root, behind its walls.
+pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
+    let workspace = Workspace::open(root, paths)
+        .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
+    Ok(workspace.walls(walls(config)?))
 }
 
 /// What turns changed, unless the person does not want it kept.

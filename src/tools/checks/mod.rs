@@ -232,7 +232,12 @@ impl Checks {
         let file = file.to_owned();
         blocking(&self.workspace, move |workspace, _| {
             let above = std::path::Path::new(&path).ancestors().skip(1).filter_map(std::path::Path::to_str);
-            let named = |folder: &str| if folder.is_empty() { ".".to_owned() } else { folder.to_owned() };
+            // It becomes an argument: a folder called `-v` is no option.
+            let named = |folder: &str| match folder {
+                "" => ".".to_owned(),
+                _ if folder.starts_with('-') => format!("./{folder}"),
+                _ => folder.to_owned(),
+            };
             Ok(above.map(named).find(|folder| workspace.named_file(&format!("{folder}/{file}")).is_ok()))
         })
         .await

@@ -4,11 +4,12 @@
 //! They are the person's, never the model's, and yet they run only inside the walls: a build runs what the model wrote.
 
 use super::super::commands::{Commands, MOST_SECONDS, Wanted, shell_line};
-use super::super::counted;
+use super::super::{capped, counted};
 use crate::toolbox::{Progress, ToolError};
 use crate::validate::{Diagnostic, appeared, read_output};
 use crate::workspace::Workspace;
 use crate::{Args, Error, ErrorCode, Output, ToolCall, ToolFailure, ToolResult, clip};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
@@ -54,9 +55,11 @@ struct Found {
 }
 
 impl ProjectChecks {
-    /// These command lines, which bash runs in the root. Each may take ten minutes.
+    /// These command lines, which bash runs in the root. Each may take ten minutes; one that is there twice runs once.
     pub fn new(workspace: Arc<Workspace>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
-        ProjectChecks { commands: Commands::new(workspace), lines: lines.into_iter().collect(), last: Mutex::new(None) }
+        let mut known = HashSet::new();
+        let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
+        ProjectChecks { commands: Commands::new(workspace), lines, last: Mutex::new(None) }
     }
 
     /// What stands for a call where a host shows what runs.
@@ -140,41 +143,33 @@ impl ProjectChecks {
 /// What the model is told of all commands.
 fn told(lines: &[String], before: &[Seen], now: &[Seen]) -> Output {
     let mut text = String::new();
-    let mut worse: Vec<&str> = Vec::new();
+    let mut worse = Vec::new();
     let mut new_errors = Vec::new();
     for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
-        let (said, new) = match (&now.trouble, &now.found) {
-            (Some(why), _) if before.trouble.as_ref() == Some(why) => continue,
-            (Some(why), _) => (format!("`{line}` could not be asked: {why}\n"), Vec::new()),
-            (None, None) => continue,
-            (None, Some(found)) => {
-                if is_worse(before.found.as_ref(), found) {
-                    worse.push(line);
-                }
-                said(line, before.found.as_ref(), found)
+        if let Some(why) = &now.trouble {
+            if before.trouble.as_ref() != Some(why) {
+                text.push_str(&format!("`{line}` could not be asked: {why}\n"));
             }
-        };
-        text.push_str(&said);
-        new_errors.extend(new);
+        } else if let Some(found) = &now.found {
+            let (said, new) = said(line, before.found.as_ref(), found);
+            text.push_str(&said);
+            if before.found.as_ref().is_some_and(|before| !new.is_empty() || (found.status != 0 && before.status == 0))
+            {
+                worse.push(format!("`{line}`"));
+            }
+            new_errors.extend(new.into_iter().take(MOST_ERRORS));
+        }
     }
     if text.is_empty() {
         text.push_str("Nothing could be asked, as before.\n");
     }
     let failure = (!worse.is_empty()).then(|| {
-        let names = worse.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(" and ");
         let finds = if worse.len() == 1 { "finds" } else { "find" };
-        let message =
-            format!("{names} {finds} what was not wrong before the changes of this reply. Mend it before you go on.");
-        ToolFailure::new(ErrorCode::ExitStatus, message)
+        let what = "what was not wrong before the changes of this reply. Mend it before you go on.";
+        ToolFailure::new(ErrorCode::ExitStatus, format!("{} {finds} {what}", worse.join(" and ")))
     });
     let data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
-    Output { data, failure, ..Output::text(text) }
-}
-
-/// Whether it was asked before and found less.
-fn is_worse(before: Option<&Found>, now: &Found) -> bool {
-    let Some(before) = before else { return false };
-    !appeared(&before.errors, &now.errors).is_empty() || (now.status != 0 && before.status == 0)
+    Output { data, failure, ..capped(text, false) }
 }
 
 /// What is told of one command, and the errors that are new.
@@ -227,6 +222,7 @@ fn unread(line: &str, before: Option<&Found>, now: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::RESULT_LIMIT;
 
     fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> Seen {
         let errors = errors.iter().map(|(path, line, message)| Diagnostic::of(*path, *line, 0, message)).collect();
@@ -279,5 +275,18 @@ mod tests {
         let many: Vec<(&str, u64, &str)> = many.iter().map(|(path, line)| (&**path, *line, "no")).collect();
         let (text, _) = said_of(&found(0, &[], ""), &found(1, &many, ""));
         assert!(text.starts_with("`make` finds 25 new errors.\n") && text.ends_with("\n... and 5 more.\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_told_is_bounded() {
+        let long = |n: usize| format!("{}/{}.c", "d".repeat(4000), "abcde".repeat(n + 1));
+        let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::of(long(n), 1, 0, "no")).collect();
+        let errors = Found { status: 1, errors: many, output: String::new(), cut: false };
+        let bad = Seen { found: Some(errors), trouble: None };
+        let output = told(&["a".into(), "b".into()], &[found(0, &[], ""), found(0, &[], "")], &[bad.clone(), bad]);
+        assert!(output.truncated && output.text.len() <= RESULT_LIMIT, "{}", output.text.len());
+        let told = output.data.expect("errors");
+        assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
+        assert!(output.failure.is_some_and(|failure| failure.message.starts_with("`a` and `b` find what")));
     }
 }

@@ -246,17 +246,21 @@ checkers = [
   { files = ["*.lua"], reads = "text", command = ["bash", "-c", """
     if found=$(grep -n -m1 WRONG); then echo "luac: stdin:${found%%:*}: it is WRONG"; exit 1; fi"""] },
   { files = ["docs/**"], reads = "project:lint.json", command = ["bash", "-c", """
-    cd "$1"; ! grep -rn WRONG docs | sed 's/:WRONG/: it is WRONG/' | grep .""", "lint", "{folder}"] },
+    cd "$1"; ! grep -rn WRONG docs | sed "s|^|$1/|; s/:WRONG/: it is WRONG/" | grep .""", "lint", "{folder}"] },
 ]
 "#;
 
 #[test]
 fn checkers_of_ones_own_are_asked() {
     let place = Place::new().own(CHECKERS);
-    std::fs::write(place.root().join("lint.json"), "{}").unwrap();
+    std::fs::create_dir(place.root().join("-P")).unwrap();
+    for folder in [".", "-P"] {
+        std::fs::write(place.root().join(folder).join("lint.json"), "{}").unwrap();
+    }
     for (path, right, wrong, says) in [
         ("a.lua", "a = 1\n", "a = 1\nWRONG\n", "read by bash, at line 2: it is WRONG."),
         ("docs/a.txt", "a\n", "a\nb\nWRONG\n", "read by bash, at line 3: it is WRONG."),
+        ("-P/docs/a.txt", "a\n", "WRONG\n", "read by bash, at line 1: it is WRONG."),
         // Who is not there leaves it to those that are built in.
         ("a.py", "def f(): pass\n", "def f(:\n", ", at line 1, column "),
     ] {

@@ -83,7 +83,7 @@ fn what_is_new_in_the_project_stands_below_the_results() {
         "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"rm a.txt\"}}\n```\n".to_owned(),
         "Done.".to_owned(),
     ];
-    let (heard, history) = turn(&workspace, &[look], &replies);
+    let (heard, history) = turn(&workspace, &[look, look], &replies);
     let wanted = [
         format!("`{look}` finds 1 new error. 1 error was there before.\nb.txt: line 1: WRONG new\n"),
         format!("`{look}` finds nothing new. 1 error was there before.\n"),

@@ -9,6 +9,7 @@ use crate::view::line_style;
 use serde_json::json;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
+use toolfence::clip;
 use toolfence::undo::{History, Listed, Outcome};
 
 /// Takes turns back.
@@ -60,10 +61,12 @@ pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -
 fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     /// So many are named.
     const MOST: usize = 50;
+    /// Bytes of one name: those of files that people have are shorter.
+    const LONGEST: usize = 300;
     let done: Vec<String> = outcomes
         .iter()
         .flat_map(|outcome| &outcome.done)
-        .map(|done| format!("{} ({})", done.name, done.what))
+        .map(|done| format!("{} ({})", clip::clip(&done.name, LONGEST).text, done.what))
         .collect();
     let more = done.len().saturating_sub(MOST);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
