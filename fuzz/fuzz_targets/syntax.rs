@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::time::{Duration, Instant};
-use toolfence::validate::syntax::{self, LANGUAGES};
+use toolfence::validate::syntax::{LANGUAGES, Reader};
 use toolfence::validate::{Diagnostic, LineMap, Sight, new_ones, read_output};
 
 /// When it is asked to give up, and when it must have done so: a grammar may take a while to come to where it is asked.
@@ -19,25 +19,28 @@ fuzz_target!(|data: &[u8]| {
     let (before, after, output) = (text(0), text(1), text(2));
     let language = &LANGUAGES[usize::from(*which) % LANGUAGES.len()];
     let name = format!("a.{}", language.endings[0]);
-    let (old, new) = (checked(&name, &before), checked(&name, &after));
+    let reader = Reader::new();
+    let (old, new) = (checked(&reader, &name, &before), checked(&reader, &name, &after));
     if let (Some(old), Some(new)) = (&old, &new) {
         what_is_new(&before, &after, old, new, language.sight);
     }
     printed(&output);
 });
 
-fn checked(name: &str, text: &str) -> Option<Vec<Diagnostic>> {
-    let check = || {
+/// Whatever the reader knows of the text before, it finds what one finds that knows nothing.
+fn checked(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
+    let check = |reader: &Reader| {
         let started = Instant::now();
-        let found = syntax::check_until(name, text, &|| started.elapsed() > PATIENCE);
+        let found = reader.check_until(name, text, &|| started.elapsed() > PATIENCE);
         assert!(started.elapsed() < LONGEST, "{name} took {:?}", started.elapsed());
         (found, started.elapsed())
     };
-    let (found, took) = check();
+    let (found, took) = check(reader);
     if took < PATIENCE / 2 {
-        assert_eq!(check().0, found, "the same text is read in the same way");
+        assert_eq!(check(&Reader::new()).0, found, "the same text is read in the same way");
+        assert_eq!(check(reader).0, found, "and a second time");
     }
-    let given_up = syntax::check_until(name, text, &|| true);
+    let given_up = reader.check_until(name, text, &|| true);
     assert!(given_up.is_none_or(|found| found.is_empty()), "who gives up at once says nothing");
     well_formed(found.as_deref().unwrap_or_default(), text.split('\n').count() as u64 + 1, 50);
     if text.trim_start_matches('\u{FEFF}').trim().is_empty() {

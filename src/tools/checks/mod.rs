@@ -30,6 +30,7 @@ pub struct Checks {
     workspace: Arc<Workspace>,
     commands: Arc<Commands>,
     checkers: Arc<Vec<Checker>>,
+    reader: Arc<syntax::Reader>,
     /// Whether it was said that the checker of a project is not here.
     missed: Arc<AtomicBool>,
 }
@@ -98,6 +99,7 @@ impl Checks {
             commands: Arc::new(Commands::new(Arc::clone(&workspace))),
             workspace,
             checkers: Arc::new(built_in()),
+            reader: Arc::default(),
             missed: Arc::default(),
         }
     }
@@ -180,8 +182,8 @@ impl Checks {
                 Said::Absent => {}
             }
         }
-        let copy = draft.clone();
-        let read = blocking(&self.workspace, move |_, stop| Ok(both(&copy, stop)));
+        let (copy, reader) = (draft.clone(), Arc::clone(&self.reader));
+        let read = blocking(&self.workspace, move |_, stop| Ok(both(&reader, &copy, stop)));
         // A parser may not come to where it is asked to give up. Nothing waits for it then.
         let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
         let Some((old, new, language)) = read? else { return Ok(None) };
@@ -291,11 +293,15 @@ fn worse<'d>(draft: &'d Draft, old: &[Diagnostic], new: &[Diagnostic], sight: Si
 }
 
 /// What is wrong in process with the text before and after. What cannot be judged as it is has nothing to be compared with.
-fn both(draft: &Draft, stop: &Stop) -> Option<(Vec<Diagnostic>, Vec<Diagnostic>, &'static syntax::Language)> {
+fn both(
+    reader: &syntax::Reader,
+    draft: &Draft,
+    stop: &Stop,
+) -> Option<(Vec<Diagnostic>, Vec<Diagnostic>, &'static syntax::Language)> {
     let started = Instant::now();
     let give_up = || stop.is_stopped() || started.elapsed() > PATIENCE;
     let [before, after] = draft.texts();
-    let new = syntax::check_until(&draft.path, &after, &give_up).filter(|new| !new.is_empty())?;
-    let old = syntax::check_until(&draft.path, &before, &give_up)?;
+    let new = reader.check_until(&draft.path, &after, &give_up).filter(|new| !new.is_empty())?;
+    let old = reader.check_until(&draft.path, &before, &give_up)?;
     Some((old, new, syntax::language(&draft.path)?))
 }

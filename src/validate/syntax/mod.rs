@@ -8,6 +8,8 @@
 //! the shell: where there are tools there is bash, and no grammar reads it as bash does.
 
 #[cfg(feature = "syntax")]
+mod again;
+#[cfg(feature = "syntax")]
 mod bounds;
 #[cfg(feature = "syntax")]
 mod tree;
@@ -97,26 +99,42 @@ fn has_comments(path: &str, name: &str) -> bool {
 /// What is wrong with the text of a file of this name; `None` where that is not known: another language, or a text that is
 /// too long, too deep or too much work. An empty text is a beginning, and nothing is wrong with it.
 pub fn check(path: &str, text: &str) -> Option<Vec<Diagnostic>> {
-    check_until(path, text, &|| false)
+    Reader::new().check_until(path, text, &|| false)
 }
 
-/// The same as long as `give_up` does not say that it takes too long; it is asked often.
-pub fn check_until(path: &str, text: &str, give_up: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
-    let language = language(path)?;
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    if text.trim().is_empty() {
-        return Some(Vec::new());
+/// Reads the texts of files that change: of one that was right the last time only what changed since is read. What is
+/// found is what [`check`] finds. It keeps a few texts that were right, a quarter of a megabyte in all, and their trees,
+/// which may take a hundred times as much.
+#[derive(Debug, Default)]
+pub struct Reader {
+    #[cfg(feature = "syntax")]
+    known: again::Known,
+}
+
+impl Reader {
+    /// One that has read nothing.
+    pub fn new() -> Reader {
+        Reader::default()
     }
-    if text.len() > MOST_BYTES || give_up() {
-        return None;
-    }
-    match &language.how {
-        How::Json => Some(json(text)),
-        How::Toml => Some(toml(text)),
-        #[cfg(feature = "syntax")]
-        How::Yaml => yaml::check(text, give_up),
-        #[cfg(feature = "syntax")]
-        How::Tree(grammar) => bounds::hold(text).then(|| tree::check(*grammar, text, give_up)).flatten(),
+
+    /// What is wrong, as [`check`] says it, as long as `give_up` does not say that it takes too long; it is asked often.
+    pub fn check_until(&self, path: &str, text: &str, give_up: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
+        let language = language(path)?;
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        if text.trim().is_empty() {
+            return Some(Vec::new());
+        }
+        if text.len() > MOST_BYTES || give_up() {
+            return None;
+        }
+        match &language.how {
+            How::Json => Some(json(text)),
+            How::Toml => Some(toml(text)),
+            #[cfg(feature = "syntax")]
+            How::Yaml => yaml::check(text, give_up),
+            #[cfg(feature = "syntax")]
+            How::Tree(grammar) => bounds::hold(text).then(|| self.known.check(path, *grammar, text, give_up)).flatten(),
+        }
     }
 }
 

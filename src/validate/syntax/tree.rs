@@ -38,20 +38,19 @@ const PIECE: usize = 4096;
 /// The longest piece of text in a message, in characters.
 const LONGEST: usize = 40;
 
-/// What is wrong; `None` where it would be too much work to find out, or `give_up` says so.
-pub(super) fn check(grammar: Grammar, text: &str, give_up: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
-    let tree = parsed(grammar, text, give_up)?;
+/// What is wrong with a text that was read.
+pub(super) fn errors(grammar: Grammar, tree: &Tree, text: &str) -> Vec<Diagnostic> {
     if !tree.root_node().has_error() {
-        return Some(Vec::new());
+        return Vec::new();
     }
-    Some(match grammar {
+    match grammar {
         // What macros and new properties make of them cannot be read by a grammar, and is right all the same.
-        Grammar::C | Grammar::Css => brackets(leaves(&tree), text).into_iter().collect(),
-        _ => errors(&tree, text),
-    })
+        Grammar::C | Grammar::Css => brackets(leaves(tree), text).into_iter().collect(),
+        _ => all_errors(tree, text),
+    }
 }
 
-fn errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
+fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
@@ -119,7 +118,9 @@ fn leaves(tree: &Tree) -> impl Iterator<Item = Node<'_>> {
     })
 }
 
-fn parsed(grammar: Grammar, text: &str, give_up: &dyn Fn() -> bool) -> Option<Tree> {
+/// The tree of a text, with what did not change taken from an edited one of before; `None` where it would be too much work,
+/// or `give_up` says so.
+pub(super) fn read(grammar: Grammar, text: &str, before: Option<&Tree>, give_up: &dyn Fn() -> bool) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language()).ok()?;
     let (most_steps, most_looks) = (AT_LEAST + STEPS_A_BYTE * text.len(), AT_LEAST + LOOKS_A_BYTE * text.len());
@@ -139,7 +140,7 @@ fn parsed(grammar: Grammar, text: &str, give_up: &dyn Fn() -> bool) -> Option<Tr
         if looks.get() > most_looks || give_up() { &[] } else { piece }
     };
     let options = ParseOptions::new().progress_callback(&mut bounded);
-    let tree = parser.parse_with_options(&mut read, None, Some(options))?;
+    let tree = parser.parse_with_options(&mut read, before, Some(options))?;
     (looks.get() <= most_looks && !give_up()).then_some(tree)
 }
 

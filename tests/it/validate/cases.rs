@@ -4,6 +4,7 @@
 //! was, `after` what it shall be, `new` a line `LINE:COLUMN MESSAGE` for each error that the change is to blame for.
 //! `TOOLFENCE_PRINT=1` prints what comes out.
 
+use crate::random::Random;
 use std::fs;
 use std::path::Path;
 use toolfence::validate::{LineMap, new_ones, syntax};
@@ -79,5 +80,53 @@ fn nothing_is_new_where_nothing_changed() {
             let lower = Case { after: format!("\n\n{text}"), ..again };
             assert_eq!(found(&lower), "", "{}, two lines lower", case.title);
         }
+    }
+}
+
+/// A reader that knows what a text was before a change finds what one finds that reads all of it.
+#[test]
+fn what_is_read_again_is_read_as_the_first_time() {
+    let texts: Vec<(String, String)> =
+        all().into_iter().flat_map(|case| [(case.name.clone(), case.before), (case.name, case.after)]).collect();
+    let mut random = Random::new(71);
+    let (mut right, mut wrong) = (0, 0);
+    for (name, text) in &texts {
+        let reader = syntax::Reader::new();
+        let mut text = text.repeat(1 + random.below(3));
+        for _ in 0..60 {
+            let found = reader.check_until(name, &text, &|| false);
+            assert_eq!(found, syntax::check(name, &text), "{name}: {text}");
+            let is_right = found.is_some_and(|found| found.is_empty());
+            *(if is_right { &mut right } else { &mut wrong }) += 1;
+            let changed = changed(&text, &random.pick(&texts).1, &mut random);
+            // Mostly from a text that is right: another one is not known to the reader.
+            if random.below(12) == 0 || syntax::check(name, &changed).is_some_and(|found| found.is_empty()) {
+                text = changed;
+            }
+        }
+    }
+    println!("{right} texts without errors, {wrong} with some");
+    assert!(right > 1000 && wrong > 1000, "{right} {wrong}");
+}
+
+/// A piece of the text taken away, or one of it or of another text put in.
+fn changed(text: &str, other: &str, random: &mut Random) -> String {
+    let place = |text: &str, random: &mut Random| {
+        let line = random.below(3) > 0;
+        let ends =
+            text.char_indices().filter(|(_, char)| !line || *char == '\n').map(|(at, char)| at + char.len_utf8());
+        let ends: Vec<usize> = ends.chain([0]).collect();
+        *random.pick(&ends)
+    };
+    let from = if random.below(3) == 0 { other } else { text };
+    let (mut start, mut end) = (place(from, random), place(from, random));
+    if start > end {
+        (start, end) = (end, start);
+    }
+    let at = place(text, random);
+    match random.below(3) {
+        0 if std::ptr::eq(from, text) => format!("{}{}", &text[..start], &text[end..]),
+        _ if text.len() < 4000 => format!("{}{}{}", &text[..at], &from[start..end], &text[at..]),
+        _ => String::new(),
     }
 }
