@@ -34,7 +34,7 @@ fn main() {
         "broken" => repaired(bytes),
         "cases" => broken_cases(),
         "typed" => calls(bytes, |_, body| (0..envelope::SEVERAL).map(|_| envelope::typed(body)).sum()),
-        "call" => calls(bytes, |reply, _| ours::calls(reply, usize::MAX)),
+        "call" => calls(bytes, |reply, _| ours::calls(reply, piece)),
         "settled" => calls(bytes, |reply, _| ours::settled_calls(reply)),
         other => panic!("there is no work {other}"),
     };
