@@ -4,7 +4,7 @@
 //! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
 //! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
 
-use crate::fence::has_below;
+use super::plain::{is_plain, plain, unescaped};
 
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
@@ -195,20 +195,18 @@ impl Lexer {
         at + 1
     }
 
-    /// The end of the text that stands for itself. It is mostly near: then a plain loop is quicker than a vector search.
+    /// The end of the text that stands for itself, raw control characters with it.
     fn plain_run(&mut self, bytes: &[u8], from: usize) -> usize {
-        const NEAR: usize = 16;
-        let near = bytes.len().min(from + NEAR);
-        for (at, byte) in bytes[from..near].iter().enumerate() {
-            if matches!(byte, b'"' | b'\\') {
-                return from + at;
+        let mut end = from;
+        loop {
+            end += plain(&bytes[end..]);
+            let controls = bytes[end..].iter().take_while(|byte| **byte < b' ').count();
+            if controls == 0 {
+                return end;
             }
-            self.control |= *byte < 0x20;
+            self.control = true;
+            end += controls;
         }
-        let rest = &bytes[near..];
-        let run = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-        self.control |= rest[..run].iter().fold(false, |control, byte| control | (*byte < 0x20));
-        near + run
     }
 
     /// Text with short escapes in it, from the first one at `at` on, is told in one piece. Returns where it ends.
@@ -216,9 +214,9 @@ impl Lexer {
         let bytes = piece.as_bytes();
         self.decoded.clear();
         self.decoded.push_str(&piece[from..at]);
-        while let Some(text) = short_escape(bytes, at) {
+        while let Some(character) = short_escape(bytes, at) {
             let run = self.plain_run(bytes, at + 2);
-            self.decoded.push_str(text);
+            self.decoded.push(character);
             self.decoded.push_str(&piece[at + 2..run]);
             at = run;
         }
@@ -319,10 +317,10 @@ impl Lexer {
     }
 
     fn escape(&mut self, byte: u8, watch: &mut impl Watch) {
-        match (decoded(byte), byte) {
-            (Some(text), _) => {
+        match (unescaped(byte), byte) {
+            (Some(short), _) => {
                 self.state = State::String;
-                watch.text(text, self.key);
+                watch.text(char::from(short).encode_utf8(&mut [0]), self.key);
             }
             (None, b'u') => {
                 self.unit = 0;
@@ -388,39 +386,13 @@ impl Lexer {
     }
 }
 
-/// Whether all bytes stand for themselves in a string. Four at a time: chunks are mostly that long.
-#[inline]
-fn is_plain(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let all_of = |byte: u8| u32::from_ne_bytes([byte; 4]);
-    words.iter().all(|word| {
-        let word = u32::from_ne_bytes(*word);
-        let special = has_below(word ^ all_of(b'"'), 1) | has_below(word ^ all_of(b'\\'), 1);
-        !(special | has_below(word, 0x20))
-    }) && rest.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
-}
-
 /// What the whole escape of two bytes at `at` stands for, if one is there.
-fn short_escape(bytes: &[u8], at: usize) -> Option<&'static str> {
+#[inline]
+fn short_escape(bytes: &[u8], at: usize) -> Option<char> {
     match bytes.get(at..at + 2)? {
-        [b'\\', byte] => decoded(*byte),
+        [b'\\', byte] => unescaped(*byte).map(char::from),
         _ => None,
     }
-}
-
-/// What a backslash and this byte stand for.
-fn decoded(byte: u8) -> Option<&'static str> {
-    Some(match byte {
-        b'"' => "\"",
-        b'\\' => "\\",
-        b'/' => "/",
-        b'b' => "\u{8}",
-        b'f' => "\u{c}",
-        b'n' => "\n",
-        b'r' => "\r",
-        b't' => "\t",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

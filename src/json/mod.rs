@@ -23,6 +23,7 @@
 //! ```
 
 mod lexer;
+mod plain;
 mod repair;
 mod strict;
 

@@ -4,6 +4,7 @@
 //! short whole ones, and says what is wrong with a text; what is valid and what it means is the same to both.
 
 use super::Problem;
+use super::plain::{plain, unescaped};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeSet;
@@ -95,7 +96,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn string(&mut self) -> Option<&str> {
         self.expect(b'"')?;
         let (text, start) = (self.text, self.at);
-        let end = start + plain_once(&text.as_bytes()[start..]);
+        let end = start + plain(&text.as_bytes()[start..]);
         self.at = end + 1;
         match text.as_bytes().get(end)? {
             b'"' => Some(&text[start..end]),
@@ -213,7 +214,7 @@ impl<'a> Reader<'a> {
             self.decoded.push_str(&self.text[start..self.at - 1]);
             self.escape()?;
             start = self.at;
-            let end = start + long_plain(&self.text.as_bytes()[start..]);
+            let end = start + plain(&self.text.as_bytes()[start..]);
             self.at = end + 1;
             match self.text.as_bytes().get(end)? {
                 b'"' => break self.decoded.push_str(&self.text[start..end]),
@@ -228,27 +229,23 @@ impl<'a> Reader<'a> {
     fn escape(&mut self) -> Option<()> {
         let byte = *self.text.as_bytes().get(self.at)?;
         self.at += 1;
-        let character = match byte {
-            b'"' | b'\\' | b'/' => byte as char,
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => self.character()?,
-            _ => return None,
-        };
-        self.decoded.push(character);
+        match unescaped(byte) {
+            Some(short) => self.decoded.push(short as char),
+            None if byte == b'u' => self.unicode()?,
+            None => return None,
+        }
         Some(())
     }
 
-    /// The character of one code unit, or of two.
-    fn character(&mut self) -> Option<char> {
+    /// Decodes the character of one code unit, or of two.
+    #[inline(never)]
+    fn unicode(&mut self) -> Option<()> {
         let first = self.code_unit()?;
         let pair = (0xd800..0xdc00).contains(&first);
         let units = if pair { [first, self.low_surrogate()?] } else { [first, 0] };
         let used = if pair { &units[..] } else { &units[..1] };
-        char::decode_utf16(used.iter().copied()).next()?.ok()
+        self.decoded.push(char::decode_utf16(used.iter().copied()).next()?.ok()?);
+        Some(())
     }
 
     fn low_surrogate(&mut self) -> Option<u16> {
@@ -269,40 +266,6 @@ impl<'a> Reader<'a> {
 
 fn is_in_number(byte: &u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
-}
-
-/// The same for text that is mostly longer: sixteen at a time first, which compilers do at once.
-fn long_plain(bytes: &[u8]) -> usize {
-    let ends = |byte: &u8| (*byte < b' ') | (*byte == b'"') | (*byte == b'\\');
-    let (blocks, _) = bytes.as_chunks::<16>();
-    let clean = blocks.iter().take_while(|block| !block.iter().fold(false, |found, byte| found | ends(byte))).count();
-    clean * 16 + plain(&bytes[clean * 16..])
-}
-
-/// The same by itself: the usual string has one run of text, and the constants of the search want registers.
-#[inline(never)]
-fn plain_once(bytes: &[u8]) -> usize {
-    plain(bytes)
-}
-
-/// How many bytes stand for themselves in a string: all but quotes, backslashes and control characters. Eight at a time.
-#[inline(always)]
-fn plain(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGHEST: u64 = ONES << 7;
-    let all_of = |byte: u8| ONES * u64::from(byte);
-    // The highest bit of each byte below `bound`, and perhaps of some behind the first one.
-    let below = |word: u64, bound: u8| word.wrapping_sub(all_of(bound)) & !word & HIGHEST;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let special = below(word ^ all_of(b'"'), 1) | below(word ^ all_of(b'\\'), 1) | below(word, b' ');
-        if special != 0 {
-            return at * 8 + special.trailing_zeros() as usize / 8;
-        }
-    }
-    let end = rest.iter().position(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\'));
-    words.len() * 8 + end.unwrap_or(rest.len())
 }
 
 /// What is wrong with a text that is not valid, in the words of `serde_json`.

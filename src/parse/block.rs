@@ -7,7 +7,7 @@ use super::envelope::{self, Draft};
 use super::event::Span;
 use super::found::Found;
 use super::taught;
-use super::track::{Listener, Track, tag_of};
+use super::track::{Listener, Track, is_nearly_tag, tag_of};
 use crate::fence::find_either;
 use crate::json::{self, Lexer, Problem, Status};
 use crate::tool::find_param;
@@ -253,14 +253,7 @@ impl Block {
             self.prefixes.push((self.lines, prefix));
         }
         self.lines += 1;
-        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
-        match self.phase {
-            Phase::Body(index) => self.body_line(index, start, found),
-            Phase::After if !self.body[start..].trim().is_empty() => {
-                self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
-            }
-            _ => {}
-        }
+        self.line_behind_object(found);
         if self.full {
             return;
         }
@@ -268,6 +261,17 @@ impl Block {
         if self.phase == Phase::Object && !self.forged {
             self.lexer.feed("\n", &mut Listener { track: &mut self.track, found });
             self.bodies_begin();
+        }
+    }
+
+    /// A whole line that is no part of the object.
+    fn line_behind_object(&mut self, found: &mut Found) {
+        let (Phase::Body(_) | Phase::After) = self.phase else { return };
+        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
+        if let Phase::Body(index) = self.phase {
+            self.body_line(index, start, found);
+        } else if !self.body[start..].trim().is_empty() {
+            self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
         }
     }
 
@@ -476,14 +480,6 @@ fn refuse_tags(
             Err(unfinished(0, message))
         }
     }
-}
-
-/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`, `<.<EOF`.
-fn is_nearly_tag(text: &str) -> bool {
-    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
-    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let like_tag = is_word || text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && like_tag))
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {

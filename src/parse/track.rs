@@ -250,6 +250,14 @@ pub(super) fn tag_of(text: &str) -> Option<&str> {
     text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes(), true))
 }
 
+/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`, `<.<EOF`.
+pub(super) fn is_nearly_tag(text: &str) -> bool {
+    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let like_tag = is_word || text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && like_tag))
+}
+
 /// The lexer's listener: what is known, and where provisional events go.
 pub(super) struct Listener<'a> {
     pub(super) track: &'a mut Track,
