@@ -3,7 +3,7 @@
 //!
 //! It knows files by their names alone: one that is put in the place of another while the walls go up is not noticed.
 
-use super::plan::{Covering, Guard, Plan, Spot, Step};
+use super::plan::{Covering, Guard, Plan, Step};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
@@ -48,7 +48,8 @@ impl Bubblewrap {
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
         covering.guards.iter().for_each(|guard| line.guard(guard, plan));
-        covering.masks.iter().for_each(|spot| line.mask(spot, &self.blank.file()));
+        let masks = plan.masks.iter().chain(covering.masks.iter().map(|spot| &spot.at));
+        masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0
     }
@@ -85,8 +86,7 @@ impl Line {
         self.pair(writable(plan.writable && !guard.frozen), guard.at.path(), guard.at.path());
     }
 
-    fn mask(&mut self, spot: &Spot, blank: &Path) {
-        let at = spot.at.path();
+    fn mask(&mut self, at: &Path, blank: &Path) {
         if at.is_dir() {
             self.pair("--perms", "0000", "--tmpfs");
             self.0.push(at.into());

@@ -90,7 +90,7 @@ impl Enclosure {
             return None;
         }
         let layout = self.layout.as_ref().ok()?;
-        let (plan, covering) = (self.plan(layout, kind, errand), self.covering(layout, errand));
+        let (plan, covering) = (self.plan(layout, kind, errand), self.covering(errand));
         let command = errand.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: errand.folder.into(), command };
         if kind == Kind::Container {
@@ -143,20 +143,18 @@ impl Enclosure {
             root: self.root.as_path().into(),
             root_is: self.is,
             steps,
+            masks: layout.masks.clone(),
             scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
         }
     }
 
-    fn covering(&self, layout: &Layout, errand: &Errand<'_>) -> Covering {
-        Covering {
-            masks: layout.masks.iter().cloned().chain(self.masks(errand)).collect(),
-            guards: self.guards(errand),
-        }
+    fn covering(&self, errand: &Errand<'_>) -> Covering {
+        Covering { masks: self.masks(errand), guards: self.guards(errand) }
     }
 
     fn masks(&self, errand: &Errand<'_>) -> Vec<Spot> {
         let hidden = errand.covers.iter().filter(|cover| cover.how == How::Hide);
-        hidden.map(|cover| Spot { at: self.root.join(&cover.path).into(), is: Some(cover.is) }).collect()
+        hidden.map(|cover| Spot { at: self.root.join(&cover.path).into(), is: cover.is }).collect()
     }
 
     fn guards(&self, errand: &Errand<'_>) -> Vec<Guard> {

@@ -3,7 +3,7 @@
 //! Everything is looked up once, on the host's side; a folder that is not named here is not in the new tree.
 
 use super::mounts::DEVICES;
-use super::plan::{Name, Spot, Step};
+use super::plan::{Name, Step};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -105,7 +105,7 @@ const MOST_ENTRIES: usize = 50_000;
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) steps: Vec<Step>,
-    pub(super) masks: Vec<Spot>,
+    pub(super) masks: Vec<Name>,
     pub(super) scratch: Vec<Name>,
 }
 
@@ -147,7 +147,7 @@ struct Building<'a> {
     root: &'a Path,
     home: Option<PathBuf>,
     steps: Vec<Step>,
-    masks: Vec<Spot>,
+    masks: Vec<Name>,
     /// What is shown already, with all below it.
     seen: HashSet<PathBuf>,
 }
@@ -240,10 +240,10 @@ impl Building<'_> {
 }
 
 /// Credentials at the top of a toolchain's folder.
-fn credentials(folder: &Path) -> Vec<Spot> {
+fn credentials(folder: &Path) -> Vec<Name> {
     let secret = CREDENTIALS.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     let settings = SETTINGS.iter().map(|name| folder.join(name)).filter(|path| mentions_a_token(path));
-    secret.chain(settings).filter_map(|path| path.canonicalize().ok()).map(hidden).collect()
+    secret.chain(settings).filter_map(|path| path.canonicalize().ok()).map(Name::from).collect()
 }
 
 fn mentions_a_token(path: &Path) -> bool {
@@ -255,12 +255,8 @@ fn mentions_a_token(path: &Path) -> bool {
         })
 }
 
-fn hidden(path: PathBuf) -> Spot {
-    Spot { at: path.into(), is: None }
-}
-
 /// What only root or a group may read in /etc stays with them, even where the command runs as root.
-fn secrets_of_the_system() -> Vec<Spot> {
+fn secrets_of_the_system() -> Vec<Name> {
     let (mut found, mut pending, mut looked) = (Vec::new(), vec![PathBuf::from("/etc")], 0);
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -274,7 +270,7 @@ fn secrets_of_the_system() -> Vec<Spot> {
                 continue;
             }
             if meta.permissions().mode() & needed != needed {
-                found.push(hidden(entry.path()));
+                found.push(Name::from(entry.path()));
             } else if meta.is_dir() {
                 pending.push(entry.path());
             }

@@ -3,7 +3,7 @@
 //! The old root is kept at one place while the new one is built from it and is then taken away. Links in paths of the host
 //! are never followed: the host has resolved them.
 
-use super::plan::{Covering, Plan, Spot, Step, Task};
+use super::plan::{Covering, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
 use super::{Identity, Trouble, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,6 +25,8 @@ const PRIVATE: &str = "/.store/private";
 /// Devices that are nothing but a function.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
+const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
+
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`cover`].
 pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
@@ -34,7 +36,9 @@ pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
     for step in &plan.steps {
         take(step, plan, &mut layers).map_err(|error| Trouble::at(wall, step_name(step, plan), error))?;
     }
-    Blanks::new().map_err(|error| Trouble::new(wall, error))
+    let blanks = Blanks::new().map_err(|error| Trouble::new(wall, error))?;
+    hide_of_host(plan, &open_root()?, &blanks)?;
+    Ok(blanks)
 }
 
 /// Mounts the /proc of the new process namespace, leaves the old root and shuts the new one. The kernel gives a /proc only to
@@ -51,10 +55,16 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
 
 /// Covers what the host has just looked at, or says that it is not there as it was.
 pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result<(), Trouble> {
-    let wall = "the covers of the project";
-    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY).map_err(|error| Trouble::new(wall, error))?;
+    let root = open_root()?;
     guard(plan, covering, &root)?;
+    // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
+    hide_of_host(plan, &root, blanks)?;
     mask(covering, &root, blanks)
+}
+
+fn open_root() -> Result<OwnedFd, Trouble> {
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY);
+    root.map_err(|error| Trouble::new("the new tree of files", error))
 }
 
 fn enter_an_empty_root() -> io::Result<()> {
@@ -87,14 +97,13 @@ fn leave_the_old_root() -> io::Result<()> {
 }
 
 fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
-    let read_only = Attributes { read_only: true, devices: false };
     match step {
         Step::Link { at, to } => link(at.path(), to.path()),
-        Step::Show { at } => show(at.path(), read_only),
-        Step::ShowIfThere { at } => unless_missing(show(at.path(), read_only)),
+        Step::Show { at } => show(at.path(), READ_ONLY),
+        Step::ShowIfThere { at } => unless_missing(show(at.path(), READ_ONLY)),
         Step::Layer { at } => {
             *layers += 1;
-            layer(at.path(), *layers).or_else(|_| show(at.path(), read_only))
+            layer(at.path(), *layers).or_else(|_| show(at.path(), READ_ONLY))
         }
         Step::Private { at, mode } => private(at.path(), *mode),
         Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true }),
@@ -175,7 +184,7 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble> {
     for guard in &covering.guards {
         let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
-        meant(root, guard.at.path(), Some(guard.is))
+        meant(root, guard.at.path(), guard.is)
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
             .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
     }
@@ -185,21 +194,29 @@ fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble
 /// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
 fn mask(covering: &Covering, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for spot in &covering.masks {
-        hide(spot, root, blanks).map_err(|error| Trouble::at("the masks over blocked files", spot.at.path(), error))?;
+        hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
     }
     Ok(())
 }
 
+const MASKS: &str = "the masks over blocked files";
+
 fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
-    let target = match meant(root, spot.at.path(), spot.is) {
-        Ok(target) => target,
-        // A credential of the host that went away since there is nothing to hide of.
-        Err(error) if spot.is.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
+    let target = meant(root, spot.at.path(), spot.is)?;
     // The new root is read-only by now, and so is every copy of a part of it.
-    clone_of(if is_folder { blanks.folder.as_fd() } else { blanks.file.as_fd() })?.cover(target.as_fd())
+    clone_of(blanks.like(&target)?)?.cover(target.as_fd())
+}
+
+/// Hides what is not hidden yet.
+fn hide_of_host(plan: &Plan, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for at in plan.masks.iter().map(Name::path) {
+        let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
+            let hidden = blanks.are.contains(&identity(target.as_fd())?);
+            if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.cover(target.as_fd()) }
+        });
+        unless_missing(done).map_err(|error| Trouble::at(MASKS, at, error))?;
+    }
+    Ok(())
 }
 
 /// A file and a folder without any permission. They are in the new root, where /proc will lie over them: nobody reaches them by
@@ -207,6 +224,7 @@ fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
 pub(super) struct Blanks {
     file: OwnedFd,
     folder: OwnedFd,
+    are: [Identity; 2],
 }
 
 impl Blanks {
@@ -215,17 +233,24 @@ impl Blanks {
         drop(rustix::fs::open(file, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
         rustix::fs::mkdir(folder, Mode::empty())?;
         let open = |path: &str| open_path(CWD, Path::new(path), OFlags::NOFOLLOW);
-        Ok(Blanks { file: open(file)?, folder: open(folder)? })
+        let (file, folder) = (open(file)?, open(folder)?);
+        Ok(Blanks { are: [identity(file.as_fd())?, identity(folder.as_fd())?], file, folder })
+    }
+
+    /// The one that can lie over this.
+    fn like(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
+        let is_folder = FileType::from_raw_mode(rustix::fs::fstat(target)?.st_mode) == FileType::Directory;
+        Ok(if is_folder { self.folder.as_fd() } else { self.file.as_fd() })
     }
 }
 
 /// What stands at a path of the new tree, if it is what is meant by it.
-fn meant(root: &OwnedFd, at: &Path, is: Option<Identity>) -> io::Result<OwnedFd> {
+fn meant(root: &OwnedFd, at: &Path, is: Identity) -> io::Result<OwnedFd> {
     let spot = match beneath(root, at) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is.is_some() => return Err(changed("it was moved away")),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed("it was moved away")),
         spot => spot?,
     };
-    if is.is_some_and(|is| identity(spot.as_fd()).ok() != Some(is)) {
+    if identity(spot.as_fd()).ok() != Some(is) {
         return Err(changed("it was put in the place of another"));
     }
     Ok(spot)

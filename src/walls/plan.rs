@@ -29,6 +29,8 @@ pub(super) struct Plan {
     pub(super) root_is: Identity,
     /// What there is besides the project, in the order in which it is made.
     pub(super) steps: Vec<Step>,
+    /// What of the host is hidden where it is shown, and need not be there.
+    pub(super) masks: Vec<Name>,
     /// The folders a command may write into.
     pub(super) scratch: Vec<Name>,
 }
@@ -36,7 +38,7 @@ pub(super) struct Plan {
 /// What is covered right before the command starts: it must be as the host has just seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Covering {
-    /// What is hidden.
+    /// What is hidden of the project.
     pub(super) masks: Vec<Spot>,
     /// What stays where it is and as it is.
     pub(super) guards: Vec<Guard>,
@@ -81,8 +83,7 @@ pub(super) enum Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spot {
     pub(super) at: Name,
-    /// `None` where the helper and the host need not mean the same one.
-    pub(super) is: Option<Identity>,
+    pub(super) is: Identity,
 }
 
 /// A file or folder that can be used but not be moved away.

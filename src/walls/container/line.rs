@@ -163,6 +163,7 @@ mod tests {
             root: "/home/u/a,b".into(),
             root_is: Identity(1, 2),
             steps: Vec::new(),
+            masks: Vec::new(),
             scratch: Vec::new(),
         }
     }

@@ -105,3 +105,42 @@ fn one_that_died_or_waits_for_another_kind_of_command_is_not_used() {
     );
     assert_eq!(host.says("grep -c : /proc/net/dev", false), "1\n");
 }
+
+/// A file of the host that is hidden before there is a command, and is another one when the command comes.
+#[test]
+fn a_credential_that_was_replaced_is_hidden_too() {
+    const HOME: &str = "TOOLFENCE_TEST_AHEAD_HOME";
+    let place = Place::new();
+    let Some(home) = std::env::var_os(HOME) else {
+        let home = place.beside.join("home");
+        fs::create_dir_all(home.join(".nvm")).expect("a folder can be made");
+        fs::write(home.join(".nvm/.npmrc"), "SECRETVALUE\n").expect("a file can be written");
+        let module = module_path!().split_once("::").map_or("", |(_, module)| module);
+        let test = format!("{module}::a_credential_that_was_replaced_is_hidden_too");
+        let output = std::process::Command::new(std::env::current_exe().expect("this program has a file"))
+            .args(["--exact", &test, "--nocapture"])
+            .env("HOME", &home)
+            .env(HOME, &home)
+            .output()
+            .expect("it can be started");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    };
+    let Some(host) = Host::new(&place, "72203") else { return };
+    let look = "{ cat ~/.nvm/.npmrc; chmod 600 ~/.nvm/.npmrc; echo x >~/.nvm/.npmrc; } 2>&1";
+    let hidden = |said: &str| said.contains("Permission denied") && said.matches("Read-only file system").count() == 2;
+    let said = host.says(look, false);
+    assert!(hidden(&said), "{said}");
+    let file = Path::new(&home).join(".nvm/.npmrc");
+    for round in 0..3 {
+        assert!(!host.waiting().is_empty(), "one is ready");
+        fs::write(file.with_extension("new"), "SECRETVALUE again\n").expect("a file can be written");
+        fs::rename(file.with_extension("new"), &file).expect("it can be replaced");
+        let said = host.says(look, false);
+        assert!(hidden(&said), "{round}: {said}");
+    }
+    assert!(!host.waiting().is_empty(), "one is ready");
+    fs::remove_file(&file).expect("it can be removed");
+    assert!(host.says(look, false).contains("No such file"), "what is not there is no trouble");
+}
