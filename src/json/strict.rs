@@ -95,6 +95,12 @@ impl<'a> Reader<'a> {
     #[inline]
     pub(crate) fn string(&mut self) -> Option<&str> {
         self.expect(b'"')?;
+        self.rest_of_string()
+    }
+
+    /// The string whose quote this is behind.
+    #[inline]
+    fn rest_of_string(&mut self) -> Option<&str> {
         let (text, start) = (self.text, self.at);
         let end = start + plain(&text.as_bytes()[start..]);
         self.at = end + 1;
@@ -147,7 +153,8 @@ impl<'a> Reader<'a> {
     fn value(&mut self, listener: &mut impl Listen) -> Option<Value> {
         match self.next()? {
             b'"' => {
-                let text = self.string()?;
+                self.at += 1;
+                let text = self.rest_of_string()?;
                 listener.text(text).then(|| Value::String(text.to_owned()))
             }
             b'{' => self.object(listener).map(Value::Object),

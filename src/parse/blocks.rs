@@ -128,8 +128,8 @@ impl Blocks {
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
     /// Changes nothing: closing is the caller's decision.
     pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
-        if let Some(content) = self.plain_content(line) {
-            return Some(Kind::Inside(content));
+        if let Some(kind) = self.plain_fenced(line) {
+            return Some(kind);
         }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
@@ -177,8 +177,11 @@ impl Blocks {
 
     /// Takes a line and says what it is.
     pub(super) fn line<'a>(&mut self, line: &'a str) -> Kind<'a> {
-        if let Some(content) = self.plain_content(line) {
-            return Kind::Inside(content);
+        if let Some(kind) = self.plain_fenced(line) {
+            if matches!(kind, Kind::Closes(_)) {
+                self.leaf = Leaf::None;
+            }
+            return kind;
         }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
@@ -190,11 +193,19 @@ impl Blocks {
         Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
     }
 
-    /// A line of a fenced code block of the document that cannot close it: decided by the first character that is no blank.
-    fn plain_content<'a>(&self, line: &'a str) -> Option<Content<'a>> {
-        let Leaf::Fence { mark, indent: 0, .. } = self.leaf else { return None };
+    /// A line of a fenced code block of the document that cannot close it, decided by the first character that is no blank,
+    /// or that closes it and is nothing but marks.
+    fn plain_fenced<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
+        let Leaf::Fence { mark, length, indent: 0 } = self.leaf else { return None };
+        if !self.containers.is_empty() {
+            return None;
+        }
+        let content = Content { pad: 0, text: line };
         let first = line.bytes().find(|byte| *byte != b' ' && *byte != b'\t');
-        (self.containers.is_empty() && first != Some(mark)).then_some(Content { pad: 0, text: line })
+        if first != Some(mark) {
+            return Some(Kind::Inside(content));
+        }
+        (line.len() >= length && line.bytes().all(|byte| byte == mark)).then_some(Kind::Closes(content))
     }
 
     /// How many containers the line continues; moves over their marks.

@@ -97,14 +97,21 @@ impl Found {
     /// The next item.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Item> {
-        let item = self.items.pop_front();
-        if let Some(Item::Argument { id, arg, grows: true, .. }) = &item {
+        if let Some(Item::Argument { grows: true, .. }) = self.items.front() {
+            self.grow();
+        }
+        self.items.pop_front()
+    }
+
+    /// More may follow of the argument that is told next.
+    #[inline(never)]
+    fn grow(&mut self) {
+        if let Some(Item::Argument { id, arg, .. }) = self.items.front() {
             self.id.clear();
             self.id.push_str(&self.words[id.clone()]);
             self.arg.clear();
             self.arg.push_str(&self.words[arg.clone()]);
         }
-        item
     }
 
     /// When nothing waits, all words are told.

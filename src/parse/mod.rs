@@ -211,16 +211,22 @@ impl Parser {
                 }
                 Middle::Argument(bytes) => return Some(self.progress(self.input.last(bytes))),
                 Middle::Nothing => return None,
+                Middle::Other if self.found.is_empty() => self.work(),
                 Middle::Other => {}
             }
         }
-        self.work()
+        self.next_found()
     }
 
     /// Reads on until something is found. Not part of `poll`, so that the usual chunk pays nothing for it.
     #[inline(never)]
-    fn work(&mut self) -> Option<Event<'_>> {
-        while self.found.is_empty() && self.advance() {}
+    fn work(&mut self) {
+        while self.advance() && self.found.is_empty() {}
+    }
+
+    /// What was found, if anything was. By itself, so that what was found at once is told without the room that work wants.
+    #[inline(never)]
+    fn next_found(&mut self) -> Option<Event<'_>> {
         let item = self.found.next();
         self.idle = item.is_none();
         item.map(|item| self.tell(item))
