@@ -183,6 +183,9 @@ impl Blocks {
             }
             return kind;
         }
+        if let Some(kind) = self.plain_opening(line) {
+            return kind;
+        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched == self.containers.len()
@@ -206,6 +209,17 @@ impl Blocks {
             return Some(Kind::Inside(content));
         }
         (line.len() >= length && line.bytes().all(|byte| byte == mark)).then_some(Kind::Closes(content))
+    }
+
+    /// A line of the document that begins with the fence of a code block.
+    fn plain_opening<'a>(&mut self, line: &'a str) -> Option<Kind<'a>> {
+        let free = matches!(self.leaf, Leaf::None | Leaf::Paragraph(_)) && self.containers.is_empty();
+        if !free {
+            return None;
+        }
+        let opening = fence::opening(line)?;
+        self.leaf = Leaf::Fence { mark: opening.mark, length: opening.length, indent: 0 };
+        Some(Kind::Opens(opening, 0))
     }
 
     /// How many containers the line continues; moves over their marks.
