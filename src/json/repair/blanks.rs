@@ -17,10 +17,8 @@ impl Reader<'_> {
     /// Passes over blanks and comments.
     pub(super) fn blanks(&mut self) -> Result<(), Problem> {
         loop {
-            let rest = &self.text.as_bytes()[self.at..];
-            let plain = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-            self.go_on(plain);
             match self.peek() {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.go_on(1),
                 Some(b'/' | b'#') if self.comment()? => {}
                 Some(b'\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => {
                     self.note(Repair::EscapedBlank);

@@ -7,6 +7,7 @@
 use super::follow::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
+use crate::json::plain::plain;
 
 /// What a string stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,17 +23,22 @@ enum Mark {
 }
 
 impl Mark {
-    /// The opening mark and its length.
-    fn opening(text: &str, key: bool) -> Option<(Mark, usize)> {
-        let triple = |mark: &str| !key && text.starts_with(mark);
-        if triple("\"\"\"") || triple("'''") {
-            return Some((Mark::Triple(text.as_bytes()[0]), 3));
-        }
+    /// The mark that a string begins with.
+    fn opening(text: &str, key: bool) -> Option<Mark> {
         match text.chars().next()? {
-            c @ ('"' | '\'' | '`') => Some((Mark::Straight(c as u8), 1)),
-            '\u{201c}' | '\u{201d}' | '\u{201e}' => Some((Mark::Double, 3)),
-            '\u{2018}' | '\u{2019}' | '\u{201a}' => Some((Mark::Single, 3)),
+            c @ ('"' | '\'') if !key && is_triple(text) => Some(Mark::Triple(c as u8)),
+            c @ ('"' | '\'' | '`') => Some(Mark::Straight(c as u8)),
+            '\u{201c}' | '\u{201d}' | '\u{201e}' => Some(Mark::Double),
+            '\u{2018}' | '\u{2019}' | '\u{201a}' => Some(Mark::Single),
             _ => None,
+        }
+    }
+
+    /// The length of the opening mark.
+    fn length(self) -> usize {
+        match self {
+            Mark::Straight(_) => 1,
+            Mark::Double | Mark::Single | Mark::Triple(_) => 3,
         }
     }
 
@@ -91,12 +97,12 @@ impl Inner {
 impl Reader<'_> {
     /// A string in any quotes, if one begins here.
     pub(super) fn string(&mut self, key: bool) -> Result<Option<String>, Problem> {
-        let Some((mark, length)) = Mark::opening(self.rest(), key) else { return Ok(None) };
+        let Some(mark) = Mark::opening(self.rest(), key) else { return Ok(None) };
         if let Some(text) = self.doubled(mark, key) {
             return Ok(Some(text));
         }
         let start = self.at;
-        self.go_on(length);
+        self.go_on(mark.length());
         if key {
             let Some(length) = self.next_quote(mark) else { return unclosed(start) };
             return self.text(mark, start, length).map(Some);
@@ -115,8 +121,7 @@ impl Reader<'_> {
 
     /// The text from the opening mark at `start` to the closing mark here, which is passed over.
     fn text(&mut self, mark: Mark, start: usize, length: usize) -> Result<String, Problem> {
-        let from =
-            start + Mark::opening(&self.text[start..], !matches!(mark, Mark::Triple(_))).map_or(1, |mark| mark.1);
+        let from = start + mark.length();
         let raw = &self.text[from..self.at];
         self.go_on(length);
         if mark == Mark::Straight(b'`') && raw.contains("${") {
@@ -139,10 +144,15 @@ impl Reader<'_> {
         let first = mark.first_byte();
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
-            self.go_on(stop.unwrap_or(rest.len()));
-            let rest = &rest[stop?..];
-            let escape = rest[0] == b'\\';
+            let stop = if first == b'"' {
+                plain(rest)
+            } else {
+                let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
+                stop.unwrap_or(rest.len())
+            };
+            self.go_on(stop);
+            let rest = &rest[stop..];
+            let escape = *rest.first()? == b'\\';
             let control = rest[usize::from(escape)..].first().is_some_and(|byte| *byte < 0x20);
             if control && !mark.spans_lines() {
                 self.note(Repair::RawControl);
@@ -285,10 +295,10 @@ impl Reader<'_> {
         self.blanks()?;
         self.note(Repair::Concatenation);
         let start = self.at;
-        let Some((mark, length)) = Mark::opening(self.rest(), true) else {
+        let Some(mark) = Mark::opening(self.rest(), true) else {
             return self.problem("a string is wanted behind the plus sign");
         };
-        self.go_on(length);
+        self.go_on(mark.length());
         let guessed = self.has(Repair::InnerQuotes);
         let (follow, length) = self.value_end(mark, start)?;
         if !guessed && self.has(Repair::InnerQuotes) {
@@ -297,6 +307,11 @@ impl Reader<'_> {
         text.push_str(&self.text(mark, start, length)?);
         Ok(follow)
     }
+}
+
+/// Whether the text begins with three quotes of its first kind.
+fn is_triple(text: &str) -> bool {
+    matches!(text.as_bytes(), [first, second, third, ..] if first == second && first == third)
 }
 
 fn unclosed<T>(start: usize) -> Result<T, Problem> {
