@@ -27,7 +27,7 @@ mod plain;
 mod repair;
 mod strict;
 
-pub(crate) use strict::{Listen, Reader};
+pub(crate) use strict::{Listen, Reader, owned};
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 

@@ -142,6 +142,7 @@ impl Found {
     }
 
     /// The same, where the id was said behind a [`mark`](Found::mark).
+    #[inline]
     pub(super) fn started_as(&mut self, id: Range<usize>, name: &str) {
         let name = self.say(name);
         self.items.push_back(Item::Started { id, name });
@@ -158,6 +159,7 @@ impl Found {
     }
 
     /// The whole text of an argument, where the id was said behind a [`mark`](Found::mark).
+    #[inline]
     pub(super) fn whole_argument(&mut self, id: Range<usize>, arg: &str, text: &str) {
         let (arg, text) = (self.say(arg), self.say(text));
         self.items.push_back(Item::Argument { id, arg, text, grows: false });
@@ -177,6 +179,7 @@ impl Found {
     }
 
     /// What was found so far, for [`forget`](Found::forget). Makes room for a call of so many bytes.
+    #[inline]
     pub(super) fn mark(&mut self, bytes: usize) -> Mark {
         const USUAL_ITEMS: usize = 8;
         self.forget_told();

@@ -3,7 +3,7 @@
 //! Anything else is left to [`envelope`](super::envelope), which says what is wrong or what had to be mended.
 
 use super::envelope::{Draft, undecorated};
-use crate::json::{Listen, Reader};
+use crate::json::{Listen, Reader, owned};
 
 /// Is told of a call while it is read.
 pub(super) trait Telling: Listen {
@@ -29,10 +29,10 @@ pub(super) fn read(text: &str, decoded: &mut String, telling: &mut impl Telling)
         let key = Key::of(reader.string()?);
         reader.colon()?;
         match key {
-            Key::Name if name.is_none() => name = Some(reader.string()?.to_owned()),
+            Key::Name if name.is_none() => name = Some(owned(reader.string()?)),
             Key::Args if args.is_none() && telling.begins(name.as_deref()) => args = Some(reader.object(telling)?),
-            Key::Reason if reason.is_none() => reason = Some(reader.string()?.to_owned()),
-            Key::Id if id.is_none() && telling.has_id() => id = Some(reader.string()?.to_owned()),
+            Key::Reason if reason.is_none() => reason = Some(owned(reader.string()?)),
+            Key::Id if id.is_none() && telling.has_id() => id = Some(owned(reader.string()?)),
             _ => return None,
         }
         more = reader.goes_on(b'}')?;

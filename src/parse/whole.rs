@@ -162,13 +162,28 @@ impl Listen for Teller<'_> {
         self.path.truncate(container.saturating_sub(1));
     }
 
-    fn text(&mut self, text: &str) -> bool {
-        if !text.is_empty() {
-            self.found.whole_argument(self.id.clone(), self.path, text);
-            self.told += 1;
+    /// The path to an argument of the tool is its key: nearly every one, and not worth a path.
+    fn member(&mut self, container: usize, key: &str, text: &str) -> bool {
+        if container > 0 {
+            return self.key(container, key) && self.text(text);
         }
-        !text.starts_with("<<") && self.told <= MOST_TOLD
+        let fits = !key.is_empty() && key.len() <= MOST_PATH;
+        fits && tell(self.found, &self.id, key, text, &mut self.told)
     }
+
+    fn text(&mut self, text: &str) -> bool {
+        tell(self.found, &self.id, self.path, text, &mut self.told)
+    }
+}
+
+/// Notes the text of an argument; `false` where the call is not told this way.
+#[inline]
+fn tell(found: &mut Found, id: &Range<usize>, arg: &str, text: &str, told: &mut usize) -> bool {
+    if !text.is_empty() {
+        found.whole_argument(id.clone(), arg, text);
+        *told += 1;
+    }
+    !text.starts_with("<<") && *told <= MOST_TOLD
 }
 
 impl Telling for Teller<'_> {
