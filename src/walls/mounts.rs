@@ -37,7 +37,9 @@ pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
         take(step, plan, &mut layers).map_err(|error| Trouble::at(wall, step_name(step, plan), error))?;
     }
     let blanks = Blanks::new().map_err(|error| Trouble::new(wall, error))?;
-    hide_of_host(plan, &open_root()?, &blanks)?;
+    // What is in the project waits for its guards: they have to find what they guard, and not what lies over it.
+    let outside = plan.masks.iter().filter(|at| !at.path().starts_with(plan.root.path()));
+    hide_of_host(outside, &open_root()?, &blanks)?;
     Ok(blanks)
 }
 
@@ -58,7 +60,7 @@ pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result
     let root = open_root()?;
     guard(plan, covering, &root)?;
     // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
-    hide_of_host(plan, &root, blanks)?;
+    hide_of_host(plan.masks.iter(), &root, blanks)?;
     mask(covering, &root, blanks)
 }
 
@@ -208,8 +210,8 @@ fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
 }
 
 /// Hides what is not hidden yet.
-fn hide_of_host(plan: &Plan, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
-    for at in plan.masks.iter().map(Name::path) {
+fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for at in masks.map(Name::path) {
         let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
             let hidden = blanks.are.contains(&identity(target.as_fd())?);
             if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.cover(target.as_fd()) }

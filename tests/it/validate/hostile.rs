@@ -82,3 +82,23 @@ fn many_errors_are_compared_in_time() {
     assert_eq!(new.len(), 5000);
     assert!(started.elapsed() < LONG);
 }
+
+/// Of a text that was right only what changed is read.
+#[cfg(feature = "syntax")]
+#[test]
+fn a_change_is_less_work_than_the_text() {
+    let text = "def f(x):\n    return [x, {\"a\": x}]\n".repeat(500);
+    let changed = text.replacen("[x,", "[x + 1,", 250);
+    let reader = syntax::Reader::new();
+    let work = |text: &str| {
+        let asked = std::cell::Cell::new(0);
+        let found = reader.check_until("a.py", text, &|| {
+            asked.set(asked.get() + 1);
+            false
+        });
+        assert_eq!(found, Some(Vec::new()));
+        asked.get()
+    };
+    let (first, again, much) = (work(&text), work(&format!("{text}x = 1\n")), work(&changed));
+    assert!(again * 5 < first && again < much, "{first} {again} {much}");
+}

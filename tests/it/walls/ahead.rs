@@ -6,6 +6,7 @@ use rustix::fd::AsFd;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 use toolfence::process::{Ahead, Job, environment, run_kept_ahead};
@@ -143,4 +144,23 @@ fn a_credential_that_was_replaced_is_hidden_too() {
     assert!(!host.waiting().is_empty(), "one is ready");
     fs::remove_file(&file).expect("it can be removed");
     assert!(host.says(look, false).contains("No such file"), "what is not there is no trouble");
+}
+
+/// Where the project is in /etc, its repository is what only its owner may read, and is guarded all the same.
+#[test]
+fn a_repository_in_etc_is_guarded_and_hidden() {
+    let Ok(folder) = tempfile::tempdir_in("/etc") else {
+        return eprintln!("skipped: only root can make a folder there");
+    };
+    let root = folder.path().to_owned();
+    fs::create_dir(root.join(".git")).expect("a folder can be made");
+    fs::write(root.join(".git/HEAD"), "SECRETVALUE\n").expect("a file can be written");
+    fs::set_permissions(root.join(".git"), fs::Permissions::from_mode(0o700)).expect("it is ours");
+    let place = Place { root, ..Place::new() };
+    let Some(host) = Host::new(&place, "72204") else { return };
+    for _ in 0..2 {
+        let said = host.says("{ cat .git/HEAD; mv .git x; echo ran; } 2>&1", false);
+        assert!(said.contains("Permission denied") && said.contains("busy") && said.ends_with("ran\n"), "{said}");
+        assert!(!host.waiting().is_empty(), "one is ready");
+    }
 }
