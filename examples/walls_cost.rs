@@ -26,7 +26,7 @@ const TURN: Duration = Duration::from_millis(15);
 
 /// What is drained, and how often.
 const FLOOD: u64 = 1 << 30;
-const FLOODS: usize = 5;
+const FLOODS: usize = 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
     toolfence::walls::enter_if_asked();

@@ -103,15 +103,22 @@ impl HeadTail {
     /// The text, at most as long as head, tail and the sentence between them.
     pub fn finish(mut self) -> Clipped {
         self.tail.rotate_left(self.oldest);
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        let all = [self.head.as_slice(), self.tail.as_slice()].concat();
+        let cut = self.head.len();
+        let mut all = std::mem::take(&mut self.head);
+        all.append(&mut std::mem::take(&mut self.tail));
+        let kept = all.len() as u64;
         let budget = self.head_limit + self.tail_limit;
         // Undecodable bytes grow threefold, so even what was kept whole may have to be cut.
         if kept == self.total_bytes && lossy_length(&all) <= budget {
-            let text = String::from_utf8_lossy(&all).into_owned();
+            let text =
+                String::from_utf8(all).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
             return Clipped { text, total_bytes: self.total_bytes, truncated: false };
         }
-        let (head, tail) = self.halves(&all, kept);
+        let (head, tail) = match all.split_at(cut) {
+            // Where nothing was dropped, the cut is made at the end of the head.
+            halves if kept == self.total_bytes => halves,
+            (head, tail) => (whole_chars(head), &tail[broken_beginning(tail)..]),
+        };
         let (mut text, used) = first_chars(head, self.head_limit);
         let (end, skipped) = last_chars(tail, self.tail_limit);
         let lines = self.total_lines - newlines(&head[..used]) - newlines(&tail[skipped..]);
@@ -119,15 +126,6 @@ impl HeadTail {
         text.push_str(&sentence(bytes, lines, text.ends_with('\n')));
         text.push_str(&end);
         Clipped { text, total_bytes: self.total_bytes, truncated: true }
-    }
-
-    /// The bytes before and after the cut. Where nothing was dropped, the cut is made at the end of the head.
-    fn halves<'a>(&self, all: &'a [u8], kept: u64) -> (&'a [u8], &'a [u8]) {
-        let (head, tail) = all.split_at(self.head.len());
-        if kept == self.total_bytes {
-            return (head, tail);
-        }
-        (whole_chars(head), &tail[broken_beginning(tail)..])
     }
 }
 

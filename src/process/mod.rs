@@ -10,6 +10,7 @@ mod environment;
 mod group;
 mod keeper;
 mod live;
+mod output;
 mod overflow;
 
 pub use ahead::Ahead;
@@ -22,12 +23,12 @@ use ahead::{Beginning, Started};
 use child::{Leader, Spawned};
 use group::Group;
 use keeper::{Answer, Keeper};
+use output::Output;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// How much is read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
@@ -153,7 +154,7 @@ pub fn is_changed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::StaleNetworkFileHandle
 }
 
-async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Result<Outcome> {
+async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Result<Outcome> {
     let mut reader = Reader::new(output, job);
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
@@ -177,7 +178,7 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Receiver) -> io::Re
     running.end().await;
     let escaped = !reader.drains_by(Instant::now() + GRACE).await;
     let ending = running.reap(timed_out || stopped).await;
-    let kept = job.live.map_or_else(|| reader.buffer.finish(), Live::take);
+    let kept = job.live.map_or_else(|| reader.finish(), Live::take);
     let ending = ending.map_err(|error| with_last_line(error, &kept.text))?;
     let outcome = outcome(&ending, kept, timed_out);
     Ok(Outcome { stopped, lingered, escaped, ..outcome })
@@ -215,11 +216,11 @@ struct Running {
 }
 
 impl Running {
-    fn new(spawned: Spawned, keeper: Option<Keeper>) -> io::Result<(Running, Receiver)> {
+    fn new(spawned: Spawned, keeper: Option<Keeper>) -> io::Result<(Running, Output)> {
         let Spawned { leader, output } = spawned;
         let mut group = Group::led_by(&leader)?;
         group.ends_by_itself(keeper.is_some());
-        Ok((Running { group, keeper, seen_off: false, leader }, Receiver::from_owned_fd(output)?))
+        Ok((Running { group, keeper, seen_off: false, leader }, Output::new(output)?))
     }
 
     /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
@@ -240,7 +241,7 @@ impl Running {
                 () = sleep_until(deadline) => return false,
                 () = Keeper::answered(&mut self.keeper) => return true,
                 ended = self.group.leader_ended(&mut self.leader) => return ended,
-                () = reader.read(), if !reader.ended => {}
+                () = reader.read(), if !reader.output.has_ended() => {}
             }
         }
     }
@@ -298,63 +299,53 @@ impl Ending {
 }
 
 struct Reader<'a> {
-    pipe: Receiver,
+    output: Output,
     chunk: Box<[u8]>,
     buffer: HeadTail,
     live: Option<&'a Live>,
     overflow: Option<&'a Overflow<'a>>,
-    ended: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(pipe: Receiver, job: &Job<'a>) -> Reader<'a> {
-        let buffer = HeadTail::new(job.keep / 2, job.keep / 2);
+    fn new(output: Output, job: &Job<'a>) -> Reader<'a> {
         Reader {
-            pipe,
+            output,
             chunk: vec![0; CHUNK].into_boxed_slice(),
-            buffer,
+            buffer: HeadTail::new(job.keep / 2, job.keep / 2),
             live: job.live,
             overflow: job.overflow,
-            ended: false,
-        }
-    }
-
-    fn push(&mut self, read: usize) {
-        let chunk = &self.chunk[..read];
-        match self.live {
-            Some(live) => live.push(chunk),
-            None => overflow::keep(chunk, &mut self.buffer, self.overflow),
         }
     }
 
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.
     async fn read(&mut self) {
-        /// Reads before anybody else gets a turn: asking whether there is more costs more than reading it.
-        const TURN: usize = 16;
-        if self.pipe.readable().await.is_err() {
-            self.ended = true;
-        }
+        /// Reads before anybody else gets a turn.
+        const TURN: usize = 64;
+        self.output.ready().await;
         for _ in 0..TURN {
-            match self.pipe.try_read(&mut self.chunk) {
-                Ok(0) => self.ended = true,
-                Ok(read) => self.push(read),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.ended = true,
-            }
-            if self.ended {
-                return;
+            let Some(read) = self.output.read(&mut self.chunk) else { return };
+            let chunk = &self.chunk[..read];
+            match self.live {
+                Some(live) => live.push(chunk),
+                None => overflow::keep(chunk, &mut self.buffer, self.overflow),
             }
         }
     }
 
     /// Reads to the end of the output; `false` if the time is over before.
     async fn drains_by(&mut self, deadline: Instant) -> bool {
-        while !self.ended {
+        while !self.output.has_ended() {
             if timeout_at(deadline, self.read()).await.is_err() {
                 return false;
             }
         }
         true
+    }
+
+    /// What is kept. The room to read is given back before the text is made.
+    fn finish(self) -> Clipped {
+        drop(self.chunk);
+        self.buffer.finish()
     }
 }
 
