@@ -13,6 +13,9 @@ use std::fmt;
 /// The deepest nesting: that of `serde_json`.
 const MOST_DEPTH: usize = 127;
 
+/// Bytes of a decoded string whose room is handed over with it; a shorter one is copied, and the room used again.
+const LONG: usize = 4096;
+
 /// Digits of a whole number that fit into every type.
 const FEW_DIGITS: usize = 18;
 
@@ -52,6 +55,13 @@ pub(crate) trait Listen {
 }
 
 impl Listen for () {}
+
+/// A string that was read: as it stands in the text, or in the room for strings with escapes.
+#[derive(Clone, Copy)]
+enum Text<'a> {
+    Plain(&'a str),
+    Decoded,
+}
 
 /// Reads a text piece by piece; `None` where it is not valid.
 pub(crate) struct Reader<'a> {
@@ -96,21 +106,42 @@ impl<'a> Reader<'a> {
     }
 
     /// The string that comes next, a key or a value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn string(&mut self) -> Option<&str> {
         self.expect(b'"')?;
-        self.rest_of_string()
+        let text = self.rest_of_string()?;
+        Some(self.str(text))
+    }
+
+    #[inline(always)]
+    fn str(&self, text: Text<'a>) -> &str {
+        match text {
+            Text::Plain(text) => text,
+            Text::Decoded => self.decoded,
+        }
+    }
+
+    /// The string as a value. Where a long one fills most of its room, it takes it along.
+    #[inline]
+    fn string_value(&mut self, text: Text<'a>) -> Value {
+        let long = matches!(text, Text::Decoded) && self.decoded.len() >= LONG.max(self.decoded.capacity() / 2);
+        Value::String(if long { self.hand_over() } else { owned(self.str(text)) })
+    }
+
+    #[inline(never)]
+    fn hand_over(&mut self) -> String {
+        std::mem::take(self.decoded).into_boxed_str().into_string()
     }
 
     /// The string whose quote this is behind.
-    #[inline]
-    fn rest_of_string(&mut self) -> Option<&str> {
+    #[inline(always)]
+    fn rest_of_string(&mut self) -> Option<Text<'a>> {
         let (text, start) = (self.text, self.at);
         let end = start + plain(&text.as_bytes()[start..]);
         self.at = end + 1;
         match text.as_bytes().get(end)? {
-            b'"' => Some(&text[start..end]),
-            b'\\' => self.decode(start),
+            b'"' => Some(Text::Plain(&text[start..end])),
+            b'\\' => self.decode(start).map(|()| Text::Decoded),
             _ => None,
         }
     }
@@ -132,7 +163,7 @@ impl<'a> Reader<'a> {
                 b'"' => {
                     self.at += 1;
                     let text = self.rest_of_string()?;
-                    listener.member(container, &key, text).then(|| Value::String(owned(text)))?
+                    listener.member(container, &key, self.str(text)).then(|| self.string_value(text))?
                 }
                 _ if listener.key(container, &key) => self.value(listener)?,
                 _ => return None,
@@ -164,7 +195,7 @@ impl<'a> Reader<'a> {
             b'"' => {
                 self.at += 1;
                 let text = self.rest_of_string()?;
-                listener.text(text).then(|| Value::String(owned(text)))
+                listener.text(self.str(text)).then(|| self.string_value(text))
             }
             b'{' => self.object(listener).map(Value::Object),
             b'[' => self.array(listener).map(Value::Array),
@@ -223,7 +254,7 @@ impl<'a> Reader<'a> {
     // Not part of `string`, so that the usual one pays nothing for it.
     /// The string that began at `start`, with its first escape, behind whose backslash this is.
     #[inline(never)]
-    fn decode(&mut self, mut start: usize) -> Option<&str> {
+    fn decode(&mut self, mut start: usize) -> Option<()> {
         self.decoded.clear();
         self.decoded.reserve(self.text.len() - start);
         loop {
@@ -238,7 +269,7 @@ impl<'a> Reader<'a> {
                 _ => return None,
             }
         }
-        Some(self.decoded)
+        Some(())
     }
 
     /// Decodes what stands behind a backslash.

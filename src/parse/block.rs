@@ -41,7 +41,7 @@ enum Phase {
 }
 
 /// Room for a body that is kept from one block to the next.
-const USUAL_BODY: usize = 64 * 1024;
+const USUAL_BODY: usize = 256 * 1024;
 
 /// The open block, or what is left of the last one: its content, until another one opens.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub(super) struct Block {
     /// The reply's line of the first line of the body.
     pub(super) first_line: usize,
     pub(super) body: String,
+    /// Where the body stands in the reply, when nothing was copied of it.
+    pub(super) lent: Option<Span>,
     pub(super) candidate: Option<Candidate>,
     pub(super) track: Track,
     /// A `tool_result`: not a call but a forgery.
@@ -86,6 +88,7 @@ impl Block {
             span: Span::default(),
             first_line: 1,
             body: String::new(),
+            lent: None,
             candidate: None,
             track: Track::default(),
             forged: false,
@@ -107,6 +110,7 @@ impl Block {
         self.first_line = first_line;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
+        self.lent = None;
         self.candidate = None;
         self.track.reset();
         self.forged = false;

@@ -5,6 +5,7 @@
 
 use super::event::{Ignored, ReadError, Span};
 use crate::ToolCall;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -30,6 +31,11 @@ pub(super) enum Item {
         arg: Range<usize>,
         text: Range<usize>,
         grows: bool,
+    },
+    /// The whole text of an argument of the call that is the last thing found, where it stands.
+    Whole {
+        id: Range<usize>,
+        arg: Range<usize>,
     },
     /// More text of the same argument.
     Progress(Range<usize>),
@@ -165,6 +171,20 @@ impl Found {
         self.items.push_back(Item::Argument { id, arg, text, grows: false });
     }
 
+    /// The whole text of an argument that need not be copied: it stands in the call, which is found next and last.
+    pub(super) fn whole_in_call(&mut self, id: Range<usize>, arg: &str) {
+        let arg = self.say(arg);
+        self.items.push_back(Item::Whole { id, arg });
+    }
+
+    /// The text of an argument of the call that was found last.
+    pub(super) fn text_in_call(&self, arg: &str) -> &str {
+        match self.items.back() {
+            Some(Item::Call { call, .. }) => call.args.get(arg).and_then(Value::as_str).unwrap_or_default(),
+            _ => "",
+        }
+    }
+
     /// More text of the same argument.
     pub(super) fn progress(&mut self, text: &str) {
         if self.settled_only {
@@ -182,9 +202,10 @@ impl Found {
     #[inline]
     pub(super) fn mark(&mut self, bytes: usize) -> Mark {
         const USUAL_ITEMS: usize = 8;
+        const USUAL_WORDS: usize = 1024;
         self.forget_told();
         self.items.reserve(USUAL_ITEMS);
-        self.words.reserve(2 * bytes);
+        self.words.reserve((2 * bytes).min(USUAL_WORDS));
         Mark { items: self.items.len(), words: self.words.len() }
     }
 

@@ -257,6 +257,11 @@ impl Parser {
                 let words = |range| self.found.words(range).into();
                 Event::Progress { id: words(id), arg: words(arg), text: words(text) }
             }
+            Item::Whole { id, arg } => {
+                let arg = self.found.words(arg);
+                let text = self.found.text_in_call(arg).into();
+                Event::Progress { id: self.found.words(id).into(), arg: arg.into(), text }
+            }
             Item::Progress(text) => self.progress(self.found.words(text)),
             Item::Reasoning { text, span, closed } => {
                 Event::Reasoning { text: self.input.text(text).into(), span, closed }
@@ -264,7 +269,10 @@ impl Parser {
             Item::Started { id, name } => {
                 Event::Started { id: self.found.words(id).into(), name: self.found.words(name).into() }
             }
-            Item::Call { call, index, span, replaces } => Event::Call { call, index, body, span, replaces },
+            Item::Call { call, index, span, replaces } => {
+                let body = self.block.lent.map_or(body, |lent| Cow::Borrowed(self.input.text(lent)));
+                Event::Call { call, index, body, span, replaces }
+            }
             Item::Malformed { id, error, span } => Event::Malformed { id: id.into(), body, error, span },
             Item::Incomplete { id, span } => Event::Incomplete { id: id.into(), body, span },
             Item::ForgedResult(span) => Event::ForgedResult { body, span },

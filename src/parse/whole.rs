@@ -24,6 +24,9 @@ const USUAL_STRING: usize = 64 * 1024;
 /// Strings of a call that are told this way: they wait in memory.
 const MOST_TOLD: usize = 256;
 
+/// Bytes of a text that is lent where it stands. A shorter one is copied, which is less work.
+const LONG: usize = 1024;
+
 /// Bytes of the path to an argument. The long way cuts longer ones; here they are left to it.
 const MOST_PATH: usize = 128;
 
@@ -87,8 +90,13 @@ impl Parser {
             self.block.track.ids.give_back(before);
             return false;
         };
-        self.block.body.push_str(content.text);
-        self.block.body.push('\n');
+        let at = self.input.span(line.end - content.text.len(), line.next);
+        if content.text.len() >= LONG && self.input.text(at).strip_prefix(content.text) == Some("\n") {
+            self.block.lent = Some(at);
+        } else {
+            self.block.body.push_str(content.text);
+            self.block.body.push('\n');
+        }
         self.block.span.end = self.input.offset(closing.end);
         let call = ToolCall { id, name: draft.name, args: draft.args, reason: draft.reason, repairs: Vec::new() };
         self.found.push(Item::Call { call: Box::new(call), index: 0, span: self.block.span, replaces: None });
@@ -168,6 +176,11 @@ impl Listen for Teller<'_> {
             return self.key(container, key) && self.text(text);
         }
         let fits = !key.is_empty() && key.len() <= MOST_PATH;
+        if fits && text.len() >= LONG {
+            self.found.whole_in_call(self.id.clone(), key);
+            self.told += 1;
+            return !text.starts_with("<<") && self.told <= MOST_TOLD;
+        }
         fits && tell(self.found, &self.id, key, text, &mut self.told)
     }
 

@@ -69,6 +69,24 @@ fn without_a_preview_the_rest_is_the_same() {
     }
 }
 
+/// Long texts are lent where they stand and not copied: nobody can tell.
+#[test]
+fn long_texts_are_told_alike_for_any_chunking() {
+    for (length, escape) in [900, 1100, 5000, 90_000].into_iter().flat_map(|length| [(length, ""), (length, "\\n\\\"")])
+    {
+        let long = format!("{}{escape}", "an \u{e9} and ".repeat(8)).repeat(length / 80);
+        let args =
+            format!("{{\"content\": \"{long}\", \"edits\": [{{\"replacement\": \"{long}\"}}], \"path\": \"{long}\"}}");
+        let block = format!("```tool\n{{\"name\": \"write_file\", \"args\": {args}}}\n```\n");
+        let replies = [block.clone(), block.replace('\n', "\r\n"), format!("- {}", block.replace('\n', "\n  "))];
+        for reply in replies.map(|reply| format!("{reply}\nbetween\n\n{reply}{}", block.replace(": {", ": ["))) {
+            let told = events(&reply, "", usize::MAX, true);
+            assert_eq!(outcomes(&told), (2, 1), "{}", reply.len());
+            assert_eq!(told, events(&reply, "", 1009, true), "{}", reply.len());
+        }
+    }
+}
+
 fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
     std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
 }
