@@ -31,7 +31,9 @@ impl Parser {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
         loop {
-            self.plain_lines();
+            if self.plain_lines() && self.input.is_large() {
+                self.show(self.input.at);
+            }
             let Some(line) = self.input.next_line(self.options.limits.block) else { break };
             self.prose_line(line);
             if !self.found.is_empty() || !matches!(self.state, State::Prose) {
@@ -105,20 +107,19 @@ impl Parser {
         words || (rest == 0 && self.input.finished.is_none())
     }
 
-    /// Takes the lines that can be neither a fence nor anything that is watched: nearly all.
-    fn plain_lines(&mut self) {
+    /// Takes the lines that can be neither a fence nor anything that is watched: nearly all. Whether there were any.
+    fn plain_lines(&mut self) -> bool {
         if self.skipping || !self.decoys.is_quiet() {
-            return;
+            return false;
         }
         let before = self.input.at;
         self.input.pass_lines(self.options.limits.block, |line| self.blocks.plain_line(line));
-        if self.input.at > before {
+        let passed = self.input.at > before;
+        if passed {
             self.hold = Hold::default();
             self.hold_seen = 0;
-            if self.input.is_large() {
-                self.show(self.input.at);
-            }
         }
+        passed
     }
 
     /// What the line is to CommonMark.

@@ -69,6 +69,21 @@ fn without_a_preview_the_rest_is_the_same() {
     }
 }
 
+/// Long prose that comes in one piece is told in its order, and at once.
+#[test]
+fn long_prose_is_told_in_order() {
+    for end in ["", "word", "word\n"] {
+        let mut parser = Parser::new(Options::default());
+        parser.push("It begi");
+        assert_eq!(poll_all(&mut parser).len(), 1);
+        let long = format!("ns.\n{}{end}", "More and more.\n".repeat(20_000));
+        parser.push(&long);
+        let told = poll_all(&mut parser);
+        let texts: String = told.into_iter().filter_map(text_of).collect();
+        assert!(texts == long, "{} of {} bytes, {end:?}", texts.len(), long.len());
+    }
+}
+
 /// Long texts are lent where they stand and not copied: nobody can tell.
 #[test]
 fn long_texts_are_told_alike_for_any_chunking() {
