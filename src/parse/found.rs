@@ -178,6 +178,7 @@ impl Found {
     }
 
     /// The text of an argument of the call that was found last.
+    #[cold]
     pub(super) fn text_in_call(&self, arg: &str) -> &str {
         match self.items.back() {
             Some(Item::Call { call, .. }) => call.args.get(arg).and_then(Value::as_str).unwrap_or_default(),

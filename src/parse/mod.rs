@@ -141,7 +141,7 @@ enum Middle {
     Text(Span),
     /// More of the text of an argument, as it stands: so many last bytes of the input.
     Argument(usize),
-    /// It is empty.
+    /// It is empty, or all read: nothing is left but what was found in it.
     Nothing,
     /// It is another chunk.
     Other,
@@ -210,9 +210,9 @@ impl Parser {
                     return Some(Event::Text { text: self.input.last(span.end - span.start).into(), span });
                 }
                 Middle::Argument(bytes) => return Some(self.progress(self.input.last(bytes))),
-                Middle::Nothing => return None,
+                Middle::Nothing if self.found.is_empty() => return None,
                 Middle::Other if self.found.is_empty() => self.work(),
-                Middle::Other => {}
+                Middle::Nothing | Middle::Other => {}
             }
         }
         self.next_found()
@@ -228,7 +228,8 @@ impl Parser {
     #[inline(never)]
     fn next_found(&mut self) -> Option<Event<'_>> {
         let item = self.found.next();
-        self.idle = item.is_none();
+        // All was read where this is idle already, and what was found is the last there is.
+        self.idle = item.is_none() || self.idle && self.found.is_empty();
         item.map(|item| self.tell(item))
     }
 
@@ -330,6 +331,7 @@ impl Parser {
         if self.block.takes_pieces() && self.input.only_words(most) {
             self.block.content(0, self.input.slice(from, to), &mut self.found);
             self.piece = Piece::Given(to - self.input.at);
+            return Middle::Nothing;
         }
         Middle::Other
     }
