@@ -121,16 +121,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The string as a value. Where a long one fills most of its room, it takes it along.
-    #[inline]
+    #[inline(always)]
     fn string_value(&mut self, text: Text<'a>) -> Value {
-        let long = matches!(text, Text::Decoded) && self.decoded.len() >= LONG.max(self.decoded.capacity() / 2);
-        Value::String(if long { self.hand_over() } else { owned(self.str(text)) })
+        Value::String(if let Text::Plain(text) = text { owned(text) } else { self.decoded_value() })
     }
 
+    /// Where a long text fills most of its room, it takes it along.
     #[inline(never)]
-    fn hand_over(&mut self) -> String {
-        std::mem::take(self.decoded).into_boxed_str().into_string()
+    fn decoded_value(&mut self) -> String {
+        let long = self.decoded.len() >= LONG.max(self.decoded.capacity() / 2);
+        if long { std::mem::take(self.decoded).into_boxed_str().into_string() } else { owned(self.decoded) }
     }
 
     /// The string whose quote this is behind.
