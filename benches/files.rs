@@ -215,5 +215,6 @@ fn row(
     }
     let shown = |at: usize| if there[at] { format!("{:.2}", best[at] * 1e3) } else { "–".into() };
     let peer = best[1..].iter().copied().fold(f64::INFINITY, f64::min);
-    println!("| {name} | {} | {} | {} | {} | {:.2} |", shown(0), shown(1), shown(2), shown(3), best[0] / peer);
+    let ratio = if peer.is_finite() { format!("{:.2}", best[0] / peer) } else { "–".into() };
+    println!("| {name} | {} | {} | {} | {} | {ratio} |", shown(0), shown(1), shown(2), shown(3));
 }
