@@ -220,7 +220,7 @@ impl Running {
         let Spawned { leader, output } = spawned;
         let mut group = Group::led_by(&leader)?;
         group.ends_by_itself(keeper.is_some());
-        Ok((Running { group, keeper, seen_off: false, leader }, Output::new(output)?))
+        Ok((Running { group, keeper, seen_off: false, leader }, Output::new(output)))
     }
 
     /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
     /// Waits for output and takes what is there. Nothing is lost if the future is dropped.
     async fn read(&mut self) {
         /// Reads before anybody else gets a turn.
-        const TURN: usize = 64;
+        const TURN: usize = 16;
         self.output.ready().await;
         for _ in 0..TURN {
             let Some(read) = self.output.read(&mut self.chunk) else { return };

@@ -2,60 +2,68 @@
 
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
-use tokio::net::unix::pipe::Receiver;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// A pipe is watched only while somebody waits: epoll is told of every single write to what it watches, and in a flood the
 /// one who writes pays for it.
 #[derive(Debug)]
-pub(super) enum Output {
-    Watched(Receiver),
-    Read(OwnedFd),
-    Ended,
+pub(super) struct Output {
+    /// Until its end.
+    pipe: Option<OwnedFd>,
+    /// The last look found nothing.
+    dry: bool,
 }
 
 impl Output {
     /// Of a descriptor that does not block.
-    pub(super) fn new(pipe: OwnedFd) -> io::Result<Output> {
-        Ok(Output::Watched(Receiver::from_owned_fd(pipe)?))
+    pub(super) fn new(pipe: OwnedFd) -> Output {
+        Output { pipe: Some(pipe), dry: true }
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self, Output::Ended)
+        self.pipe.is_none()
     }
 
     /// Waits until there is something to read. In a flood there is, and everybody else gets a turn.
     pub(super) async fn ready(&mut self) {
-        match self {
-            Output::Watched(pipe) => {
-                let ready = pipe.readable().await;
-                self.change(|pipe| match pipe {
-                    Output::Watched(pipe) => ready.and_then(|()| pipe.into_nonblocking_fd()).map(Output::Read),
-                    other => Ok(other),
-                });
-            }
-            Output::Read(_) => tokio::task::yield_now().await,
-            Output::Ended => {}
+        let Some(pipe) = &self.pipe else { return };
+        if !self.dry {
+            tokio::task::yield_now().await;
+        } else if readable(pipe).await.is_err() {
+            self.pipe = None;
         }
     }
 
     /// The next bytes; `None` where they have to be waited for, and at the end.
     pub(super) fn read(&mut self, chunk: &mut [u8]) -> Option<usize> {
-        let Output::Read(pipe) = self else { return None };
-        match read_after_a_moment(pipe, chunk) {
+        let read = read_after_a_moment(self.pipe.as_ref()?, chunk);
+        self.dry = read == Err(Errno::AGAIN);
+        match read {
             Ok(read) if read > 0 => return Some(read),
-            Err(Errno::AGAIN) => self.change(|pipe| match pipe {
-                Output::Read(pipe) => Output::new(pipe),
-                other => Ok(other),
-            }),
-            _ => *self = Output::Ended,
+            Err(Errno::AGAIN) => {}
+            _ => self.pipe = None,
         }
         None
     }
+}
 
-    /// What cannot be watched has ended.
-    fn change(&mut self, to: impl FnOnce(Output) -> io::Result<Output>) {
-        *self = to(std::mem::replace(self, Output::Ended)).unwrap_or(Output::Ended);
+/// An error says that nothing more is waited for: the runtime ends.
+#[allow(
+    deprecated,
+    reason = "the new way is unsafe; a borrowed descriptor stays the same for as long as it is registered"
+)]
+async fn readable(pipe: &OwnedFd) -> io::Result<()> {
+    /// Between two looks at what the system cannot watch, for it has too much to watch already.
+    const PAUSE: Duration = Duration::from_millis(5);
+    match AsyncFd::with_interest(pipe.as_fd(), Interest::READABLE) {
+        Ok(watched) => watched.readable().await.map(drop),
+        Err(_) => {
+            tokio::time::sleep(PAUSE).await;
+            Ok(())
+        }
     }
 }
 
