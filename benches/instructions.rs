@@ -33,16 +33,17 @@ fn main() {
         "write_file" => replied(&texts::write_file(bytes), piece),
         "broken" => repaired(bytes),
         "cases" => broken_cases(),
-        "typed" => calls(bytes, |_, body| (0..envelope::SEVERAL).map(|_| envelope::typed(body)).sum()),
-        "call" => calls(bytes, |reply, _| ours::calls(reply, piece)),
-        "settled" => calls(bytes, |reply, _| ours::settled_calls(reply)),
+        "typed" => calls(bytes, usize::MAX, |_, body| (0..envelope::SEVERAL).map(|_| envelope::typed(body)).sum()),
+        "call" => calls(bytes, piece, |pieces, _| ours::calls(pieces)),
+        "settled" => calls(bytes, usize::MAX, |pieces, _| ours::settled_calls(pieces)),
         other => panic!("there is no work {other}"),
     };
     println!("amount {amount}");
 }
 
 fn replied(text: &str, piece: usize) -> usize {
-    measured(|| ours::calls(text, piece));
+    let pieces = texts::pieces(text, piece);
+    measured(|| ours::calls(&pieces));
     text.len()
 }
 
@@ -62,9 +63,10 @@ fn broken_cases() -> usize {
 }
 
 /// A reply of several calls of so many bytes.
-fn calls(bytes: usize, work: impl Fn(&str, &str) -> usize) -> usize {
+fn calls(bytes: usize, piece: usize, work: impl Fn(&[&str], &str) -> usize) -> usize {
     let body = envelope::body(bytes);
     let reply = envelope::several(&body);
-    measured(|| work(&reply, &body));
+    let pieces = texts::pieces(&reply, piece);
+    measured(|| work(&pieces, &body));
     envelope::SEVERAL
 }

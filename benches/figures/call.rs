@@ -2,6 +2,7 @@
 
 use crate::envelope::{SEVERAL, alone, body, members, several, typed};
 use crate::ours;
+use crate::texts::pieces;
 use crate::timing::best;
 use serde_json::Value;
 use toolfence::json;
@@ -30,17 +31,18 @@ pub(crate) fn print() {
 
 fn column(body: &str) -> [f64; 8] {
     let (block, several) = (alone(body), several(body));
-    assert!(ours::calls(&block, usize::MAX) == 1);
-    assert!([usize::MAX, PIECE].iter().all(|bytes| ours::calls(&several, *bytes) == SEVERAL));
+    assert!(ours::calls(&[&block]) == 1);
+    let pieces = pieces(&several, PIECE);
+    assert!([&[several.as_str()][..], &pieces].iter().all(|pieces| ours::calls(pieces) == SEVERAL));
     let mut times = best([
         &|| typed(body),
         &|| serde_json::from_str::<Value>(body).map_or(0, members),
         &|| json::strict(body).map_or(0, members),
         &|| json::read(body, true).map_or(0, |reading| reading.values.len()),
-        &|| ours::calls(&block, usize::MAX),
-        &|| ours::calls(&several, usize::MAX),
-        &|| ours::calls(&several, PIECE),
-        &|| ours::settled_calls(&several),
+        &|| ours::calls(&[&block]),
+        &|| ours::calls(&[&several]),
+        &|| ours::calls(&pieces),
+        &|| ours::settled_calls(&[&several]),
     ]);
     times[5..].iter_mut().for_each(|time| *time /= SEVERAL as f64);
     times

@@ -23,17 +23,18 @@ pub(crate) fn print() {
 }
 
 fn column(bytes: usize, text: &str) -> [String; 3] {
-    assert!(ours::calls(text, CHUNK) > 0);
-    let nanoseconds = |time: f64| time * 1e9 / text.len().div_ceil(CHUNK) as f64;
-    let [own, floor] = best([&|| ours::calls(text, CHUNK), &|| append(text)]).map(nanoseconds);
+    let pieces = pieces(text, CHUNK);
+    assert!(ours::calls(&pieces) > 0);
+    let nanoseconds = |time: f64| time * 1e9 / pieces.len() as f64;
+    let [own, floor] = best([&|| ours::calls(&pieces), &|| append(&pieces)]).map(nanoseconds);
     let again = (bytes <= MOST_AGAIN).then(|| nanoseconds(best([&|| again_and_again(text)])[0]));
     let again = again.map_or("-".to_owned(), |time| format!("{time:.0}"));
     [format!("{own:.1}"), format!("{floor:.1}"), again]
 }
 
-fn append(text: &str) -> usize {
+fn append(pieces: &[&str]) -> usize {
     let mut all = Vec::new();
-    pieces(text, CHUNK).for_each(|piece| all.extend_from_slice(black_box(piece).as_bytes()));
+    pieces.iter().for_each(|piece| all.extend_from_slice(black_box(*piece).as_bytes()));
     all.len()
 }
 

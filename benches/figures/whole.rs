@@ -17,13 +17,14 @@ pub(crate) fn print() {
     let text = texts::chat(BYTES);
     let smaller = texts::chat(BYTES_FOR_COMRAK);
     let fence = regex::Regex::new(r"(?s)```tool\n(.*?)\n```").expect("the pattern is fixed");
-    let calls = ours::calls(&text, PIECE);
+    let pieces = texts::pieces(&text, PIECE);
+    let calls = ours::calls(&pieces);
     assert!(calls == fence.find_iter(&text).count() && calls == tool_blocks(&text), "all of them find every call");
 
     let bytes = text.as_bytes();
     let times = best([
-        &|| ours::calls(&text, PIECE),
-        &|| ours::calls(&text, usize::MAX),
+        &|| ours::calls(&pieces),
+        &|| ours::calls(&[&text]),
         &|| memchr_iter(b'\n', bytes).count(),
         &|| memchr_iter(b'\n', bytes).map(|at| black_box(at) & 1).sum(),
         &|| fence.find_iter(&text).count(),

@@ -5,6 +5,7 @@ use crate::damage::{DAMAGES, Make};
 use crate::ours;
 use crate::shapes::{BROKEN_JSON, REPLIES};
 use crate::size;
+use crate::texts::pieces;
 use crate::timing::best;
 use toolfence::json;
 
@@ -57,8 +58,8 @@ fn groups() -> [Group; 4] {
     let calls = DAMAGES.iter().map(|(name, make)| (*name, damaged(*make))).collect();
     let mend: Read = |text| usize::from(json::read(text, true).is_ok());
     [
-        ("replies, in one piece", replies(), |text| ours::calls(text, usize::MAX)),
-        ("replies, in pieces of 4 bytes", replies(), |text| ours::calls(text, 4)),
+        ("replies, in one piece", replies(), |text| ours::calls(&[text])),
+        ("replies, in pieces of 4 bytes", replies(), |text| ours::calls(&pieces(text, 4))),
         ("broken JSON", broken, mend),
         ("damaged calls", calls, mend),
     ]

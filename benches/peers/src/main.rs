@@ -38,11 +38,12 @@ fn main() {
 
 fn column(text: &str) -> [String; 2] {
     let (tagged, tools) = (in_their_words(text), tools());
-    let calls = ours::calls(text, CHUNK);
-    assert!(calls > 0 && calls == theirs(&tagged, &tools), "both find every call");
-    let [own, other] = best([&|| ours::calls(text, CHUNK), &|| theirs(&tagged, &tools)]);
-    let each = |time: f64, text: &str| time * 1e9 / text.len().div_ceil(CHUNK) as f64;
-    [format!("{:.1}", each(own, text)), format!("{:.0}", each(other, &tagged))]
+    let (pieces, their_pieces) = (texts::pieces(text, CHUNK), texts::pieces(&tagged, CHUNK));
+    let calls = ours::calls(&pieces);
+    assert!(calls > 0 && calls == theirs(&their_pieces, &tools), "both find every call");
+    let [own, other] = best([&|| ours::calls(&pieces), &|| theirs(&their_pieces, &tools)]);
+    let each = |time: f64, pieces: &[&str]| time * 1e9 / pieces.len() as f64;
+    [format!("{:.1}", each(own, &pieces)), format!("{:.0}", each(other, &their_pieces))]
 }
 
 /// The same reply with tags for fences, and the name that they know for `args`.
@@ -52,10 +53,10 @@ fn in_their_words(text: &str) -> String {
 }
 
 /// How many calls it announces.
-fn theirs(text: &str, tools: &[Tool]) -> usize {
+fn theirs(pieces: &[&str], tools: &[Tool]) -> usize {
     let mut parser = QwenParser::new();
     let mut calls = 0;
-    for piece in texts::pieces(text, CHUNK) {
+    for piece in pieces {
         let read = at_once(parser.parse_incremental(piece, tools)).expect("the reply is as it wants it");
         calls += black_box(&read).calls.iter().filter(|call| call.name.is_some()).count();
     }
