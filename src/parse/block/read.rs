@@ -1,0 +1,174 @@
+//! The content of a block, read as calls.
+
+use super::{Block, Phase};
+use crate::json::{self, Problem, Status};
+use crate::parse::envelope::{self, Draft};
+use crate::parse::taught;
+use crate::parse::track::{Tag, is_nearly_tag, tag_of};
+use crate::tool::find_param;
+use crate::{Args, Catalog, ParamKind, Repair};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// What may be read and how.
+pub(in crate::parse) struct Reader<'a> {
+    pub(in crate::parse) catalog: Option<&'a Catalog>,
+    /// Whether the block is known to be whole: its closing fence is there.
+    pub(in crate::parse) closed: bool,
+    /// Whether it ends where the next tool block opens: that fence may have been meant as content.
+    pub(in crate::parse) ends_at_fence: bool,
+}
+
+impl Block {
+    /// Reads the block as calls.
+    pub(in crate::parse) fn read(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        match (&self.phase, self.lexer.status()) {
+            (Phase::Spoiled(problem), _) => Err(problem.clone()),
+            (Phase::Body(index), _) => {
+                let tag = &self.track.tags[*index].tag;
+                Err(unfinished(self.body.len(), format!("the line {tag} that ends the verbatim body is missing")))
+            }
+            (Phase::Object, Status::InString) => {
+                let message = "a string is not closed; write newlines in strings as \\n, or use a verbatim body";
+                Err(unfinished(self.body.len(), message.into()))
+            }
+            (Phase::Object, Status::Between { values: 0 }) => {
+                Err(Problem::new(0, "the block is empty; write one object with name and args"))
+            }
+            (_, Status::Between { .. }) => self.read_exact(reader),
+            _ => self.read_drifted(reader),
+        }
+    }
+
+    /// The lexer found no fault: valid JSON, but for control characters, duplicates and numbers out of range.
+    fn read_exact(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        let drafts = match self.read_taught() {
+            Some(draft) => vec![draft],
+            None => self.read_values(reader)?,
+        };
+        let drafts =
+            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
+        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
+    }
+
+    fn read_taught(&self) -> Option<Draft> {
+        let [(start, end)] = self.track.values[..] else { return None };
+        let bare = self.track.tags.is_empty() && !self.lexer.saw_control();
+        bare.then(|| taught::read(&self.body[start..end], &mut String::new(), &mut ()))?
+    }
+
+    fn read_values(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        let mut values = Vec::new();
+        let mut repairs = Vec::new();
+        for range in &self.track.values {
+            let text = self.spliced(*range, reader.catalog);
+            let at = |problem: Problem| Problem { at: range.0 + problem.at.min(range.1 - range.0), ..problem };
+            if self.lexer.saw_control() {
+                let reading = json::read(&text, false).map_err(at)?;
+                values.extend(reading.values);
+                repairs.extend(reading.repairs);
+            } else {
+                values.push(json::strict(&text).map_err(at)?);
+            }
+        }
+        repairs.dedup();
+        let drafts = envelope::drafts(values, &repairs, reader.catalog);
+        drafts.map_err(|message| Problem::new(self.track.values[0].0, message))
+    }
+
+    /// The text of a value with its verbatim bodies put in as JSON strings.
+    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> Cow<'_, str> {
+        if self.track.tags.is_empty() {
+            return Cow::Borrowed(&self.body[start..end]);
+        }
+        let mut out = String::new();
+        let mut at = start;
+        let inside = |tag: &&Tag| tag.start >= start && tag.end <= end;
+        for (tag, body) in self.track.tags.iter().zip(&self.bodies).filter(|(tag, _)| inside(tag)) {
+            let keep = keeps_final_newline(catalog, self.track.tool(tag), &tag.arg);
+            let text = if keep { body } else { body.strip_suffix('\n').unwrap_or(body) };
+            out.push_str(&self.body[at..tag.start]);
+            let _ = write!(out, "{}", Value::from(text));
+            at = tag.end;
+        }
+        out.push_str(&self.body[at..end]);
+        Cow::Owned(out)
+    }
+
+    fn read_drifted(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+        if self.lexer.is_too_deep() {
+            return Err(Problem { inside: true, ..Problem::new(0, "the JSON is nested too deep; flatten it") });
+        }
+        let reading = json::read(&self.body, reader.closed)?;
+        let drafts = envelope::drafts(reading.values, &reading.repairs, reader.catalog);
+        let mut drafts = drafts.map_err(|message| Problem::new(0, message))?;
+        if reading.repairs.contains(&Repair::SurroundingText) {
+            // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
+            // object inside another fence even when it is the first.
+            let trusted = usize::from(!self.body.lines().any(|line| line.trim_start().starts_with("~~~")));
+            drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
+        }
+        let loose = self.has_loose_end();
+        let one_word = |text: &str| text.len() < 64 && !text.contains(char::is_whitespace);
+        let is_tag = |text: &str| tag_of(text).is_some() || (is_nearly_tag(text) && (loose || one_word(text)));
+        refuse_tags(drafts, |_| true, is_tag)
+    }
+
+    /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
+    pub(in crate::parse) fn has_loose_end(&self) -> bool {
+        let is_object = matches!(self.phase, Phase::Object);
+        let behind = self.body.rfind(['}', ']']).map_or("", |at| &self.body[at..]);
+        is_object && behind.split_once('\n').is_some_and(|(_, lines)| !lines.trim().is_empty())
+    }
+}
+
+fn unfinished(at: usize, message: String) -> Problem {
+    Problem { inside: true, ..Problem::new(at, message) }
+}
+
+/// Whether a body for this argument keeps its last newline: contents and patches do.
+fn keeps_final_newline(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str) -> bool {
+    let Some(spec) = tool.and_then(|tool| envelope::spec(catalog, tool)) else { return false };
+    let mut steps = arg.split('/');
+    let mut param = steps.next().and_then(|name| spec.find(name));
+    for step in steps {
+        let Some(ParamKind::Objects(fields)) = param.map(|param| &param.kind) else { continue };
+        if let Some(field) = find_param(fields, step) {
+            param = Some(field);
+        }
+    }
+    param.is_some_and(|param| matches!(param.kind, ParamKind::Text { content: true } | ParamKind::Patch))
+}
+
+/// Refuses a call whose arguments hold what looks like the announcement of a verbatim body that was never read as one:
+/// writing the announcement in place of the text would lose the text.
+fn refuse_tags(
+    drafts: Vec<Draft>,
+    suspect: impl Fn(&Draft) -> bool,
+    is_tag: impl Fn(&str) -> bool,
+) -> Result<Vec<Draft>, Problem> {
+    match drafts.iter().find(|draft| suspect(draft) && args_hold(&draft.args, &is_tag)) {
+        None => Ok(drafts),
+        Some(draft) => {
+            let message = format!(
+                "{}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON; correct the object",
+                draft.name
+            );
+            Err(unfinished(0, message))
+        }
+    }
+}
+
+fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {
+    let mut open: Vec<&Value> = args.values().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if is_tag(text) => return true,
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    false
+}
