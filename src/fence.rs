@@ -76,22 +76,35 @@ pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
 /// Whether there is a line feed or a carriage return.
 #[inline]
 pub(crate) fn has_line_ending(bytes: &[u8]) -> bool {
-    // One comparison for four bytes of nearly every chunk: both are small, and hardly anything else is.
-    let small = bytes.len() >= 16 || {
-        let (words, rest) = bytes.as_chunks::<4>();
-        words.iter().any(|word| has_below(u32::from_ne_bytes(*word), b'\r' + 1))
-            || rest.iter().any(|byte| *byte <= b'\r')
-    };
+    // One look at all bytes of nearly every chunk: both are small, and hardly anything else is.
+    let small = of_few(bytes, |word| below(word, b'\r' + 1) != 0).unwrap_or(true);
     small && find_either(b'\n', b'\r', bytes).is_some()
 }
 
-/// Whether one of four bytes is below `bound`, which is at most 128. Looks at all of them at once: only a byte below the
-/// bound borrows from its own highest bit while that is not set.
-#[inline]
-pub(crate) fn has_below(word: u32, bound: u8) -> bool {
-    const HIGHEST: u32 = 0x8080_8080;
-    word.wrapping_sub(u32::from_ne_bytes([bound; 4])) & !word & HIGHEST != 0
+/// Whether a word holds what is looked for, of four to sixteen bytes taken as one word or two; a byte may be in them twice.
+#[inline(always)]
+pub(crate) fn of_few(bytes: &[u8], holds: impl Fn(u64) -> bool) -> Option<bool> {
+    if let (Some(first), Some(last), ..=8) = (bytes.first_chunk(), bytes.last_chunk(), bytes.len()) {
+        let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
+        return Some(holds(first | last << 32));
+    }
+    match (bytes.first_chunk(), bytes.last_chunk(), bytes.len()) {
+        (Some(first), Some(last), ..=16) => Some(holds(u64::from_le_bytes(*first)) || holds(u64::from_le_bytes(*last))),
+        _ => None,
+    }
 }
+
+/// The highest bit of each byte of the word that is below `bound`, which is at most 128, and perhaps of some above the
+/// lowest of them. Looks at all of them at once: a byte below the bound borrows from its own highest bit while that is not
+/// set.
+#[inline(always)]
+pub(crate) fn below(word: u64, bound: u8) -> u64 {
+    const HIGHEST: u64 = EACH << 7;
+    word.wrapping_sub(EACH * u64::from(bound)) & !word & HIGHEST
+}
+
+/// Every byte of a word is one.
+pub(crate) const EACH: u64 = u64::MAX / 0xff;
 
 fn run(bytes: &[u8], mark: u8) -> usize {
     bytes.iter().take_while(|byte| **byte == mark).count()
@@ -102,15 +115,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_bytes_at_once_are_as_four() {
+    fn bytes_at_once_are_as_one_by_one() {
         for bound in [1, 14, 0x20, 128] {
-            for byte in 0..=u8::MAX {
-                for place in 0..4 {
-                    for others in [bound, b'a', 0xff] {
-                        let mut four = [others.max(bound); 4];
-                        four[place] = byte;
-                        assert_eq!(has_below(u32::from_ne_bytes(four), bound), byte < bound, "{four:?} {bound}");
-                    }
+            for (length, place) in (0..20).flat_map(|length| (0..length).map(move |place| (length, place))) {
+                for (byte, others) in (0..=u8::MAX).flat_map(|byte| [bound, b'a', 0xff].map(|others| (byte, others))) {
+                    let mut bytes = vec![others.max(bound); length];
+                    bytes[place] = byte;
+                    let expected = (4..=16).contains(&length).then_some(byte < bound);
+                    assert_eq!(of_few(&bytes, |word| below(word, bound) != 0), expected, "{bytes:?} {bound}");
+                    let line_ending = bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+                    assert_eq!(has_line_ending(&bytes), line_ending, "{bytes:?}");
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
 //! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
 
-use super::plain::{is_plain, plain, unescaped};
+use super::plain::{is_plain, plain, plain_of_few, unescaped};
 
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
@@ -167,6 +167,38 @@ impl Lexer {
             self.at += piece.len();
         }
         plain
+    }
+
+    /// Reads the next piece where it is nothing but text and escapes of two bytes inside an open string, and adds what it
+    /// says to `out` without telling anybody; whether it is. When not, nothing is read, and what was added means nothing.
+    pub(crate) fn escaped_text(&mut self, piece: &str, out: &mut String) -> bool {
+        let mut escape = match self.state {
+            State::String => false,
+            State::Escape => true,
+            _ => return false,
+        };
+        let bytes = piece.as_bytes();
+        let (mut at, mut escaped) = (0, self.escaped);
+        while at < bytes.len() {
+            if escape {
+                let Some(character) = unescaped(bytes[at]) else { return false };
+                out.push(char::from(character));
+                at += 1;
+            }
+            let end = at + plain_of_few(&bytes[at..]);
+            out.push_str(&piece[at..end]);
+            escape = match bytes.get(end) {
+                None => false,
+                Some(b'\\') => true,
+                Some(_) => return false,
+            };
+            escaped |= escape;
+            at = end + 1;
+        }
+        self.escaped = escaped;
+        self.state = if escape { State::Escape } else { State::String };
+        self.at += piece.len();
+        true
     }
 
     /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it stopped.

@@ -191,15 +191,29 @@ impl Block {
         self.track.muted = true;
     }
 
-    /// More of an open string that is told as it comes, with nothing in it that matters: the usual chunk of a long argument.
+    /// Whether text of the open string is told as it comes, and nothing else is done with it.
+    pub(super) fn tells_text(&self) -> bool {
+        !self.full && !self.forged && self.phase == Phase::Object && self.track.tells_text()
+    }
+
+    /// More of an open string that tells its text, with nothing in it that matters: the usual chunk of a long argument.
     /// Whether it was that; when not, nothing is done.
+    #[inline(always)]
     pub(super) fn plain_text(&mut self, text: &str) -> bool {
-        let fits = !self.full && self.body.len() + text.len() <= self.limit && self.track.tells_text();
-        let plain = fits && matches!(self.phase, Phase::Object) && !self.forged && self.lexer.plain_text(text);
+        let plain = self.body.len() + text.len() <= self.limit && self.lexer.plain_text(text);
         if plain {
             self.body.push_str(text);
         }
         plain
+    }
+
+    /// The same with escapes of two bytes in it; what it says is added to `out`.
+    pub(super) fn escaped_text(&mut self, text: &str, out: &mut String) -> bool {
+        let read = self.body.len() + text.len() <= self.limit && self.lexer.escaped_text(text, out);
+        if read {
+            self.body.push_str(text);
+        }
+        read
     }
 
     /// Content of a line, or a piece of it.

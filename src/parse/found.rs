@@ -133,6 +133,16 @@ impl Found {
         &self.words[range]
     }
 
+    /// Room for words, where nothing waits.
+    pub(super) fn fresh_words(&mut self) -> &mut String {
+        self.words.clear();
+        &mut self.words
+    }
+
+    pub(super) fn all_words(&self) -> &str {
+        &self.words
+    }
+
     /// The id and the argument that are growing.
     pub(super) fn growing(&self) -> (&str, &str) {
         (&self.id, &self.arg)

@@ -141,11 +141,6 @@ impl Input {
         self.searched = self.text.len();
     }
 
-    /// Whether the current line begins with a letter, has no ending yet and is within `most` bytes.
-    pub(super) fn rest_is_word(&mut self, most: usize) -> bool {
-        self.text.as_bytes().get(self.at).is_some_and(u8::is_ascii_alphabetic) && self.only_words(most)
-    }
-
     /// Goes on behind all whole lines that end in a line feed and that `takes` takes, up to the first other one.
     pub(super) fn pass_lines(&mut self, most: usize, mut takes: impl FnMut(&[u8]) -> bool) {
         let bytes = &self.text.as_bytes()[self.at..];

@@ -34,6 +34,7 @@ mod decoy;
 mod ending;
 mod envelope;
 mod event;
+mod expect;
 mod found;
 mod hold;
 mod html;
@@ -51,8 +52,9 @@ pub use event::{Event, Ignored, ReadError, Span};
 use crate::{Catalog, FinishReason, ToolCall};
 use block::Block;
 use blocks::Blocks;
-use body::{MOST_AT_ONCE, Piece};
+use body::Piece;
 use decoy::Decoys;
+use expect::{Expects, Taken};
 use found::{Found, Item};
 use hold::Hold;
 use input::Input;
@@ -122,8 +124,11 @@ pub struct Parser {
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
     after_broken: bool,
-    /// Everything is told until more is pushed.
+    /// All that was pushed is read; it is also told, so that nothing comes until there is more.
+    all_read: bool,
     idle: bool,
+    /// What the next piece is tried as.
+    expects: Expects,
 }
 
 #[derive(Debug)]
@@ -133,18 +138,6 @@ enum State {
     Reasoning(Reasoning),
     /// All is said.
     Done,
-}
-
-/// What the usual chunk is.
-enum Middle {
-    /// More of a line that is known to be text: the last bytes of the input.
-    Text(Span),
-    /// More of the text of an argument, as it stands: so many last bytes of the input.
-    Argument(usize),
-    /// It is empty, or all read: nothing is left but what was found in it.
-    Nothing,
-    /// It is another chunk.
-    Other,
 }
 
 /// After so many failed speculations the rest of a reply is read by CommonMark alone.
@@ -168,7 +161,9 @@ impl Parser {
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
+            all_read: false,
             idle: false,
+            expects: Expects::default(),
             options,
         };
         if parser.options.in_reasoning {
@@ -184,13 +179,16 @@ impl Parser {
     /// What comes after [`finish`](Parser::finish) is ignored.
     #[inline]
     pub fn push(&mut self, chunk: &str) {
+        self.all_read = false;
         self.idle = false;
         self.input.push(chunk, self.found.is_empty());
     }
 
     /// Says that the reply is over, and how it ended.
     pub fn finish(&mut self, reason: FinishReason) {
+        self.all_read = false;
         self.idle = false;
+        self.expects = Expects::Anything;
         self.input.finish(reason);
     }
 
@@ -202,35 +200,71 @@ impl Parser {
         if self.idle {
             return None;
         }
-        if self.found.is_empty() {
-            let middle = self.middle_of_line();
-            self.idle = !matches!(middle, Middle::Other);
-            match middle {
-                Middle::Text(span) => {
+        if !self.found.is_empty() {
+            return self.next_found();
+        }
+        match self.expects {
+            Expects::Words => {
+                if let Some(span) = self.take_words() {
+                    self.idle = true;
                     return Some(Event::Text { text: self.input.last(span.end - span.start).into(), span });
                 }
-                Middle::Argument(bytes) => return Some(self.progress(self.input.last(bytes))),
-                Middle::Nothing if self.found.is_empty() => return None,
-                Middle::Other if self.found.is_empty() => self.work(),
-                Middle::Nothing | Middle::Other => {}
             }
+            Expects::Argument => {
+                if let Some(bytes) = self.take_argument() {
+                    self.idle = true;
+                    return Some(self.progress(self.input.last(bytes)));
+                }
+            }
+            _ => {}
         }
-        self.next_found()
+        self.read_on()
     }
 
-    /// Reads on until something is found. Not part of `poll`, so that the usual chunk pays nothing for it.
+    /// Reads on until something is found, and tells it. Not part of `poll`, so that the usual chunk pays nothing for it.
     #[inline(never)]
-    fn work(&mut self) {
-        while self.advance() && self.found.is_empty() {}
+    fn read_on(&mut self) -> Option<Event<'_>> {
+        let taken = self.take_expected();
+        self.all_read = !matches!(taken, Taken::Other);
+        match taken {
+            Taken::Text(span) => {
+                self.all_told();
+                return Some(self.text(span));
+            }
+            Taken::Argument => {
+                self.all_told();
+                let text = self.found.all_words();
+                return (!text.is_empty() && !self.options.settled_only).then(|| self.progress(text));
+            }
+            Taken::All => {}
+            Taken::Other => self.work(),
+        }
+        self.next_found()
     }
 
     /// What was found, if anything was. By itself, so that what was found at once is told without the room that work wants.
     #[inline(never)]
     fn next_found(&mut self) -> Option<Event<'_>> {
         let item = self.found.next();
-        // All was read where this is idle already, and what was found is the last there is.
-        self.idle = item.is_none() || self.idle && self.found.is_empty();
+        if self.all_read && self.found.is_empty() {
+            self.all_told();
+        }
         item.map(|item| self.tell(item))
+    }
+
+    /// Reads on until something is found.
+    #[inline(never)]
+    fn work(&mut self) {
+        while !self.all_read && self.found.is_empty() {
+            self.all_read = !self.advance();
+        }
+    }
+
+    /// Nothing is left to do until more is pushed.
+    #[inline(never)]
+    fn all_told(&mut self) {
+        self.idle = true;
+        self.expects = self.expected();
     }
 
     /// Whether what was told of the open block came from strict reading, and nothing suggests yet that it could be read in
@@ -290,50 +324,6 @@ impl Parser {
     fn progress<'a>(&'a self, text: &'a str) -> Event<'a> {
         let (id, arg) = self.found.growing();
         Event::Progress { id: id.into(), arg: arg.into(), text: text.into() }
-    }
-
-    /// The usual chunk is taken without a look at the line's beginning.
-    #[inline(always)]
-    fn middle_of_line(&mut self) -> Middle {
-        match &self.state {
-            State::Prose if self.hold == Hold::Free => self.middle_of_prose(),
-            State::Block if self.block.candidate.is_none() => self.middle_of_string(),
-            _ => Middle::Other,
-        }
-    }
-
-    /// More of a line that is known to be text; it may end, and the next may begin with a letter.
-    #[inline(always)]
-    fn middle_of_prose(&mut self) -> Middle {
-        if !self.input.only_words(self.options.limits.block) && !self.ends_plain_lines() {
-            return Middle::Other;
-        }
-        self.input.take_text(self.input.len()).map_or(Middle::Nothing, Middle::Text)
-    }
-
-    /// More of an argument is told as it stands; what has to be decoded first is found.
-    fn middle_of_string(&mut self) -> Middle {
-        let Piece::Given(seen) = self.piece else { return Middle::Other };
-        let (from, to) = (self.input.at + seen, self.input.len());
-        if from == to && self.input.finished.is_none() {
-            return Middle::Nothing;
-        }
-        let most = self.options.limits.block;
-        if to - from > MOST_AT_ONCE || !self.input.goes_on(most) {
-            return Middle::Other;
-        }
-        let text = self.input.slice(from, to);
-        if self.block.plain_text(text) {
-            self.input.searched_all();
-            self.piece = Piece::Given(to - self.input.at);
-            return if self.options.settled_only { Middle::Nothing } else { Middle::Argument(to - from) };
-        }
-        if self.block.takes_pieces() && self.input.only_words(most) {
-            self.block.content(0, self.input.slice(from, to), &mut self.found);
-            self.piece = Piece::Given(to - self.input.at);
-            return Middle::Nothing;
-        }
-        Middle::Other
     }
 
     /// One step; whether there may be more to do.

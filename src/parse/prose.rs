@@ -17,10 +17,10 @@ enum Word {
 }
 
 fn word(opening: &Opening<'_>) -> Word {
-    match opening.word() {
-        "tool" => Word::Tool { drifted: false },
-        "tool_call" | "tool_code" => Word::Tool { drifted: true },
-        "tool_result" => Word::Result,
+    match opening.word().strip_prefix("tool") {
+        Some("") => Word::Tool { drifted: false },
+        Some("_call" | "_code") => Word::Tool { drifted: true },
+        Some("_result") => Word::Result,
         _ => Word::Other,
     }
 }
@@ -55,10 +55,8 @@ impl Parser {
             self.show(self.input.len());
             return false;
         }
+        self.hold_more(self.input.rest().len());
         let rest = self.input.rest();
-        let seen = self.hold_seen.min(rest.len());
-        self.hold = self.hold.feed(&rest.as_bytes()[seen..]);
-        self.hold_seen = rest.len();
         if let Some((indent, tag)) = reasoning::opening(rest)
             && reasoning::opens(&self.blocks, rest, indent, tag, false)
         {
@@ -68,6 +66,14 @@ impl Parser {
         let held = if self.hold == Hold::Free { self.hold_seen } else { 0 };
         self.show(self.input.at + held);
         false
+    }
+
+    /// Looks at what was not looked at of the first bytes of the line: whether it may be shown.
+    pub(super) fn hold_more(&mut self, length: usize) {
+        let seen = self.hold_seen.min(length);
+        let at = self.input.at;
+        self.hold = self.hold.feed(self.input.bytes(at + seen, at + length));
+        self.hold_seen = length;
     }
 
     fn prose_line(&mut self, line: Line) {
@@ -94,21 +100,8 @@ impl Parser {
         }
     }
 
-    /// Takes the lines that end in the new text, where they can be nothing else, up to a line that begins with a letter or
-    /// has not begun. Whether all is taken; when not, lines may be passed, and no more is decided.
-    pub(super) fn ends_plain_lines(&mut self) -> bool {
-        self.plain_lines();
-        let rest = self.input.len() - self.input.at;
-        let words = rest > 0 && !self.skipping && self.input.rest_is_word(self.options.limits.block);
-        if words {
-            self.hold = Hold::Free;
-            self.hold_seen = rest;
-        }
-        words || (rest == 0 && self.input.finished.is_none())
-    }
-
     /// Takes the lines that can be neither a fence nor anything that is watched: nearly all. Whether there were any.
-    fn plain_lines(&mut self) -> bool {
+    pub(super) fn plain_lines(&mut self) -> bool {
         if self.skipping || !self.decoys.is_quiet() {
             return false;
         }
