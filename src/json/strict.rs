@@ -246,9 +246,9 @@ impl<'a> Reader<'a> {
             );
         }
         let length = rest.iter().take_while(|byte| is_in_number(byte)).count();
-        let number = serde_json::from_str(&self.text[self.at..self.at + length]).ok();
+        let number = &self.text[self.at..self.at + length];
         self.at += length;
-        number
+        if length > 0 { serde_json::from_str(number).ok() } else { None }
     }
 
     // Not part of `string`, so that the usual one pays nothing for it.

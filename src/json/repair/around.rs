@@ -21,7 +21,7 @@ const LITERALS: [&str; 10] = ["true", "false", "null", "True", "False", "None", 
 impl Reader<'_> {
     /// Every object and array of the text.
     pub(super) fn values(&mut self) -> Result<Vec<Value>, Problem> {
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(1);
         let mut commas = false;
         while let Some(passed) = self.around(&mut values)? {
             if passed.text {
@@ -105,7 +105,7 @@ impl Reader<'_> {
 
     /// The length of a word in brackets that is no array: `[TOOL_CALLS]`.
     fn label(&mut self) -> usize {
-        let word = |byte: &u8| byte.is_ascii_alphabetic() || b"_/ ".contains(byte);
+        let word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'/' | b' ');
         let length = self.rest().bytes().skip(1).take(40).take_while(word).count();
         self.steps += length;
         let inside = self.rest()[1..].get(..length).unwrap_or_default().trim();

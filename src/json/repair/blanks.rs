@@ -13,9 +13,24 @@ pub(super) fn odd_blank(text: &str) -> Option<usize> {
     odd.then(|| first.len_utf8())
 }
 
+/// Whether a byte is certainly no part of a blank or of a comment.
+#[inline]
+pub(super) fn is_token(byte: u8) -> bool {
+    matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/' | b'\\')
+}
+
 impl Reader<'_> {
     /// Passes over blanks and comments.
+    #[inline]
     pub(super) fn blanks(&mut self) -> Result<(), Problem> {
+        // Nearly always there is none, or one.
+        if self.peek() == Some(b' ') {
+            self.go_on(1);
+        }
+        if self.peek().is_some_and(is_token) { Ok(()) } else { self.more_blanks() }
+    }
+
+    fn more_blanks(&mut self) -> Result<(), Problem> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.go_on(1),

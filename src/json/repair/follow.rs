@@ -4,7 +4,8 @@
 //! without that quote; then a key, from quote to quote. So the looks of a text together are linear in it.
 
 use super::Frame;
-use super::blanks::odd_blank;
+use super::blanks::{is_token, odd_blank};
+use super::strings::Mark;
 
 /// What stands behind a quote in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +74,7 @@ impl<'a> Look<'a> {
                 }
             }
             Some(b'{' | b'[') => Follow::Next,
-            Some(_) if blank && self.at_quote() => Follow::Next,
+            Some(_) if blank && self.quote().is_some() => Follow::Next,
             Some(_) => Follow::Text,
         }
     }
@@ -129,7 +130,7 @@ impl<'a> Look<'a> {
             None | Some(b'}' | b']') => true,
             Some(_) if in_object => self.key(),
             Some(b'{' | b'[' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => true,
-            Some(_) => self.at_quote(),
+            Some(_) => self.quote().is_some(),
         };
         if fits { Follow::Next } else { Follow::Text }
     }
@@ -138,7 +139,7 @@ impl<'a> Look<'a> {
     fn behind_colon(&mut self) -> Follow {
         self.at += if self.rest().starts_with("=>") { 2 } else { 1 };
         let value = self.blanks()
-            && (self.at_quote()
+            && (self.quote().is_some()
                 || matches!(
                     self.peek(),
                     Some(b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'T' | b'F' | b'N')
@@ -148,11 +149,19 @@ impl<'a> Look<'a> {
 
     fn plus(&mut self) -> Follow {
         self.at += 1;
-        if self.blanks() && self.at_quote() { Follow::Plus } else { Follow::Text }
+        if self.blanks() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
     }
 
     /// Passes over blanks and comments; false at a comment that holds the mark.
+    #[inline]
     fn blanks(&mut self) -> bool {
+        if self.peek() == Some(b' ') {
+            self.at += 1;
+        }
+        self.peek().is_some_and(is_token) || self.more_blanks()
+    }
+
+    fn more_blanks(&mut self) -> bool {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
@@ -197,8 +206,8 @@ impl<'a> Look<'a> {
         (bytes.get(stop) != Some(&self.mark)).then_some(true)
     }
 
-    fn at_quote(&self) -> bool {
-        self.rest().starts_with(['"', '\'', '`', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}'])
+    fn quote(&self) -> Option<Mark> {
+        Mark::opening(self.rest(), true)
     }
 
     /// Whether a colon stands here, maybe behind blanks.
@@ -213,7 +222,11 @@ impl<'a> Look<'a> {
 
     /// Whether a key and its colon stand here; passes over the key.
     pub(super) fn key(&mut self) -> bool {
-        let (length, is_key) = if self.at_quote() { quoted_key(self.rest(), self.mark) } else { bare_key(self.rest()) };
+        let rest = self.rest().as_bytes();
+        let (length, is_key) = match self.quote() {
+            Some(quote) => quoted_key(rest, quote, self.mark),
+            None => bare_key(rest),
+        };
         self.at += length;
         is_key && self.colon()
     }
@@ -221,35 +234,27 @@ impl<'a> Look<'a> {
 
 /// How far a key in quotes goes, and whether it is one: it ends before a line end, and before `mark` if that is not its
 /// own quote.
-fn quoted_key(rest: &str, mark: u8) -> (usize, bool) {
-    let mut chars = rest.char_indices();
-    let Some((_, open)) = chars.next() else { return (0, false) };
-    let close = |c: char| match open {
-        '"' | '\'' | '`' => c == open,
-        '\u{2018}' | '\u{2019}' => matches!(c, '\u{2018}' | '\u{2019}'),
-        _ => matches!(c, '\u{201c}' | '\u{201d}'),
-    };
-    while let Some((at, c)) = chars.next() {
-        if close(c) {
-            return (at + c.len_utf8(), true);
+fn quoted_key(rest: &[u8], quote: Mark, mark: u8) -> (usize, bool) {
+    let mut at = quote.length();
+    while let Some(byte) = rest.get(at) {
+        if let Some(length) = quote.closing(&rest[at..]) {
+            return (at + length, true);
         }
-        if c == '\n' || c == char::from(mark) {
+        if *byte == b'\n' || *byte == mark && mark.is_ascii() {
             return (at, false);
         }
-        if c == '\\' {
-            chars.next();
-        }
+        at += if *byte == b'\\' { 2 } else { 1 };
     }
     (rest.len(), false)
 }
 
 /// How far a key without quotes goes, and whether it is one.
-fn bare_key(rest: &str) -> (usize, bool) {
-    let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
-    (length, rest.bytes().next().is_some_and(|byte| is_word(byte) && !byte.is_ascii_digit()))
+fn bare_key(rest: &[u8]) -> (usize, bool) {
+    let length = rest.iter().take_while(|byte| is_word(**byte)).count();
+    (length, rest.first().is_some_and(|byte| is_word(*byte) && !byte.is_ascii_digit()))
 }
 
 /// Letters, digits, `_`, `$` and `-`.
 pub(super) fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_$-".contains(&byte)
+    matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'-')
 }

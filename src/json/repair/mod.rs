@@ -84,6 +84,9 @@ struct Reader<'a> {
     steps: usize,
 }
 
+/// Room for repairs and for what is open: nearly every text needs some.
+const USUAL: usize = 4;
+
 impl<'a> Reader<'a> {
     fn new(text: &'a str, closed: bool) -> Reader<'a> {
         Reader {
@@ -91,8 +94,8 @@ impl<'a> Reader<'a> {
             at: 0,
             closed,
             decoded: false,
-            repairs: Vec::new(),
-            stack: Vec::new(),
+            repairs: Vec::with_capacity(USUAL),
+            stack: Vec::with_capacity(USUAL),
             objects: 0,
             equals: false,
             swallowed: false,

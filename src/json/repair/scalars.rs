@@ -4,6 +4,7 @@ use super::blanks::odd_blank;
 use super::follow::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
+use crate::json::strict;
 use serde_json::Value;
 
 /// What a word without quotes is.
@@ -17,10 +18,15 @@ enum Word {
 impl Reader<'_> {
     pub(super) fn scalar(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
-        let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(byte)).count();
+        let length = rest
+            .bytes()
+            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'_'))
+            .count();
         self.steps += length;
         let behind = rest.as_bytes().get(length);
-        let ends = behind.is_none_or(|byte| b",]} \t\n\r/#".contains(byte)) || self.ends_oddly(length);
+        let ends = behind
+            .is_none_or(|byte| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'#'))
+            || self.ends_oddly(length);
         match if ends { word(&rest[..length]) } else { Word::Other } {
             Word::Value(value, repair) if self.nothing_behind(length) => {
                 if let Some(repair) = repair {
@@ -57,7 +63,7 @@ impl Reader<'_> {
     /// A string that should have been in quotes: to the next comma, closing bracket or line end.
     fn unquoted(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
-        let length = rest.bytes().take_while(|byte| !b",}]\n\r\"'`{[()".contains(byte)).count();
+        let length = rest.bytes().take_while(|byte| !ends_unquoted(*byte)).count();
         self.steps += length;
         let word = rest[..length].trim_end();
         if word.starts_with("...") || word.starts_with('\u{2026}') {
@@ -100,6 +106,11 @@ fn is_doubtful(word: &str) -> bool {
         || word.contains(' ') && word.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Whether a byte cannot stand in a string without quotes.
+fn ends_unquoted(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'{' | b'[' | b'(' | b')')
+}
+
 fn word(word: &str) -> Word {
     let (value, repair) = match word {
         "true" => (Value::Bool(true), None),
@@ -120,7 +131,10 @@ fn word(word: &str) -> Word {
 }
 
 fn number(word: &str) -> Word {
-    if let Ok(value @ Value::Number(_)) = serde_json::from_str::<Value>(word) {
+    if !word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
+        return Word::Other;
+    }
+    if let Some(value @ Value::Number(_)) = strict::value(word) {
         return Word::Value(value, None);
     }
     let (minus, digits) = match word.as_bytes().first() {

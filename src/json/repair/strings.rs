@@ -7,11 +7,12 @@
 use super::follow::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
+use crate::json::owned;
 use crate::json::plain::plain;
 
 /// What a string stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+pub(super) enum Mark {
     /// `"`, `'` or a backtick.
     Straight(u8),
     /// Typographic double quotes.
@@ -24,7 +25,7 @@ enum Mark {
 
 impl Mark {
     /// The mark that a string begins with.
-    fn opening(text: &str, key: bool) -> Option<Mark> {
+    pub(super) fn opening(text: &str, key: bool) -> Option<Mark> {
         match text.chars().next()? {
             c @ ('"' | '\'') if !key && is_triple(text) => Some(Mark::Triple(c as u8)),
             c @ ('"' | '\'' | '`') => Some(Mark::Straight(c as u8)),
@@ -35,7 +36,7 @@ impl Mark {
     }
 
     /// The length of the opening mark.
-    fn length(self) -> usize {
+    pub(super) fn length(self) -> usize {
         match self {
             Mark::Straight(_) => 1,
             Mark::Double | Mark::Single | Mark::Triple(_) => 3,
@@ -43,7 +44,7 @@ impl Mark {
     }
 
     /// The length of a closing mark at the beginning of `text`.
-    fn closing(self, text: &[u8]) -> Option<usize> {
+    pub(super) fn closing(self, text: &[u8]) -> Option<usize> {
         match self {
             Mark::Straight(mark) | Mark::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
             Mark::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
@@ -97,6 +98,9 @@ impl Inner {
 impl Reader<'_> {
     /// A string in any quotes, if one begins here.
     pub(super) fn string(&mut self, key: bool) -> Result<Option<String>, Problem> {
+        if let Some(text) = self.usual(key) {
+            return Ok(Some(text));
+        }
         let Some(mark) = Mark::opening(self.rest(), key) else { return Ok(None) };
         if let Some(text) = self.doubled(mark, key) {
             return Ok(Some(text));
@@ -117,6 +121,27 @@ impl Reader<'_> {
             follow = self.concatenated(&mut text)?;
         }
         Ok(Some(text))
+    }
+
+    /// A string as JSON has it, with nothing in it that has to be looked at and an end that fits: nearly every one.
+    fn usual(&mut self, key: bool) -> Option<String> {
+        let inside = self.rest().strip_prefix('"')?;
+        let length = plain(inside.as_bytes());
+        let whole = length > 0 && inside.as_bytes().get(length) == Some(&b'"');
+        let doubtful = self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon);
+        if !whole || !key && (doubtful || !self.fits_behind(self.at + length + 2)) {
+            return None;
+        }
+        self.go_on(length + 2);
+        Some(owned(&inside[..length]))
+    }
+
+    /// Whether what stands from `at` on leaves no doubt that a value ends before it.
+    fn fits_behind(&mut self, at: usize) -> bool {
+        let mut look = Look::new(self.text, at, b'"', self.equals);
+        let follow = look.follow(&self.stack);
+        self.steps += look.seen(at);
+        !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon)
     }
 
     /// The text from the opening mark at `start` to the closing mark here, which is passed over.
@@ -253,13 +278,14 @@ impl Reader<'_> {
         self.steps += end.unwrap_or(inside.len());
         let end = end.filter(|end| inside[*end..].starts_with("\"\""))?;
         let behind = self.at + end + 4;
-        let mut look = Look::new(self.text, behind, b'"', self.equals);
         let fits = if key {
-            look.colon()
+            let mut look = Look::new(self.text, behind, b'"', self.equals);
+            let fits = look.colon();
+            self.steps += look.seen(behind);
+            fits
         } else {
-            !matches!(look.follow(&self.stack), Follow::Text | Follow::Plus | Follow::Colon)
+            self.fits_behind(behind)
         };
-        self.steps += look.seen(behind);
         if !fits {
             return None;
         }
