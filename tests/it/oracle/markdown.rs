@@ -107,7 +107,7 @@ pub(crate) fn code_blocks(text: &str) -> Vec<CodeBlock> {
 pub(crate) fn pulldown_differs(text: &str) -> bool {
     let tab_behind_fence = |line: &str| {
         let marks = line.trim_start_matches([' ', '>', '\t', '-', '+', '*']);
-        (marks.starts_with("```") || marks.starts_with("~~~")) && line.ends_with('\t')
+        (marks.starts_with("```") || marks.starts_with("~~~")) && line.trim_end_matches(' ').ends_with('\t')
     };
     has_complete_tag(text) || text.contains(['\u{b}', '\u{c}']) || text.lines().any(tab_behind_fence)
 }
@@ -121,7 +121,7 @@ pub(crate) fn comrak_differs(text: &str) -> bool {
         fence.is_some_and(|at| line[..at].trim_end_matches(' ').contains('\t'))
     };
     has_complete_tag(text)
-        || text.contains("<![cdata[")
+        || text.to_ascii_uppercase().matches("<![CDATA[").ne(text.matches("<![CDATA["))
         || text.contains(['\u{b}', '\u{c}'])
         || text.lines().any(tab_before_fence)
         || has_blanks_behind_a_marker(text)
