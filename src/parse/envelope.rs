@@ -9,7 +9,7 @@ const NAME_KEYS: [&str; 3] = ["tool", "tool_name", "function"];
 const WRAPPERS: [&str; 2] = ["tool_call", "function"];
 
 /// A call without its final id.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
     pub(super) id: Option<String>,
     pub(super) name: String,

@@ -22,24 +22,40 @@ impl Telling for () {}
 /// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else. `decoded` is
 /// room for strings with escapes in them.
 pub(super) fn read(text: &str, decoded: &mut String, telling: &mut impl Telling) -> Option<Draft> {
+    let mut draft = Draft::default();
+    read_into(&mut draft, text, decoded, telling).then_some(draft)
+}
+
+/// The same into an empty draft, which is not moved about; whether it was read.
+pub(super) fn read_into(draft: &mut Draft, text: &str, decoded: &mut String, telling: &mut impl Telling) -> bool {
     let mut reader = Reader::new(text, decoded);
-    let (mut name, mut args, mut reason, mut id) = (None, None, None, None);
+    let read = members(draft, &mut reader, telling).is_some();
+    read && undecorated(&draft.name).len() == draft.name.len() && reader.is_over()
+}
+
+#[inline(always)]
+fn members(draft: &mut Draft, reader: &mut Reader<'_>, telling: &mut impl Telling) -> Option<()> {
+    let (mut name, mut args) = (false, false);
     let mut more = reader.opens(b'{', b'}')?;
     while more {
         let key = Key::of(reader.string()?);
         reader.colon()?;
         match key {
-            Key::Name if name.is_none() => name = Some(owned(reader.string()?)),
-            Key::Args if args.is_none() && telling.begins(name.as_deref()) => args = Some(reader.object(telling)?),
-            Key::Reason if reason.is_none() => reason = Some(owned(reader.string()?)),
-            Key::Id if id.is_none() && telling.has_id() => id = Some(owned(reader.string()?)),
+            Key::Name if !name => {
+                draft.name = owned(reader.string()?);
+                name = true;
+            }
+            Key::Args if !args && telling.begins(name.then_some(draft.name.as_str())) => {
+                draft.args = reader.object(telling)?;
+                args = true;
+            }
+            Key::Reason if draft.reason.is_none() => draft.reason = Some(owned(reader.string()?)),
+            Key::Id if draft.id.is_none() && telling.has_id() => draft.id = Some(owned(reader.string()?)),
             _ => return None,
         }
         more = reader.goes_on(b'}')?;
     }
-    let (name, args) = (name?, args?);
-    let plain = !name.is_empty() && undecorated(&name).len() == name.len();
-    (plain && reader.is_over()).then_some(Draft { id, name, args, reason, repairs: Vec::new() })
+    (args && !draft.name.is_empty()).then_some(())
 }
 
 enum Key {

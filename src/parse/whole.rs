@@ -80,16 +80,17 @@ impl Parser {
         let ids = &mut self.block.track.ids;
         let before = ids.given();
         let id = ids.give();
-        let draft = if self.options.settled_only {
-            taught::read(content.text, &mut self.room.decoded, &mut Settled)
+        let mut draft = Draft::default();
+        let read = if self.options.settled_only {
+            taught::read_into(&mut draft, content.text, &mut self.room.decoded, &mut Settled)
         } else {
-            tell_and_read(&mut self.found, &id, content.text, &mut self.room)
+            tell_and_read(&mut draft, &mut self.found, &id, content.text, &mut self.room)
         };
         self.room.decoded.shrink_to(USUAL_STRING);
-        let Some(draft) = draft else {
+        if !read {
             self.block.track.ids.give_back(before);
             return false;
-        };
+        }
         let at = self.input.span(line.end - content.text.len(), line.next);
         if content.text.len() >= LONG && self.input.text(at).strip_prefix(content.text) == Some("\n") {
             self.block.lent = Some(at);
@@ -109,17 +110,18 @@ impl Parser {
     }
 }
 
-/// Reads the call and notes what is told of it before it is whole; nothing where it cannot be read this way.
-fn tell_and_read(found: &mut Found, id: &str, text: &str, room: &mut Room) -> Option<Draft> {
+/// Reads the call and notes what is told of it before it is whole, but nothing where it cannot be read this way; whether
+/// it can.
+fn tell_and_read(draft: &mut Draft, found: &mut Found, id: &str, text: &str, room: &mut Room) -> bool {
     let mark = found.mark(text.len());
     let id = found.say(id);
     room.path.clear();
     let mut teller = Teller { found, id, path: &mut room.path, told: 0 };
-    let draft = taught::read(text, &mut room.decoded, &mut teller);
-    if draft.is_none() {
+    let read = taught::read_into(draft, text, &mut room.decoded, &mut teller);
+    if !read {
         found.forget(mark);
     }
-    draft
+    read
 }
 
 /// Nothing is told before the call is whole.
