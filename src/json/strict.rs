@@ -3,12 +3,13 @@
 //! Read here, for most blocks are short and half of the work is in their strings. `serde_json` reads numbers that are no
 //! short whole ones, and says what is wrong with a text; what is valid and what it means is the same to both.
 
+mod problem;
+
+pub(super) use problem::duplicate;
+
 use super::Problem;
 use super::plain::{plain, unescaped};
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-use std::collections::BTreeSet;
-use std::fmt;
 
 /// The deepest nesting: that of `serde_json`.
 const MOST_DEPTH: usize = 127;
@@ -28,7 +29,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
 }
 
 pub(super) fn read(text: &str) -> Result<Value, Problem> {
-    value(text).ok_or_else(|| problem(text))
+    value(text).ok_or_else(|| problem::of(text))
 }
 
 /// Is told of the strings of a value while it is built, and where they stand. `false` gives up.
@@ -321,94 +322,9 @@ fn is_in_number(byte: &u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// What is wrong with a text that is not valid, in the words of `serde_json`.
-fn problem(text: &str) -> Problem {
-    match serde_json::from_str::<Unique>(text) {
-        Ok(Unique) => Problem::new(0, "this is not read as JSON"),
-        Err(error) => {
-            let message = error.to_string();
-            let cause = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            Problem::new(offset(text, error.line(), error.column()), cause)
-        }
-    }
-}
-
-/// The byte of a 1-based line and 1-based byte column, as `serde_json` counts them.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let mut at = (before + column.saturating_sub(1)).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// A value without duplicate keys, of which nothing is kept.
-struct Unique;
-
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {
-        deserializer.deserialize_any(Unique)
-    }
-}
-
-impl<'de> Visitor<'de> for Unique {
-    type Value = Unique;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Unique, E> {
-        value.is_finite().then_some(Unique).ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_unit<E>(self) -> Result<Unique, E> {
-        Ok(Unique)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Unique, A::Error> {
-        while items.next_element::<Unique>()?.is_some() {}
-        Ok(Unique)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Unique, A::Error> {
-        let mut keys = BTreeSet::new();
-        while let Some(key) = members.next_key::<String>()? {
-            if keys.contains(&key) {
-                return Err(de::Error::custom(duplicate(&key)));
-            }
-            keys.insert(key);
-            members.next_value::<Unique>()?;
-        }
-        Ok(Unique)
-    }
-}
-
-/// The message for a key that stands twice.
-pub(super) fn duplicate(key: &str) -> String {
-    let shown: String = key.chars().take(40).collect();
-    format!("the key {shown:?} stands twice; write it once")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::problem::Unique;
     use super::*;
 
     /// Valid is what `serde_json` takes, without keys that stand twice, and it means the same.
