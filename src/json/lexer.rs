@@ -172,33 +172,30 @@ impl Lexer {
     /// Reads the next piece where it is nothing but text and escapes of two bytes inside an open string, and adds what it
     /// says to `out` without telling anybody; whether it is. When not, nothing is read, and what was added means nothing.
     pub(crate) fn escaped_text(&mut self, piece: &str, out: &mut String) -> bool {
-        let mut escape = match self.state {
-            State::String => false,
-            State::Escape => true,
-            _ => return false,
+        let before = out.len();
+        let inside = matches!(self.state, State::String | State::Escape);
+        let Some(escape) = inside.then(|| decode_short(piece, self.is_in_escape(), out)).flatten() else {
+            return false;
         };
-        let bytes = piece.as_bytes();
-        let (mut at, mut escaped) = (0, self.escaped);
-        while at < bytes.len() {
-            if escape {
-                let Some(character) = unescaped(bytes[at]) else { return false };
-                out.push(char::from(character));
-                at += 1;
-            }
-            let end = at + plain_of_few(&bytes[at..]);
-            out.push_str(&piece[at..end]);
-            escape = match bytes.get(end) {
-                None => false,
-                Some(b'\\') => true,
-                Some(_) => return false,
-            };
-            escaped |= escape;
-            at = end + 1;
-        }
-        self.escaped = escaped;
+        self.escaped |= out.len() - before < piece.len();
         self.state = if escape { State::Escape } else { State::String };
         self.at += piece.len();
         true
+    }
+
+    /// Whether the last byte was a backslash whose escape is still to come.
+    pub(crate) fn is_in_escape(&self) -> bool {
+        self.state == State::Escape
+    }
+
+    /// How many bytes were read.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Where the last string begins, behind its quote.
+    pub(crate) fn text_start(&self) -> usize {
+        self.string_start + 1
     }
 
     /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it stopped.
@@ -416,6 +413,28 @@ impl Lexer {
         self.state = State::Number(next);
         true
     }
+}
+
+/// Adds to `out` what text of a string says that has only escapes of two bytes; whether it ends in the middle of one. `None`
+/// where it holds anything else. `escape` says that it begins in the middle of one.
+pub(crate) fn decode_short(piece: &str, mut escape: bool, out: &mut String) -> Option<bool> {
+    let bytes = piece.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if escape {
+            out.push(char::from(unescaped(bytes[at])?));
+            at += 1;
+        }
+        let end = at + plain_of_few(&bytes[at..]);
+        out.push_str(&piece[at..end]);
+        escape = match bytes.get(end) {
+            None => false,
+            Some(b'\\') => true,
+            Some(_) => return None,
+        };
+        at = end + 1;
+    }
+    Some(escape)
 }
 
 /// What the whole escape of two bytes at `at` stands for, if one is there.

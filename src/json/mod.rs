@@ -27,7 +27,8 @@ mod plain;
 mod repair;
 mod strict;
 
-pub(crate) use strict::{Listen, Reader, owned};
+pub(crate) use lexer::decode_short;
+pub(crate) use strict::{Begun, Listen, Reader, owned};
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 

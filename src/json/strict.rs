@@ -23,7 +23,7 @@ const FEW_DIGITS: usize = 18;
 /// The value, where the text is valid.
 pub(super) fn value(text: &str) -> Option<Value> {
     let mut decoded = String::new();
-    let mut reader = Reader::new(text, &mut decoded);
+    let mut reader = Reader::new(text, &mut decoded, Begun::default());
     let value = reader.value(&mut ())?;
     reader.is_over().then_some(value)
 }
@@ -64,6 +64,16 @@ enum Text<'a> {
     Decoded,
 }
 
+/// What a string says as far as it was decoded when it came. Places are in the text that is read.
+#[derive(Debug, Default)]
+pub(crate) struct Begun {
+    /// Behind its quote; no string begins at 0.
+    pub(crate) start: usize,
+    /// Up to here it is decoded.
+    pub(crate) end: usize,
+    pub(crate) text: String,
+}
+
 /// Reads a text piece by piece; `None` where it is not valid.
 pub(crate) struct Reader<'a> {
     text: &'a str,
@@ -71,12 +81,13 @@ pub(crate) struct Reader<'a> {
     depth: usize,
     /// Room for a string with escapes in it.
     decoded: &'a mut String,
+    begun: Begun,
 }
 
 impl<'a> Reader<'a> {
     /// A reader at the beginning of the text; `decoded` is room that it may use.
-    pub(crate) fn new(text: &'a str, decoded: &'a mut String) -> Reader<'a> {
-        Reader { text, at: 0, depth: 0, decoded }
+    pub(crate) fn new(text: &'a str, decoded: &'a mut String, begun: Begun) -> Reader<'a> {
+        Reader { text, at: 0, depth: 0, decoded, begun }
     }
 
     /// Whether nothing but blanks is left.
@@ -256,21 +267,35 @@ impl<'a> Reader<'a> {
     /// The string that began at `start`, with its first escape, behind whose backslash this is.
     #[inline(never)]
     fn decode(&mut self, mut start: usize) -> Option<()> {
-        self.decoded.clear();
-        self.decoded.reserve(self.text.len() - start);
-        loop {
+        let mut more = true;
+        if self.begun.start == start {
+            *self.decoded = std::mem::take(&mut self.begun.text);
+            start = self.begun.end;
+            more = self.find_escape(start)?;
+        } else {
+            self.decoded.clear();
+            self.decoded.reserve(self.text.len() - start);
+        }
+        while more {
             self.decoded.push_str(&self.text[start..self.at - 1]);
             self.escape()?;
             start = self.at;
-            let end = start + plain(&self.text.as_bytes()[start..]);
-            self.at = end + 1;
-            match self.text.as_bytes().get(end)? {
-                b'"' => break self.decoded.push_str(&self.text[start..end]),
-                b'\\' => {}
-                _ => return None,
-            }
+            more = self.find_escape(start)?;
         }
+        self.decoded.push_str(&self.text[start..self.at - 1]);
         Some(())
+    }
+
+    /// Goes behind the next backslash, or the end of the string; whether it is a backslash.
+    #[inline(always)]
+    fn find_escape(&mut self, start: usize) -> Option<bool> {
+        let end = start + plain(&self.text.as_bytes()[start..]);
+        self.at = end + 1;
+        match self.text.as_bytes().get(end)? {
+            b'"' => Some(false),
+            b'\\' => Some(true),
+            _ => None,
+        }
     }
 
     /// Decodes what stands behind a backslash.

@@ -7,11 +7,12 @@ mod read;
 pub(super) use read::Reader;
 
 use super::Limits;
+use super::body::MOST_AT_ONCE;
 use super::event::Span;
 use super::found::Found;
 use super::track::{Listener, Track};
 use crate::fence::find_either;
-use crate::json::{Lexer, Problem, Status};
+use crate::json::{Begun, Lexer, Problem, Status, decode_short};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,8 @@ pub(super) struct Block {
     /// Closing fences inside strings and bodies are content when all turns out well.
     speculates: bool,
     lexer: Lexer,
+    /// What the last long string of an argument says, as far as it came in long pieces.
+    begun: Begun,
     phase: Phase,
     bodies: Vec<String>,
     limit: usize,
@@ -83,6 +86,7 @@ impl Block {
             drifted_word: false,
             speculates: false,
             lexer: Lexer::new(0),
+            begun: Begun::default(),
             phase: Phase::Object,
             bodies: Vec::new(),
             limit: 0,
@@ -105,6 +109,9 @@ impl Block {
         self.drifted_word = false;
         self.speculates = speculates;
         self.lexer = Lexer::new(limits.nesting);
+        self.begun.start = 0;
+        self.begun.text.clear();
+        self.begun.text.shrink_to(USUAL_BODY);
         self.phase = Phase::Object;
         self.bodies.clear();
         self.limit = limits.block;
@@ -214,6 +221,49 @@ impl Block {
             self.body.push_str(text);
         }
         read
+    }
+
+    /// The same for a long piece, which is kept for when the block is read. Where in [`kept`](Block::kept) it begins.
+    pub(super) fn kept_text(&mut self, text: &str) -> Option<usize> {
+        self.begin_to_keep();
+        let all_kept = self.begun.end + usize::from(self.lexer.is_in_escape()) == self.lexer.at();
+        let from = self.begun.text.len();
+        if !all_kept || !self.reads_kept(text) {
+            self.begun.text.truncate(from);
+            return None;
+        }
+        self.begun.end = self.lexer.at() - usize::from(self.lexer.is_in_escape());
+        Some(from)
+    }
+
+    fn reads_kept(&mut self, text: &str) -> bool {
+        let read = self.body.len() + text.len() <= self.limit && self.lexer.escaped_text(text, &mut self.begun.text);
+        if read {
+            self.body.push_str(text);
+        }
+        read
+    }
+
+    /// What is kept of the open string: what it says from its beginning on.
+    pub(super) fn kept(&self) -> &str {
+        &self.begun.text
+    }
+
+    /// Where another string is open than the one that is kept, it takes its place, with what came of it.
+    fn begin_to_keep(&mut self) {
+        let start = self.lexer.text_start();
+        if self.begun.start == start {
+            return;
+        }
+        self.begun.text.clear();
+        self.begun.start = start;
+        self.begun.end = start;
+        let came = &self.body[start..];
+        let decoded = (came.len() <= MOST_AT_ONCE).then(|| decode_short(came, false, &mut self.begun.text)).flatten();
+        match decoded {
+            Some(escape) => self.begun.end = self.body.len() - usize::from(escape),
+            None => self.begun.text.clear(),
+        }
     }
 
     /// Content of a line, or a piece of it.

@@ -10,6 +10,9 @@ use super::hold::Hold;
 use super::{Parser, State};
 use std::ops::Range;
 
+/// Bytes of a piece of a string that is worth keeping.
+const LONG: usize = 256;
+
 /// What the next piece is tried as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Expects {
@@ -32,6 +35,8 @@ pub(super) enum Taken {
     Text(Span),
     /// More of the text of an argument: the words that were found.
     Argument,
+    /// The same: what is kept of it from here on.
+    Kept(usize),
     /// All of it is read: nothing is left but what was found in it.
     All,
     /// Something else.
@@ -103,8 +108,8 @@ impl Parser {
         match std::mem::take(&mut self.expects) {
             Expects::Anything => Taken::Other,
             Expects::Words | Expects::Line => self.take_prose(),
-            Expects::Argument if self.take_escaped() => Taken::Argument,
-            Expects::Argument | Expects::Content => self.take_content(),
+            Expects::Argument => self.take_escaped().unwrap_or_else(|| self.take_content()),
+            Expects::Content => self.take_content(),
         }
     }
 
@@ -128,13 +133,16 @@ impl Parser {
     }
 
     /// Text of the open argument with escapes of two bytes.
-    fn take_escaped(&mut self) -> bool {
-        let Some(part) = self.part_of_line() else { return false };
-        let taken = self.block.escaped_text(self.input.slice(part.start, part.end), self.found.fresh_words());
-        if taken {
-            self.part_taken();
-        }
-        taken
+    fn take_escaped(&mut self) -> Option<Taken> {
+        let part = self.part_of_line()?;
+        let text = self.input.slice(part.start, part.end);
+        let kept = (text.len() >= LONG).then(|| self.block.kept_text(text)).flatten();
+        let taken = match kept {
+            Some(from) => Taken::Kept(from),
+            None => self.block.escaped_text(text, self.found.fresh_words()).then_some(Taken::Argument)?,
+        };
+        self.part_taken();
+        Some(taken)
     }
 
     /// More of a line of the open block, whatever it says.

@@ -233,8 +233,11 @@ impl Parser {
             }
             Taken::Argument => {
                 self.all_told();
-                let text = self.found.all_words();
-                return (!text.is_empty() && !self.options.settled_only).then(|| self.progress(text));
+                return self.more_progress(self.found.all_words());
+            }
+            Taken::Kept(from) => {
+                self.all_told();
+                return self.more_progress(&self.block.kept()[from..]);
             }
             Taken::All => {}
             Taken::Other => self.work(),
@@ -250,6 +253,10 @@ impl Parser {
             self.all_told();
         }
         item.map(|item| self.tell(item))
+    }
+
+    fn more_progress<'a>(&'a self, text: &'a str) -> Option<Event<'a>> {
+        (!text.is_empty() && !self.options.settled_only).then(|| self.progress(text))
     }
 
     /// Reads on until something is found.

@@ -3,7 +3,7 @@
 //! Anything else is left to [`envelope`](super::envelope), which says what is wrong or what had to be mended.
 
 use super::envelope::{Draft, undecorated};
-use crate::json::{Listen, Reader, owned};
+use crate::json::{Begun, Listen, Reader, owned};
 
 /// Is told of a call while it is read.
 pub(super) trait Telling: Listen {
@@ -19,16 +19,22 @@ pub(super) trait Telling: Listen {
 
 impl Telling for () {}
 
-/// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else. `decoded` is
-/// room for strings with escapes in them.
-pub(super) fn read(text: &str, decoded: &mut String, telling: &mut impl Telling) -> Option<Draft> {
+/// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else. `begun` is the
+/// beginning of a string that was decoded before.
+pub(super) fn read(text: &str, begun: Begun, telling: &mut impl Telling) -> Option<Draft> {
     let mut draft = Draft::default();
-    read_into(&mut draft, text, decoded, telling).then_some(draft)
+    let mut decoded = String::new();
+    read_with(&mut draft, Reader::new(text, &mut decoded, begun), telling).then_some(draft)
 }
 
-/// The same into an empty draft, which is not moved about; whether it was read.
+/// The same into an empty draft, which is not moved about; whether it was read. `decoded` is room for strings with escapes
+/// in them.
 pub(super) fn read_into(draft: &mut Draft, text: &str, decoded: &mut String, telling: &mut impl Telling) -> bool {
-    let mut reader = Reader::new(text, decoded);
+    read_with(draft, Reader::new(text, decoded, Begun::default()), telling)
+}
+
+#[inline(always)]
+fn read_with(draft: &mut Draft, mut reader: Reader<'_>, telling: &mut impl Telling) -> bool {
     let read = members(draft, &mut reader, telling).is_some();
     read && undecorated(&draft.name).len() == draft.name.len() && reader.is_over()
 }
@@ -81,7 +87,7 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::read;
-    use crate::json;
+    use crate::json::{self, Begun};
     use crate::parse::envelope;
 
     #[test]
@@ -91,7 +97,7 @@ mod tests {
             r#"{"args": {"x": [1, {"y": null}], "z": "\u00e9\n"}, "id": "i", "reason": "r", "n\u0061me": "a"}"#,
         ];
         for text in texts {
-            let ours = read(text, &mut String::new(), &mut ()).unwrap_or_else(|| panic!("{text}"));
+            let ours = read(text, Begun::default(), &mut ()).unwrap_or_else(|| panic!("{text}"));
             let theirs = envelope::drafts(vec![json::strict(text).unwrap()], &[], None).unwrap();
             assert_eq!(format!("{ours:?}"), format!("{:?}", theirs[0]), "{text}");
         }
@@ -108,7 +114,7 @@ mod tests {
             r#"[{"name": "a", "args": {}}]"#,
             r#"{"name": 1, "args": {"x": 1e999}}"#,
         ] {
-            assert!(read(text, &mut String::new(), &mut ()).is_none(), "{text}");
+            assert!(read(text, Begun::default(), &mut ()).is_none(), "{text}");
         }
     }
 }

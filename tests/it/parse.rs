@@ -3,6 +3,7 @@
 //! A case is `%%% title | options`, the reply, a line `%%%`, and the events it gives, one a line. In a reply `␍` is a
 //! carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end leaves out the last newline.
 
+use crate::random::Random;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,6 +62,11 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
 
 /// The joined events of a reply that comes in pieces of about `chunk` bytes.
 pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> Vec<Event<'static>> {
+    events_by(reply, words, || chunk, progress)
+}
+
+/// The same, each piece as long as is said.
+fn events_by(reply: &str, words: &str, mut chunk: impl FnMut() -> usize, progress: bool) -> Vec<Event<'static>> {
     let (options, finish) = options(words);
     let mut parser = Parser::new(options);
     let mut events: Vec<Event<'static>> = Vec::new();
@@ -78,7 +84,7 @@ pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> 
     };
     let mut rest = reply;
     while !rest.is_empty() {
-        let mut end = chunk.min(rest.len());
+        let mut end = chunk().min(rest.len());
         while !rest.is_char_boundary(end) {
             end += 1;
         }
@@ -171,6 +177,52 @@ fn chunking_changes_nothing() {
             }
         }
     }
+}
+
+/// Long strings, with all that stands in strings, come in pieces of any length; and they are what they are to serde_json.
+#[test]
+fn long_strings_are_the_same_in_any_pieces() {
+    let parts = ["words without anything ", "\\n", "\\\"", "\\\\", "\u{20ac}", "\\t", "x", "\\u00e9", "\\ud83d\\ude00"];
+    let rare = ["\n", "\\d", "\u{1}", "\", \"more\": \"", "\\u00e9"];
+    let mut random = Random::new(3);
+    let (mut valid, mut all) = (0, 0);
+    for _ in 0..120 {
+        let seldom = random.below(2) * 600;
+        let parts = &parts[..parts.len() - 2 * random.below(2)]; // mostly the short escapes are all there is
+        let mut text = |most: usize| -> String {
+            let length = 1 + random.below(most);
+            let part = |_| {
+                if seldom > 0 && random.below(seldom) == 0 { *random.pick(&rare) } else { *random.pick(parts) }
+            };
+            (0..length).map(part).collect()
+        };
+        let object = format!(
+            "{{\"name\": \"edit\", \"args\": {{\"a\": \"{}\", \"b\": [\"{}\", \"{}\"]}}}}",
+            text(1500),
+            text(4000),
+            text(300)
+        );
+        let reply = format!("so\n```tool\n{object}\n```\nthen\n");
+        let whole = events(&reply, "", usize::MAX / 2, true);
+        for _ in 0..4 {
+            let chunk = [1 + random.below(20), 200 + random.below(200), 300 + random.below(9000)][random.below(3)];
+            assert_eq!(events(&reply, "", chunk, true), whole, "by {chunk}: {reply}");
+            let chunk = || 1 + [random.below(20), random.below(3000)][random.below(2)];
+            assert_eq!(events_by(&reply, "", chunk, true), whole, "{reply}");
+        }
+        all += 1;
+        if toolfence::json::strict(&object).is_err() {
+            continue;
+        }
+        let meant: Value = serde_json::from_str(&object).unwrap();
+        let args = whole.iter().find_map(|event| match event {
+            Event::Call { call, .. } => Some(Value::Object(call.args.clone())),
+            _ => None,
+        });
+        assert_eq!(args.as_ref(), Some(&meant["args"]), "{object}");
+        valid += 1;
+    }
+    assert!(valid > 40 && valid < all, "{valid} of {all}");
 }
 
 /// The reply as it is, with other line endings, in a list, in a quote, cut anywhere.

@@ -22,7 +22,7 @@ pub(in crate::parse) struct Reader<'a> {
 
 impl Block {
     /// Reads the block as calls.
-    pub(in crate::parse) fn read(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+    pub(in crate::parse) fn read(&mut self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
         match (&self.phase, self.lexer.status()) {
             (Phase::Spoiled(problem), _) => Err(problem.clone()),
             (Phase::Body(index), _) => {
@@ -42,7 +42,7 @@ impl Block {
     }
 
     /// The lexer found no fault: valid JSON, but for control characters, duplicates and numbers out of range.
-    fn read_exact(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+    fn read_exact(&mut self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
         let drafts = match self.read_taught() {
             Some(draft) => vec![draft],
             None => self.read_values(reader)?,
@@ -52,10 +52,17 @@ impl Block {
         refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
     }
 
-    fn read_taught(&self) -> Option<Draft> {
+    fn read_taught(&mut self) -> Option<Draft> {
         let [(start, end)] = self.track.values[..] else { return None };
-        let bare = self.track.tags.is_empty() && !self.lexer.saw_control();
-        bare.then(|| taught::read(&self.body[start..end], &mut String::new(), &mut ()))?
+        if !self.track.tags.is_empty() || self.lexer.saw_control() {
+            return None;
+        }
+        let mut begun = std::mem::take(&mut self.begun);
+        if begun.start > 0 {
+            begun.start -= start;
+            begun.end -= start;
+        }
+        taught::read(&self.body[start..end], begun, &mut ())
     }
 
     fn read_values(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
