@@ -226,22 +226,19 @@ impl Block {
     /// The same for a long piece, which is kept for when the block is read. Where in [`kept`](Block::kept) it begins.
     pub(super) fn kept_text(&mut self, text: &str) -> Option<usize> {
         self.begin_to_keep();
-        let all_kept = self.begun.end + usize::from(self.lexer.is_in_escape()) == self.lexer.at();
-        let from = self.begun.text.len();
-        if !all_kept || !self.reads_kept(text) {
-            self.begun.text.truncate(from);
-            return None;
+        if self.begun.end + usize::from(self.lexer.is_in_escape()) != self.lexer.at() {
+            return None; // a piece before it was not kept
         }
-        self.begun.end = self.lexer.at() - usize::from(self.lexer.is_in_escape());
-        Some(from)
-    }
-
-    fn reads_kept(&mut self, text: &str) -> bool {
-        let read = self.body.len() + text.len() <= self.limit && self.lexer.escaped_text(text, &mut self.begun.text);
+        let mut kept = std::mem::take(&mut self.begun.text);
+        let from = kept.len();
+        let read = self.escaped_text(text, &mut kept);
         if read {
-            self.body.push_str(text);
+            self.begun.end = self.lexer.at() - usize::from(self.lexer.is_in_escape());
+        } else {
+            kept.truncate(from);
         }
-        read
+        self.begun.text = kept;
+        read.then_some(from)
     }
 
     /// What is kept of the open string: what it says from its beginning on.
