@@ -70,7 +70,7 @@ impl Parser {
 
     /// The ending of the line is not there yet, or far: give the block what is certainly content of its first `length` bytes.
     pub(super) fn piece_of_line(&mut self, length: usize) {
-        if !self.block.takes_pieces() || self.skipping {
+        if length == 0 || !self.block.takes_pieces() || self.skipping {
             return;
         }
         let rest = self.input.slice(self.input.at, self.input.at + length);

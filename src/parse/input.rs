@@ -96,17 +96,16 @@ impl Input {
     }
 
     /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
-    /// however it came.
+    /// however it came, but not before its first character.
     pub(super) fn next_line(&mut self, most: usize) -> Option<Line> {
         let bytes = self.text.as_bytes();
         let found = find_either(b'\n', b'\r', &bytes[self.searched..]).map(|length| self.searched + length);
         let end = found.unwrap_or(bytes.len());
         self.searched = end;
         if end - self.at > most {
-            let mut cut = self.at + most;
-            while !self.text.is_char_boundary(cut) {
-                cut -= 1;
-            }
+            let boundary = |at: &usize| self.text.is_char_boundary(*at);
+            let cut = (self.at + 1..=self.at + most).rev().find(boundary);
+            let cut = cut.or_else(|| (self.at + 1..end).find(boundary)).unwrap_or(end);
             return Some(Line { end: cut, next: cut, ended: false, cut: true });
         }
         let next = match (bytes.get(end), bytes.get(end + 1)) {

@@ -187,38 +187,56 @@ fn limits_end_in_an_event() {
     assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
 }
 
-/// A line that is cut at the limit is cut there however it came, and its rest is no line of its own.
+/// The joined events of a reply in pieces of about so many bytes, with lines and blocks of at most so many.
+fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason) -> Vec<Event<'static>> {
+    let mut options = Options::default();
+    options.bare = bare;
+    options.limits.block = most;
+    let mut parser = Parser::new(options);
+    let mut events: Vec<Event<'static>> = Vec::new();
+    let mut take = |parser: &mut Parser| {
+        while let Some(event) = parser.poll() {
+            let apart = match events.last_mut() {
+                Some(last) => last.absorb(event),
+                None => Some(event),
+            };
+            events.extend(apart.map(Event::into_owned));
+        }
+    };
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = (chunk..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+        let (piece, behind) = rest.split_at(end);
+        parser.push(piece);
+        take(&mut parser);
+        rest = behind;
+    }
+    parser.finish(reason);
+    take(&mut parser);
+    events
+}
+
+/// A line that is cut at the limit is cut there however it came, and its rest is no line of its own. A limit below one
+/// character passes one.
 #[test]
 fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
     let call = "{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}";
     let long = "x".repeat(60);
-    let text = format!("```tool {long}{call}\n```\n\n- ```tool {call}\n  {call}\n  ```\n```tool\n{call}{call}\n```\n");
-    let read = |most: usize, chunk: usize| {
-        let mut options = Options::default();
-        options.limits.block = most;
-        let mut parser = Parser::new(options);
-        let mut events: Vec<Event<'static>> = Vec::new();
-        let mut take = |parser: &mut Parser| {
-            while let Some(event) = parser.poll() {
-                let apart = match events.last_mut() {
-                    Some(last) => last.absorb(event),
-                    None => Some(event),
-                };
-                events.extend(apart.map(Event::into_owned));
+    let lines = format!("```tool {long}{call}\n```\n\n- ```tool {call}\n  {call}\n  ```\n```tool\n{call}{call}\n```\n");
+    let wide = format!("\u{65e5}\u{672c}\n```tool\n{}\n```\n\u{1f600}\n", call.replace("ls", "\u{e9}\u{1f600}"));
+    let texts = [(&*lines, false), (&*wide, false), (call, true), (&*format!("{call} x\n"), true), (&*wide, true)];
+    for (text, bare) in texts {
+        for (most, reason) in
+            (0..=text.len()).flat_map(|most| [FinishReason::Stop, FinishReason::Cut].map(|reason| (most, reason)))
+        {
+            let whole = read(text, bare, most, text.len(), reason);
+            for chunk in [1, 7, 40] {
+                assert_eq!(
+                    read(text, bare, most, chunk, reason),
+                    whole,
+                    "at most {most}, in pieces of {chunk}: {text}"
+                );
             }
-        };
-        for piece in text.as_bytes().chunks(chunk) {
-            parser.push(std::str::from_utf8(piece).unwrap());
-            take(&mut parser);
-        }
-        parser.finish(FinishReason::Stop);
-        take(&mut parser);
-        events
-    };
-    for most in 1..text.len() {
-        let whole = read(most, text.len());
-        for chunk in [1, 7, 40] {
-            assert_eq!(read(most, chunk), whole, "at most {most}, in pieces of {chunk}");
         }
     }
 }
