@@ -82,13 +82,14 @@ pub(crate) fn has_line_ending(bytes: &[u8]) -> bool {
 }
 
 /// Whether a word holds what is looked for, of four to sixteen bytes taken as one word or two; a byte may be in them twice.
+/// `None` where there are fewer or more.
 #[inline(always)]
 pub(crate) fn of_few(bytes: &[u8], holds: impl Fn(u64) -> bool) -> Option<bool> {
-    if let (Some(first), Some(last), ..=8) = (bytes.first_chunk(), bytes.last_chunk(), bytes.len()) {
+    if let (Some(first), Some(last), ..=8) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), bytes.len()) {
         let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
         return Some(holds(first | last << 32));
     }
-    match (bytes.first_chunk(), bytes.last_chunk(), bytes.len()) {
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>(), bytes.len()) {
         (Some(first), Some(last), ..=16) => Some(holds(u64::from_le_bytes(*first)) || holds(u64::from_le_bytes(*last))),
         _ => None,
     }

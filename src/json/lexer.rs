@@ -177,7 +177,7 @@ impl Lexer {
         let Some(escape) = inside.then(|| decode_short(piece, self.is_in_escape(), out)).flatten() else {
             return false;
         };
-        self.escaped |= out.len() - before < piece.len();
+        self.escaped |= out.len() - before < piece.len(); // only a backslash makes it shorter
         self.state = if escape { State::Escape } else { State::String };
         self.at += piece.len();
         true
@@ -186,11 +186,6 @@ impl Lexer {
     /// Whether the last byte was a backslash whose escape is still to come.
     pub(crate) fn is_in_escape(&self) -> bool {
         self.state == State::Escape
-    }
-
-    /// How many bytes were read.
-    pub(crate) fn at(&self) -> usize {
-        self.at
     }
 
     /// Where the last string begins, behind its quote.

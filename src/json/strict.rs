@@ -67,7 +67,7 @@ enum Text<'a> {
 /// What a string says as far as it was decoded when it came. Places are in the text that is read.
 #[derive(Debug, Default)]
 pub(crate) struct Begun {
-    /// Behind its quote; no string begins at 0.
+    /// Behind its quote; 0 where nothing is kept.
     pub(crate) start: usize,
     /// Up to here it is decoded.
     pub(crate) end: usize,

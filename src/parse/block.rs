@@ -7,7 +7,6 @@ mod read;
 pub(super) use read::Reader;
 
 use super::Limits;
-use super::body::MOST_AT_ONCE;
 use super::event::Span;
 use super::found::Found;
 use super::track::{Listener, Track};
@@ -60,8 +59,9 @@ pub(super) struct Block {
     /// Closing fences inside strings and bodies are content when all turns out well.
     speculates: bool,
     lexer: Lexer,
-    /// What the last long string of an argument says, as far as it came in long pieces.
+    /// What the last string of an argument says of which a long piece came, as far as it is kept, and whether more will be.
     begun: Begun,
+    keeping: bool,
     phase: Phase,
     bodies: Vec<String>,
     limit: usize,
@@ -87,6 +87,7 @@ impl Block {
             speculates: false,
             lexer: Lexer::new(0),
             begun: Begun::default(),
+            keeping: false,
             phase: Phase::Object,
             bodies: Vec::new(),
             limit: 0,
@@ -223,44 +224,52 @@ impl Block {
         read
     }
 
-    /// The same for a long piece, which is kept for when the block is read. Where in [`kept`](Block::kept) it begins.
-    pub(super) fn kept_text(&mut self, text: &str) -> Option<usize> {
-        self.begin_to_keep();
-        if self.begun.end + usize::from(self.lexer.is_in_escape()) != self.lexer.at() {
-            return None; // a piece before it was not kept
+    /// Whether what came of the open string is kept, so that more of it can be. What is left out yet is decoded for it: each
+    /// byte once, until there is one that cannot be.
+    pub(super) fn keeps(&mut self) -> bool {
+        let start = self.lexer.text_start();
+        if self.begun.start != start {
+            self.begun.text.clear();
+            (self.begun.start, self.begun.end, self.keeping) = (start, start, true);
         }
+        if self.keeping && self.kept_up_to() < self.body.len() {
+            let kept = self.begun.text.len();
+            match decode_short(&self.body[self.begun.end..], false, &mut self.begun.text) {
+                Some(escape) => self.begun.end = self.body.len() - usize::from(escape),
+                None => self.stop_keeping(kept),
+            }
+        }
+        self.keeping
+    }
+
+    /// A backslash whose escape is still to come is behind what is kept.
+    fn kept_up_to(&self) -> usize {
+        self.begun.end + usize::from(self.lexer.is_in_escape())
+    }
+
+    fn stop_keeping(&mut self, kept: usize) {
+        self.begun.text.truncate(kept);
+        self.keeping = false;
+    }
+
+    /// The same for a long piece of a string that is kept, for when the block is read. Where in [`kept`](Block::kept) it
+    /// begins.
+    pub(super) fn kept_text(&mut self, text: &str) -> Option<usize> {
         let mut kept = std::mem::take(&mut self.begun.text);
         let from = kept.len();
         let read = self.escaped_text(text, &mut kept);
-        if read {
-            self.begun.end = self.lexer.at() - usize::from(self.lexer.is_in_escape());
-        } else {
-            kept.truncate(from);
-        }
         self.begun.text = kept;
-        read.then_some(from)
+        if !read {
+            self.stop_keeping(from);
+            return None;
+        }
+        self.begun.end = self.body.len() - usize::from(self.lexer.is_in_escape());
+        Some(from)
     }
 
     /// What is kept of the open string: what it says from its beginning on.
     pub(super) fn kept(&self) -> &str {
         &self.begun.text
-    }
-
-    /// Where another string is open than the one that is kept, it takes its place, with what came of it.
-    fn begin_to_keep(&mut self) {
-        let start = self.lexer.text_start();
-        if self.begun.start == start {
-            return;
-        }
-        self.begun.text.clear();
-        self.begun.start = start;
-        self.begun.end = start;
-        let came = &self.body[start..];
-        let decoded = (came.len() <= MOST_AT_ONCE).then(|| decode_short(came, false, &mut self.begun.text)).flatten();
-        match decoded {
-            Some(escape) => self.begun.end = self.body.len() - usize::from(escape),
-            None => self.begun.text.clear(),
-        }
     }
 
     /// Content of a line, or a piece of it.

@@ -2,7 +2,7 @@
 //! open.
 //!
 //! A short way, never another reading. It is chosen when everything before is read and told; a piece that is something
-//! else is left to the long way as if nothing had been looked at.
+//! else is left to the long way, and what was done by then the long way would have done too.
 
 use super::body::{MOST_AT_ONCE, Piece};
 use super::event::Span;
@@ -136,10 +136,12 @@ impl Parser {
     fn take_escaped(&mut self) -> Option<Taken> {
         let part = self.part_of_line()?;
         let text = self.input.slice(part.start, part.end);
-        let kept = (text.len() >= LONG).then(|| self.block.kept_text(text)).flatten();
-        let taken = match kept {
-            Some(from) => Taken::Kept(from),
-            None => self.block.escaped_text(text, self.found.fresh_words()).then_some(Taken::Argument)?,
+        let taken = if self.options.settled_only && self.block.plain_text(text) {
+            Taken::All
+        } else if text.len() >= LONG && self.block.keeps() {
+            Taken::Kept(self.block.kept_text(text)?)
+        } else {
+            self.block.escaped_text(text, self.found.fresh_words()).then_some(Taken::Argument)?
         };
         self.part_taken();
         Some(taken)

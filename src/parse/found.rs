@@ -135,6 +135,7 @@ impl Found {
 
     /// Room for words, where nothing waits.
     pub(super) fn fresh_words(&mut self) -> &mut String {
+        debug_assert!(self.items.is_empty(), "what waits is said in the words");
         self.words.clear();
         &mut self.words
     }

@@ -124,8 +124,9 @@ pub struct Parser {
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
     after_broken: bool,
-    /// All that was pushed is read; it is also told, so that nothing comes until there is more.
+    /// All that was pushed is read.
     all_read: bool,
+    /// It is also told: nothing comes until there is more.
     idle: bool,
     /// What the next piece is tried as.
     expects: Expects,

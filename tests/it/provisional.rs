@@ -187,7 +187,8 @@ fn limits_end_in_an_event() {
     assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
 }
 
-/// The joined events of a reply in pieces of about so many bytes, with lines and blocks of at most so many.
+/// The joined events of a reply in pieces of about `chunk` bytes, polled after each; in one that is polled when it is
+/// finished, where that is more than there are. Lines and blocks are of at most `most` bytes.
 fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason) -> Vec<Event<'static>> {
     let mut options = Options::default();
     options.bare = bare;
@@ -208,7 +209,9 @@ fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason)
         let end = (chunk..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
         let (piece, behind) = rest.split_at(end);
         parser.push(piece);
-        take(&mut parser);
+        if chunk <= text.len() {
+            take(&mut parser);
+        }
         rest = behind;
     }
     parser.finish(reason);
@@ -229,8 +232,8 @@ fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
         for (most, reason) in
             (0..=text.len()).flat_map(|most| [FinishReason::Stop, FinishReason::Cut].map(|reason| (most, reason)))
         {
-            let whole = read(text, bare, most, text.len(), reason);
-            for chunk in [1, 7, 40] {
+            let whole = read(text, bare, most, usize::MAX, reason);
+            for chunk in [1, 7, 40, text.len()] {
                 assert_eq!(
                     read(text, bare, most, chunk, reason),
                     whole,

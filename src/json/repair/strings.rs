@@ -127,6 +127,7 @@ impl Reader<'_> {
     fn usual(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
         let length = plain(inside.as_bytes());
+        self.steps += length;
         let whole = length > 0 && inside.as_bytes().get(length) == Some(&b'"');
         let doubtful = self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon);
         if !whole || !key && (doubtful || !self.fits_behind(self.at + length + 2)) {
