@@ -112,7 +112,7 @@ impl Parser {
 
     fn malformed(&mut self, problem: &Problem) {
         let (line, column) = self.block.place(problem.at);
-        let error = Box::new(ReadError { message: problem.message.clone(), line, column });
+        let error = Some(Box::new(ReadError { message: problem.message.clone(), line, column }));
         let id = self.block.track.first_id();
         self.found.push(Item::Malformed { id, error, span: self.block.span });
     }
@@ -151,7 +151,7 @@ impl Parser {
             let replaces = if own.is_some() { started.clone() } else { None };
             let id = own.or(started).unwrap_or_else(|| ids.give());
             let Draft { name, args, reason, repairs, .. } = draft;
-            let call = Box::new(ToolCall { id, name, args, reason, repairs });
+            let call = Some(Box::new(ToolCall { id, name, args, reason, repairs }));
             self.found.push(Item::Call { call, index, span, replaces });
         }
     }

@@ -6,8 +6,13 @@
 use super::event::{Ignored, ReadError, Span};
 use crate::ToolCall;
 use serde_json::Value;
-use std::collections::VecDeque;
-use std::ops::Range;
+
+/// A range of the words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words {
+    start: usize,
+    end: usize,
+}
 
 /// One thing found.
 #[derive(Debug)]
@@ -22,33 +27,33 @@ pub(super) enum Item {
     },
     /// Ranges of the words.
     Started {
-        id: Range<usize>,
-        name: Range<usize>,
+        id: Words,
+        name: Words,
     },
     /// The first text of an argument, or all of it where no more can follow.
     Argument {
-        id: Range<usize>,
-        arg: Range<usize>,
-        text: Range<usize>,
+        id: Words,
+        arg: Words,
+        text: Words,
         grows: bool,
     },
     /// The whole text of an argument of the call that is the last thing found, where it stands.
     Whole {
-        id: Range<usize>,
-        arg: Range<usize>,
+        id: Words,
+        arg: Words,
     },
     /// More text of the same argument.
-    Progress(Range<usize>),
+    Progress(Words),
     /// A call of the last block, and so are the next three: its content stands there.
     Call {
-        call: Box<ToolCall>,
+        call: Option<Box<ToolCall>>,
         index: usize,
         span: Span,
         replaces: Option<String>,
     },
     Malformed {
         id: String,
-        error: Box<ReadError>,
+        error: Option<Box<ReadError>>,
         span: Span,
     },
     Incomplete {
@@ -66,7 +71,9 @@ pub(super) enum Item {
 /// The queue.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    items: VecDeque<Item>,
+    items: Vec<Item>,
+    /// How many of them are told.
+    told: usize,
     /// Nothing provisional is noted.
     settled_only: bool,
     /// What the provisional items say.
@@ -89,53 +96,65 @@ impl Found {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.told == self.items.len()
     }
 
+    #[inline]
     pub(super) fn push(&mut self, item: Item) {
-        self.items.push_back(item);
+        if self.is_empty() {
+            self.items.clear();
+            self.told = 0;
+        }
+        self.items.push(item);
     }
 
     pub(super) fn extend(&mut self, item: Option<Item>) {
-        self.items.extend(item);
+        if let Some(item) = item {
+            self.push(item);
+        }
     }
 
-    /// The next item.
+    /// Where the next item stands, for [`item`](Found::item).
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Item> {
-        if let Some(Item::Argument { grows: true, .. }) = self.items.front() {
-            self.grow();
+    pub(super) fn next(&mut self) -> Option<usize> {
+        if let Item::Argument { id, arg, grows: true, .. } = *self.items.get(self.told)? {
+            self.grow(id, arg);
         }
-        self.items.pop_front()
+        self.told += 1;
+        Some(self.told - 1)
     }
 
     /// More may follow of the argument that is told next.
     #[inline(never)]
-    fn grow(&mut self) {
-        if let Some(Item::Argument { id, arg, .. }) = self.items.front() {
-            self.id.clear();
-            self.id.push_str(&self.words[id.clone()]);
-            self.arg.clear();
-            self.arg.push_str(&self.words[arg.clone()]);
-        }
+    fn grow(&mut self, id: Words, arg: Words) {
+        self.id.clear();
+        self.id.push_str(&self.words[id.start..id.end]);
+        self.arg.clear();
+        self.arg.push_str(&self.words[arg.start..arg.end]);
+    }
+
+    /// An item that was told, until another one is found.
+    #[inline]
+    pub(super) fn item(&mut self, at: usize) -> &mut Item {
+        &mut self.items[at]
     }
 
     /// When nothing waits, all words are told.
     #[inline]
     fn forget_told(&mut self) {
-        if self.items.is_empty() {
+        if self.is_empty() {
             self.words.clear();
         }
     }
 
     #[inline]
-    pub(super) fn words(&self, range: Range<usize>) -> &str {
-        &self.words[range]
+    pub(super) fn words(&self, range: Words) -> &str {
+        &self.words[range.start..range.end]
     }
 
     /// Room for words, where nothing waits.
     pub(super) fn fresh_words(&mut self) -> &mut String {
-        debug_assert!(self.items.is_empty(), "what waits is said in the words");
+        debug_assert!(self.is_empty(), "what waits is said in the words");
         self.words.clear();
         &mut self.words
     }
@@ -160,9 +179,9 @@ impl Found {
 
     /// The same, where the id was said behind a [`mark`](Found::mark).
     #[inline]
-    pub(super) fn started_as(&mut self, id: Range<usize>, name: &str) {
+    pub(super) fn started_as(&mut self, id: Words, name: &str) {
         let name = self.say(name);
-        self.items.push_back(Item::Started { id, name });
+        self.push(Item::Started { id, name });
     }
 
     /// The first text of an argument.
@@ -172,27 +191,27 @@ impl Found {
         }
         self.forget_told();
         let (id, arg, text) = (self.say(id), self.say(arg), self.say(text));
-        self.items.push_back(Item::Argument { id, arg, text, grows: true });
+        self.push(Item::Argument { id, arg, text, grows: true });
     }
 
     /// The whole text of an argument, where the id was said behind a [`mark`](Found::mark).
     #[inline]
-    pub(super) fn whole_argument(&mut self, id: Range<usize>, arg: &str, text: &str) {
+    pub(super) fn whole_argument(&mut self, id: Words, arg: &str, text: &str) {
         let (arg, text) = (self.say(arg), self.say(text));
-        self.items.push_back(Item::Argument { id, arg, text, grows: false });
+        self.push(Item::Argument { id, arg, text, grows: false });
     }
 
     /// The whole text of an argument that need not be copied: it stands in the call, which is found next and last.
-    pub(super) fn whole_in_call(&mut self, id: Range<usize>, arg: &str) {
+    pub(super) fn whole_in_call(&mut self, id: Words, arg: &str) {
         let arg = self.say(arg);
-        self.items.push_back(Item::Whole { id, arg });
+        self.push(Item::Whole { id, arg });
     }
 
     /// The text of an argument of the call that was found last.
     #[cold]
     pub(super) fn text_in_call(&self, arg: &str) -> &str {
-        match self.items.back() {
-            Some(Item::Call { call, .. }) => call.args.get(arg).and_then(Value::as_str).unwrap_or_default(),
+        match self.items.last() {
+            Some(Item::Call { call: Some(call), .. }) => call.args.get(arg).and_then(Value::as_str).unwrap_or_default(),
             _ => "",
         }
     }
@@ -203,10 +222,11 @@ impl Found {
             return;
         }
         self.forget_told();
+        let all_told = self.is_empty();
         let more = self.say(text);
-        match self.items.back_mut() {
+        match self.items.last_mut().filter(|_| !all_told) {
             Some(Item::Argument { text, .. } | Item::Progress(text)) => text.end = more.end,
-            _ => self.items.push_back(Item::Progress(more)),
+            _ => self.push(Item::Progress(more)),
         }
     }
 
@@ -228,9 +248,9 @@ impl Found {
     }
 
     #[inline]
-    pub(super) fn say(&mut self, text: &str) -> Range<usize> {
+    pub(super) fn say(&mut self, text: &str) -> Words {
         let start = self.words.len();
         self.words.push_str(text);
-        start..self.words.len()
+        Words { start, end: self.words.len() }
     }
 }

@@ -253,7 +253,7 @@ impl Parser {
         if self.all_read && self.found.is_empty() {
             self.all_told();
         }
-        item.map(|item| self.tell(item))
+        self.tell(item?)
     }
 
     fn more_progress<'a>(&'a self, text: &'a str) -> Option<Event<'a>> {
@@ -290,37 +290,47 @@ impl Parser {
         *self = Parser::new(self.options.clone());
     }
 
-    /// The event that an item stands for.
+    /// The event that an item stands for, which is read where it stands; once, for it gives away what it owns.
     #[inline]
-    fn tell(&self, item: Item) -> Event<'_> {
+    fn tell(&mut self, at: usize) -> Option<Event<'_>> {
         let body = Cow::Borrowed(self.block.body.as_str());
-        match item {
-            Item::Text(span) => self.text(span),
+        Some(match self.found.item(at) {
+            Item::Text(span) => Event::Text { text: self.input.text(*span).into(), span: *span },
             Item::Argument { id, arg, text, .. } => {
+                let (id, arg, text) = (*id, *arg, *text);
                 let words = |range| self.found.words(range).into();
                 Event::Progress { id: words(id), arg: words(arg), text: words(text) }
             }
             Item::Whole { id, arg } => {
+                let (id, arg) = (*id, *arg);
                 let arg = self.found.words(arg);
                 let text = self.found.text_in_call(arg).into();
                 Event::Progress { id: self.found.words(id).into(), arg: arg.into(), text }
             }
-            Item::Progress(text) => self.progress(self.found.words(text)),
+            Item::Progress(text) => {
+                let text = *text;
+                self.progress(self.found.words(text))
+            }
             Item::Reasoning { text, span, closed } => {
-                Event::Reasoning { text: self.input.text(text).into(), span, closed }
+                Event::Reasoning { text: self.input.text(*text).into(), span: *span, closed: *closed }
             }
             Item::Started { id, name } => {
+                let (id, name) = (*id, *name);
                 Event::Started { id: self.found.words(id).into(), name: self.found.words(name).into() }
             }
             Item::Call { call, index, span, replaces } => {
                 let body = self.block.lent.map_or(body, |lent| Cow::Borrowed(self.input.text(lent)));
-                Event::Call { call, index, body, span, replaces }
+                Event::Call { call: call.take()?, index: *index, body, span: *span, replaces: replaces.take() }
             }
-            Item::Malformed { id, error, span } => Event::Malformed { id: id.into(), body, error, span },
-            Item::Incomplete { id, span } => Event::Incomplete { id: id.into(), body, span },
-            Item::ForgedResult(span) => Event::ForgedResult { body, span },
-            Item::Ignored { why, body, span } => Event::Ignored { why, body: body.into(), span },
-        }
+            Item::Malformed { id, error, span } => {
+                Event::Malformed { id: std::mem::take(id).into(), body, error: error.take()?, span: *span }
+            }
+            Item::Incomplete { id, span } => Event::Incomplete { id: std::mem::take(id).into(), body, span: *span },
+            Item::ForgedResult(span) => Event::ForgedResult { body, span: *span },
+            Item::Ignored { why, body, span } => {
+                Event::Ignored { why: *why, body: std::mem::take(body).into(), span: *span }
+            }
+        })
     }
 
     #[inline(always)]

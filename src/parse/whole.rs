@@ -7,13 +7,12 @@ use super::Parser;
 use super::State;
 use super::blocks::Kind;
 use super::envelope::Draft;
-use super::found::{Found, Item};
+use super::found::{Found, Item, Words};
 use super::input::Line;
 use super::taught::{self, Telling};
 use crate::ToolCall;
 use crate::json::{Listen, MOST_NESTING};
 use std::fmt::Write;
-use std::ops::Range;
 
 /// Bytes of a line that are read this way.
 const MOST_LINE: usize = 1 << 20;
@@ -100,7 +99,7 @@ impl Parser {
         }
         self.block.span.end = self.input.offset(closing.end);
         let call = ToolCall { id, name: draft.name, args: draft.args, reason: draft.reason, repairs: Vec::new() };
-        self.found.push(Item::Call { call: Box::new(call), index: 0, span: self.block.span, replaces: None });
+        self.found.push(Item::Call { call: Some(Box::new(call)), index: 0, span: self.block.span, replaces: None });
         self.calls += 1;
         self.state = State::Prose;
         self.blocks.close_fence();
@@ -143,7 +142,7 @@ impl Telling for Settled {
 struct Teller<'a> {
     found: &'a mut Found,
     /// The id, in the words.
-    id: Range<usize>,
+    id: Words,
     /// The keys and indices that lead to the current value, joined by `/`.
     path: &'a mut String,
     told: usize,
@@ -179,7 +178,7 @@ impl Listen for Teller<'_> {
         }
         let fits = !key.is_empty() && key.len() <= MOST_PATH;
         if fits && text.len() >= LONG {
-            self.found.whole_in_call(self.id.clone(), key);
+            self.found.whole_in_call(self.id, key);
             self.told += 1;
             return !text.starts_with("<<") && self.told <= MOST_TOLD;
         }
@@ -193,9 +192,9 @@ impl Listen for Teller<'_> {
 
 /// Notes the text of an argument; `false` where the call is not told this way.
 #[inline]
-fn tell(found: &mut Found, id: &Range<usize>, arg: &str, text: &str, told: &mut usize) -> bool {
+fn tell(found: &mut Found, id: &Words, arg: &str, text: &str, told: &mut usize) -> bool {
     if !text.is_empty() {
-        found.whole_argument(id.clone(), arg, text);
+        found.whole_argument(*id, arg, text);
         *told += 1;
     }
     !text.starts_with("<<") && *told <= MOST_TOLD
@@ -204,7 +203,7 @@ fn tell(found: &mut Found, id: &Range<usize>, arg: &str, text: &str, told: &mut 
 impl Telling for Teller<'_> {
     fn begins(&mut self, tool: Option<&str>) -> bool {
         if let Some(name) = tool {
-            self.found.started_as(self.id.clone(), name);
+            self.found.started_as(self.id, name);
         }
         tool.is_some()
     }
