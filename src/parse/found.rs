@@ -101,10 +101,7 @@ impl Found {
 
     #[inline]
     pub(super) fn push(&mut self, item: Item) {
-        if self.is_empty() {
-            self.items.clear();
-            self.told = 0;
-        }
+        self.forget_told();
         self.items.push(item);
     }
 
@@ -139,10 +136,12 @@ impl Found {
         &mut self.items[at]
     }
 
-    /// When nothing waits, all words are told.
+    /// When nothing waits, all items and words are told.
     #[inline]
     fn forget_told(&mut self) {
         if self.is_empty() {
+            self.items.clear();
+            self.told = 0;
             self.words.clear();
         }
     }
@@ -181,7 +180,7 @@ impl Found {
     #[inline]
     pub(super) fn started_as(&mut self, id: Words, name: &str) {
         let name = self.say(name);
-        self.push(Item::Started { id, name });
+        self.items.push(Item::Started { id, name });
     }
 
     /// The first text of an argument.
@@ -191,20 +190,20 @@ impl Found {
         }
         self.forget_told();
         let (id, arg, text) = (self.say(id), self.say(arg), self.say(text));
-        self.push(Item::Argument { id, arg, text, grows: true });
+        self.items.push(Item::Argument { id, arg, text, grows: true });
     }
 
     /// The whole text of an argument, where the id was said behind a [`mark`](Found::mark).
     #[inline]
     pub(super) fn whole_argument(&mut self, id: Words, arg: &str, text: &str) {
         let (arg, text) = (self.say(arg), self.say(text));
-        self.push(Item::Argument { id, arg, text, grows: false });
+        self.items.push(Item::Argument { id, arg, text, grows: false });
     }
 
     /// The whole text of an argument that need not be copied: it stands in the call, which is found next and last.
     pub(super) fn whole_in_call(&mut self, id: Words, arg: &str) {
         let arg = self.say(arg);
-        self.push(Item::Whole { id, arg });
+        self.items.push(Item::Whole { id, arg });
     }
 
     /// The text of an argument of the call that was found last.
@@ -222,11 +221,10 @@ impl Found {
             return;
         }
         self.forget_told();
-        let all_told = self.is_empty();
         let more = self.say(text);
-        match self.items.last_mut().filter(|_| !all_told) {
+        match self.items.last_mut() {
             Some(Item::Argument { text, .. } | Item::Progress(text)) => text.end = more.end,
-            _ => self.push(Item::Progress(more)),
+            _ => self.items.push(Item::Progress(more)),
         }
     }
 
