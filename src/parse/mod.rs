@@ -67,7 +67,7 @@ use whole::Room;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of one block, and of one line that is not decided yet.
+    /// Bytes of one block, and of one line that is not decided yet. A character longer than that still counts as one line.
     pub block: usize,
     /// Nesting of JSON, at most 128.
     pub nesting: usize,
