@@ -40,6 +40,9 @@ enum Phase {
 /// Room for a body that is kept from one block to the next.
 const USUAL_BODY: usize = 256 * 1024;
 
+/// Room that every body has, so that one that comes in small pieces does not ask for it again and again.
+const LEAST_BODY: usize = 1024;
+
 /// The open block, or what is left of the last one: its content, until another one opens.
 #[derive(Debug)]
 pub(super) struct Block {
@@ -103,6 +106,7 @@ impl Block {
         self.first_line = first_line;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
+        self.body.reserve(LEAST_BODY);
         self.lent = None;
         self.candidate = None;
         self.track.reset();

@@ -23,6 +23,9 @@ pub(super) struct Input {
     pub(super) finished: Option<FinishReason>,
 }
 
+/// Room that every reply has.
+const USUAL_REPLY: usize = 4096;
+
 /// The next line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
@@ -49,10 +52,18 @@ impl Input {
         if self.finished.is_some() {
             return;
         }
-        if told && self.text.capacity() - self.text.len() < chunk.len() {
-            self.compact();
+        if self.text.capacity() - self.text.len() < chunk.len() {
+            self.make_room(told);
         }
         self.text.push_str(chunk);
+    }
+
+    #[inline(never)]
+    fn make_room(&mut self, told: bool) {
+        if told {
+            self.compact();
+        }
+        self.text.reserve(USUAL_REPLY.saturating_sub(self.text.capacity())); // not a few bytes after another
     }
 
     pub(super) fn finish(&mut self, reason: FinishReason) {
