@@ -131,7 +131,7 @@ def wrong_context(rng, patch, old, new):
     done = []
 
     def change(sign, text):
-        if sign in " -" and text.strip() and not done:
+        if sign in " -" and not done:
             done.append(1)
             return sign + text + " // as I remember it"
         return sign + text

@@ -31,6 +31,30 @@ enum Rule<'a> {
     Times(usize, usize),
 }
 
+impl Rule<'_> {
+    fn apply(&self, own: &[u8]) -> Option<Vec<u8>> {
+        let all = |blank: u8| own.iter().all(|byte| *byte == blank);
+        match *self {
+            Rule::None => None,
+            Rule::Same => Some(own.to_vec()),
+            Rule::More(more) => Some([more, own].concat()),
+            Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
+            Rule::Tabs(width) => all(b' ').then(|| {
+                let (tabs, spaces) = (own.len() / width, own.len() % width);
+                [vec![b'\t'; tabs], vec![b' '; spaces]].concat()
+            }),
+            Rule::Spaces(width) => {
+                let (tabs, aligned) = steps(own)?;
+                Some(vec![b' '; tabs * width + aligned])
+            }
+            Rule::Times(patch, file) => {
+                let steps = all(b' ') && (own.len() * file).is_multiple_of(patch);
+                steps.then(|| vec![b' '; own.len() * file / patch])
+            }
+        }
+    }
+}
+
 /// A line of the patch, the line of the file it was taken for, and whether it is removed.
 pub(super) type Pair<'a> = (&'a [u8], &'a [u8], bool);
 
@@ -81,36 +105,13 @@ impl<'a> Shift<'a> {
             return Some((own.to_vec(), rest));
         }
         if self.pairs.is_empty() {
-            return Some((self.by_rule(own).unwrap_or_else(|| own.to_vec()), rest));
+            return Some((self.rule.apply(own).unwrap_or_else(|| own.to_vec()), rest));
         }
         let image = match self.images.get(own) {
             Some(image) => image.map(<[u8]>::to_vec)?,
-            None => self.by_rule(own).or_else(|| self.beside(own, before))?,
+            None => self.rule.apply(own).or_else(|| self.beside(own, before))?,
         };
         Some((image, rest))
-    }
-
-    fn by_rule(&self, own: &[u8]) -> Option<Vec<u8>> {
-        let all = |blank: u8| own.iter().all(|byte| *byte == blank);
-        match self.rule {
-            Rule::None => None,
-            Rule::Same => Some(own.to_vec()),
-            Rule::More(more) => Some([more, own].concat()),
-            Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
-            Rule::Tabs(width) => all(b' ').then(|| {
-                let (tabs, spaces) = (own.len() / width, own.len() % width);
-                [vec![b'\t'; tabs], vec![b' '; spaces]].concat()
-            }),
-            Rule::Spaces(width) => {
-                let tabs = own.iter().take_while(|byte| **byte == b'\t').count();
-                let aligned = own[tabs..].iter().all(|byte| *byte == b' ');
-                aligned.then(|| vec![b' '; tabs * width + own.len() - tabs])
-            }
-            Rule::Times(patch, file) => {
-                let steps = all(b' ') && (own.len() * file).is_multiple_of(patch);
-                steps.then(|| vec![b' '; own.len() * file / patch])
-            }
-        }
     }
 
     /// As much deeper or less deep than the nearest line as the patch says, unless lines contradict each other.
@@ -142,10 +143,11 @@ fn rule<'a>(pairs: &[(&'a [u8], &'a [u8])]) -> Rule<'a> {
     times(pairs).unwrap_or_default()
 }
 
-/// Tabs on the one side are spaces on the other.
+/// Tabs on the one side are spaces on the other, of one width in all lines.
 fn units<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
-    let swapped: Vec<_> = pairs.iter().map(|(patch, file)| (*file, *patch)).collect();
-    one_width(pairs).map(Rule::Tabs).or_else(|| one_width(&swapped).map(Rule::Spaces))
+    let (patch, file) = pairs.iter().find(|(patch, file)| patch != file)?;
+    let rule = width(patch, file).map(Rule::Tabs).or_else(|| width(file, patch).map(Rule::Spaces))?;
+    pairs.iter().all(|(patch, file)| rule.apply(patch).as_deref() == Some(*file)).then_some(rule)
 }
 
 /// Steps of another width.
@@ -156,16 +158,18 @@ fn times<'a>(pairs: &[(&[u8], &[u8])]) -> Option<Rule<'a>> {
     (file > 0 && pairs.iter().all(alike)).then_some(Rule::Times(patch, file))
 }
 
-/// How many spaces on the one side are a tab on the other, if it is the same in all lines.
-fn one_width(pairs: &[(&[u8], &[u8])]) -> Option<usize> {
-    let mut widths = pairs.iter().filter(|(one, other)| !one.is_empty() || !other.is_empty()).map(width);
-    let first = widths.next()??;
-    (first > 0 && widths.all(|width| width == Some(first))).then_some(first)
+/// How many spaces on the one side are a tab on the other. What aligns a line behind its tabs is the same on both sides.
+fn width(spaces: &[u8], tabs: &[u8]) -> Option<usize> {
+    let (tabs, aligned) = steps(tabs)?;
+    let steps = spaces.len().checked_sub(aligned).filter(|_| tabs > 0 && !spaces.contains(&b'\t'))?;
+    (steps > 0 && steps.is_multiple_of(tabs)).then(|| steps / tabs)
 }
 
-fn width((spaces, tabs): &(&[u8], &[u8])) -> Option<usize> {
-    let pure = spaces.iter().all(|byte| *byte == b' ') && tabs.iter().all(|byte| *byte == b'\t');
-    (pure && !tabs.is_empty() && spaces.len().is_multiple_of(tabs.len())).then(|| spaces.len() / tabs.len())
+/// How many tabs an indentation has, and how many spaces behind them.
+fn steps(indent: &[u8]) -> Option<(usize, usize)> {
+    let tabs = indent.iter().take_while(|byte| **byte == b'\t').count();
+    let spaces = &indent[tabs..];
+    spaces.iter().all(|byte| *byte == b' ').then_some((tabs, spaces.len()))
 }
 
 #[cfg(test)]
@@ -187,6 +191,8 @@ mod tests {
             (&[("    a", "\ta")], "      b", 1, "\t  b"),
             (&[("\ta", "  a"), ("\t\tb", "    b"), ("c", "c")], "\t\t\td", 1, "      d"),
             (&[("\ta", "  a"), ("b", "b"), ("c", "c")], "\t\t d", 1, "     d"),
+            (&[("\ta", "    a"), ("\t b", "     b"), (" * c", " * c")], "\t\t d", 1, "         d"),
+            (&[("    a", "\ta"), ("     b", "\t b"), (" * c", " * c")], "         d", 1, "\t\t d"),
             (&[("  a", "    a"), ("    b", "        b")], "      c", 1, "            c"),
             (&[("    a", "    a")], " b", 1, " b"),
             (&[("a", "    a")], "", 1, ""),
