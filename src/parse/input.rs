@@ -24,7 +24,7 @@ pub(super) struct Input {
 }
 
 /// Room that every reply has.
-const USUAL_REPLY: usize = 4096;
+const USUAL_REPLY: usize = 1024;
 
 /// The next line.
 #[derive(Debug, Clone, Copy)]
