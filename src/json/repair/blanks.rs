@@ -21,7 +21,7 @@ pub(super) fn is_token(byte: u8) -> bool {
 
 impl Reader<'_> {
     /// Passes over blanks and comments.
-    #[inline]
+    #[inline(always)]
     pub(super) fn blanks(&mut self) -> Result<(), Problem> {
         // Nearly always there is none, or one.
         if self.peek() == Some(b' ') {
@@ -30,6 +30,7 @@ impl Reader<'_> {
         if self.peek().is_some_and(is_token) { Ok(()) } else { self.more_blanks() }
     }
 
+    #[inline(never)]
     fn more_blanks(&mut self) -> Result<(), Problem> {
         loop {
             match self.peek() {
