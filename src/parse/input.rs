@@ -129,7 +129,8 @@ impl Input {
         Some(Line { end, next, ended: next > end, cut: false })
     }
 
-    /// Whether what came since the last look holds no line ending, the reply goes on, and the line is within `most` bytes.
+    /// Whether what came since the last look holds no line ending and the line is within `most` bytes; for a reply that is
+    /// not over.
     #[inline]
     pub(super) fn only_words(&mut self, most: usize) -> bool {
         let words = self.goes_on(most) && !has_line_ending(&self.text.as_bytes()[self.searched..]);
@@ -139,10 +140,11 @@ impl Input {
         words
     }
 
-    /// Whether the reply goes on, and the line is within `most` bytes as far as it came.
+    /// Whether the line is within `most` bytes as far as it came; for a reply that is not over.
     #[inline]
     pub(super) fn goes_on(&self, most: usize) -> bool {
-        self.finished.is_none() && self.text.len() - self.at <= most
+        debug_assert!(self.finished.is_none(), "the last line has no more to come");
+        self.text.len() - self.at <= most
     }
 
     /// There is no line ending in what came.

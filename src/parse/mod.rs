@@ -201,9 +201,7 @@ impl Parser {
         if self.idle {
             return None;
         }
-        if !self.found.is_empty() {
-            return self.next_found();
-        }
+        debug_assert!(self.expects == Expects::Anything || self.found.is_empty(), "what was found is told first");
         match self.expects {
             Expects::Words => {
                 if let Some(span) = self.take_words() {
@@ -218,6 +216,9 @@ impl Parser {
                 }
             }
             _ => {}
+        }
+        if !self.found.is_empty() {
+            return self.next_found();
         }
         self.read_on()
     }
