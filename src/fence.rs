@@ -73,6 +73,20 @@ pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
     memchr::memchr2(one, other, bytes)
 }
 
+/// How many bytes stand before the next line feed or carriage return. Fences and empty lines end within a few.
+#[inline]
+pub(crate) fn line_length(bytes: &[u8]) -> usize {
+    let Some((word, rest)) = bytes.split_first_chunk::<8>() else {
+        return bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len());
+    };
+    let word = u64::from_le_bytes(*word);
+    let found = below(word ^ (EACH * u64::from(b'\n')), 1) | below(word ^ (EACH * u64::from(b'\r')), 1);
+    if found != 0 {
+        return found.trailing_zeros() as usize / 8;
+    }
+    8 + memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())
+}
+
 /// Whether there is a line feed or a carriage return.
 #[inline]
 pub(crate) fn has_line_ending(bytes: &[u8]) -> bool {
@@ -126,6 +140,8 @@ mod tests {
                     assert_eq!(of_few(&bytes, |word| below(word, bound) != 0), expected, "{bytes:?} {bound}");
                     let line_ending = bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
                     assert_eq!(has_line_ending(&bytes), line_ending, "{bytes:?}");
+                    let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(length);
+                    assert_eq!(line_length(&bytes), end, "{bytes:?}");
                 }
             }
         }

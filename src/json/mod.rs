@@ -28,7 +28,7 @@ mod repair;
 mod strict;
 
 pub(crate) use lexer::decode_short;
-pub(crate) use strict::{Begun, Listen, Reader, owned};
+pub(crate) use strict::{Begun, Listen, Member, Reader, owned};
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 

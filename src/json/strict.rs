@@ -45,9 +45,9 @@ pub(crate) trait Listen {
     /// This element of the array comes next.
     fn element(&mut self, _container: usize, _index: usize) {}
     fn leave(&mut self, _container: usize) {}
-    /// This key of the object has this string.
-    fn member(&mut self, container: usize, key: &str, text: &str) -> bool {
-        self.key(container, key) && self.text(text)
+    /// A key of the object has a string.
+    fn member(&mut self, container: usize, member: &Member<'_>) -> bool {
+        self.key(container, member.key) && self.text(member.text)
     }
     /// The string of a key or an element that was told.
     fn text(&mut self, _text: &str) -> bool {
@@ -57,11 +57,26 @@ pub(crate) trait Listen {
 
 impl Listen for () {}
 
+/// A key and its string. Where each begins in the text, if it stands there as it is: without escapes.
+pub(crate) struct Member<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) key_at: Option<usize>,
+    pub(crate) text: &'a str,
+    pub(crate) text_at: Option<usize>,
+}
+
 /// A string that was read: as it stands in the text, or in the room for strings with escapes.
 #[derive(Clone, Copy)]
 enum Text<'a> {
     Plain(&'a str),
     Decoded,
+}
+
+impl Text<'_> {
+    /// `at`, where it begins, if it stands there as it is.
+    fn stands_at(self, at: usize) -> Option<usize> {
+        matches!(self, Text::Plain(_)).then_some(at)
+    }
 }
 
 /// What a string says as far as it was decoded when it came. Places are in the text that is read.
@@ -169,13 +184,16 @@ impl<'a> Reader<'a> {
         let mut object = Map::new();
         let mut more = self.opens(b'{', b'}')?;
         while more {
-            let key = owned(self.string()?);
+            self.expect(b'"')?;
+            let (key_at, key) = (self.at, self.rest_of_string()?);
+            let (key_at, key) = (key.stands_at(key_at), owned(self.str(key)));
             self.colon()?;
             let value = match self.next()? {
                 b'"' => {
                     self.at += 1;
-                    let text = self.rest_of_string()?;
-                    listener.member(container, &key, self.str(text)).then(|| self.string_value(text))?
+                    let (at, text) = (self.at, self.rest_of_string()?);
+                    let member = Member { key: &key, key_at, text: self.str(text), text_at: text.stands_at(at) };
+                    listener.member(container, &member).then(|| self.string_value(text))?
                 }
                 _ if listener.key(container, &key) => self.value(listener)?,
                 _ => return None,

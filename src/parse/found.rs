@@ -37,10 +37,11 @@ pub(super) enum Item {
         text: Words,
         grows: bool,
     },
-    /// The whole text of an argument of the call that is the last thing found, where it stands.
+    /// The whole text of an argument, where it stands: in the reply, or in the call that is the last thing found.
     Whole {
         id: Words,
-        arg: Words,
+        arg: Span,
+        text: Option<Span>,
     },
     /// More text of the same argument.
     Progress(Words),
@@ -200,14 +201,13 @@ impl Found {
         self.items.push(Item::Argument { id, arg, text, grows: false });
     }
 
-    /// The whole text of an argument that need not be copied: it stands in the call, which is found next and last.
-    pub(super) fn whole_in_call(&mut self, id: Words, arg: &str) {
-        let arg = self.say(arg);
-        self.items.push(Item::Whole { id, arg });
+    /// The same, where it need not be copied: it stands in the reply, or in the call, which is found next and last.
+    #[inline]
+    pub(super) fn whole_in_place(&mut self, id: Words, arg: Span, text: Option<Span>) {
+        self.items.push(Item::Whole { id, arg, text });
     }
 
     /// The text of an argument of the call that was found last.
-    #[cold]
     pub(super) fn text_in_call(&self, arg: &str) -> &str {
         match self.items.last() {
             Some(Item::Call { call: Some(call), .. }) => call.args.get(arg).and_then(Value::as_str).unwrap_or_default(),

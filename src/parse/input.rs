@@ -2,7 +2,7 @@
 
 use super::event::Span;
 use crate::FinishReason;
-use crate::fence::{find_either, has_line_ending};
+use crate::fence::{has_line_ending, line_length};
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -110,8 +110,7 @@ impl Input {
     /// however it came, but not before its first character.
     pub(super) fn next_line(&mut self, most: usize) -> Option<Line> {
         let bytes = self.text.as_bytes();
-        let found = find_either(b'\n', b'\r', &bytes[self.searched..]).map(|length| self.searched + length);
-        let end = found.unwrap_or(bytes.len());
+        let end = self.searched + line_length(&bytes[self.searched..]);
         self.searched = end;
         if end - self.at > most {
             let boundary = |at: &usize| self.text.is_char_boundary(*at);

@@ -302,11 +302,10 @@ impl Parser {
                 let words = |range| self.found.words(range).into();
                 Event::Progress { id: words(id), arg: words(arg), text: words(text) }
             }
-            Item::Whole { id, arg } => {
-                let (id, arg) = (*id, *arg);
-                let arg = self.found.words(arg);
-                let text = self.found.text_in_call(arg).into();
-                Event::Progress { id: self.found.words(id).into(), arg: arg.into(), text }
+            Item::Whole { id, arg, text } => {
+                let (id, arg, text) = (*id, self.input.text(*arg), *text);
+                let text = text.map_or_else(|| self.found.text_in_call(arg), |text| self.input.text(text));
+                Event::Progress { id: self.found.words(id).into(), arg: arg.into(), text: text.into() }
             }
             Item::Progress(text) => {
                 let text = *text;

@@ -7,11 +7,12 @@ use super::Parser;
 use super::State;
 use super::blocks::Kind;
 use super::envelope::Draft;
+use super::event::Span;
 use super::found::{Found, Item, Words};
 use super::input::Line;
 use super::taught::{self, Telling};
 use crate::ToolCall;
-use crate::json::{Listen, MOST_NESTING};
+use crate::json::{Listen, MOST_NESTING, Member};
 use std::fmt::Write;
 
 /// Bytes of a line that are read this way.
@@ -23,7 +24,7 @@ const USUAL_STRING: usize = 64 * 1024;
 /// Strings of a call that are told this way: they wait in memory.
 const MOST_TOLD: usize = 256;
 
-/// Bytes of a text that is lent where it stands. A shorter one is copied, which is less work.
+/// Bytes of a body that is lent where it stands. A shorter one is copied, which is less work.
 const LONG: usize = 1024;
 
 /// Bytes of the path to an argument. The long way cuts longer ones; here they are left to it.
@@ -83,7 +84,8 @@ impl Parser {
         let read = if self.options.settled_only {
             taught::read_into(&mut draft, content.text, &mut self.room.decoded, &mut Settled)
         } else {
-            tell_and_read(&mut draft, &mut self.found, &id, content.text, &mut self.room)
+            let from = self.input.offset(line.end - content.text.len());
+            tell_and_read(&mut draft, &mut self.found, &id, (content.text, from), &mut self.room)
         };
         self.room.decoded.shrink_to(USUAL_STRING);
         if !read {
@@ -110,12 +112,12 @@ impl Parser {
 }
 
 /// Reads the call and notes what is told of it before it is whole, but nothing where it cannot be read this way; whether
-/// it can.
-fn tell_and_read(draft: &mut Draft, found: &mut Found, id: &str, text: &str, room: &mut Room) -> bool {
+/// it can. `from` is where the text begins in the reply.
+fn tell_and_read(draft: &mut Draft, found: &mut Found, id: &str, (text, from): (&str, usize), room: &mut Room) -> bool {
     let mark = found.mark(text.len());
     let id = found.say(id);
     room.path.clear();
-    let mut teller = Teller { found, id, path: &mut room.path, told: 0 };
+    let mut teller = Teller { found, id, from, path: &mut room.path, told: 0 };
     let read = taught::read_into(draft, text, &mut room.decoded, &mut teller);
     if !read {
         found.forget(mark);
@@ -143,6 +145,8 @@ struct Teller<'a> {
     found: &'a mut Found,
     /// The id, in the words.
     id: Words,
+    /// Where the text begins in the reply.
+    from: usize,
     /// The keys and indices that lead to the current value, joined by `/`.
     path: &'a mut String,
     told: usize,
@@ -172,17 +176,18 @@ impl Listen for Teller<'_> {
     }
 
     /// The path to an argument of the tool is its key: nearly every one, and not worth a path.
-    fn member(&mut self, container: usize, key: &str, text: &str) -> bool {
+    fn member(&mut self, container: usize, member: &Member<'_>) -> bool {
+        let &Member { key, key_at, text, text_at } = member;
         if container > 0 {
             return self.key(container, key) && self.text(text);
         }
-        let fits = !key.is_empty() && key.len() <= MOST_PATH;
-        if fits && text.len() >= LONG {
-            self.found.whole_in_call(self.id, key);
+        let Some(key_at) = key_at.filter(|_| !key.is_empty() && key.len() <= MOST_PATH) else { return false };
+        if !text.is_empty() {
+            let span = |at: usize, text: &str| Span { start: self.from + at, end: self.from + at + text.len() };
+            self.found.whole_in_place(self.id, span(key_at, key), text_at.map(|at| span(at, text)));
             self.told += 1;
-            return !text.starts_with("<<") && self.told <= MOST_TOLD;
         }
-        fits && tell(self.found, &self.id, key, text, &mut self.told)
+        !text.starts_with("<<") && self.told <= MOST_TOLD
     }
 
     fn text(&mut self, text: &str) -> bool {
