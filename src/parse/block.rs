@@ -234,7 +234,7 @@ impl Block {
         let start = self.lexer.text_start();
         if self.begun.start != start {
             self.begun.text.clear();
-            self.begun.text.reserve(self.body.capacity().min(USUAL_BODY)); // as much as came at once: not copied as it grows
+            self.begun.text.reserve(self.body.capacity().min(USUAL_BODY)); // or it is copied again and again as it grows
             (self.begun.start, self.begun.end, self.keeping) = (start, start, true);
         }
         if self.keeping && self.kept_up_to() < self.body.len() {

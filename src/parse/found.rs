@@ -1,7 +1,8 @@
 //! What was found and is not told yet: cheap to note, made into an event when it is asked for.
 //!
-//! Nothing here is a text of its own. Prose is a range of the reply, a block's content stands in the block, and what
-//! arguments said so far stands in one buffer that is emptied whenever everything is told.
+//! Nothing here is a text of its own. Prose is a range of the reply, and so is what an argument says as it stands there; a
+//! block's content stands in the block. What arguments say otherwise stands in one buffer that is emptied whenever
+//! everything is told.
 
 use super::event::{Ignored, ReadError, Span};
 use crate::ToolCall;

@@ -4,6 +4,10 @@
 
 use std::collections::BTreeMap;
 
+/// Bytes of an indentation that something is made of. Of longer ones a short patch would make gigabytes: each added line
+/// may get as many spaces for each of its tabs as a line of the file has.
+const MOST_INDENT: usize = 256;
+
 /// What the file has for each indentation of the patch; nothing, where it has several.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shift<'a> {
@@ -33,6 +37,9 @@ enum Rule<'a> {
 
 impl Rule<'_> {
     fn apply(&self, own: &[u8]) -> Option<Vec<u8>> {
+        if own.len() > MOST_INDENT && *self != Rule::Same {
+            return None;
+        }
         let all = |blank: u8| own.iter().all(|byte| *byte == blank);
         match *self {
             Rule::None => None,
@@ -73,6 +80,11 @@ impl<'a> Shift<'a> {
             return Shift::default();
         }
         let pairs: Vec<_> = lines.iter().map(|(patch, file, _)| (*patch, *file)).collect();
+        let too_long = pairs.iter().any(|(patch, file)| patch != file && patch.len().max(file.len()) > MOST_INDENT);
+        if too_long {
+            let images = pairs.iter().map(|(patch, _)| (*patch, None)).collect();
+            return Shift { pairs, images, rule: Rule::None };
+        }
         // Lines at the margin are the same whatever an indentation is made of.
         let units = units(&pairs);
         let mostly_same = units.is_none() && 2 * same >= lines.len();
@@ -109,7 +121,7 @@ impl<'a> Shift<'a> {
         }
         let image = match self.images.get(own) {
             Some(image) => image.map(<[u8]>::to_vec)?,
-            None => self.rule.apply(own).or_else(|| self.beside(own, before))?,
+            None => self.rule.apply(own).or_else(|| self.beside(own, before).filter(|_| own.len() <= MOST_INDENT))?,
         };
         Some((image, rest))
     }
@@ -208,6 +220,15 @@ mod tests {
         assert_eq!(shifted(&lines, "    d", 2).as_deref(), Some("    d"));
         assert_eq!(shifted(&lines, "        d", 2).as_deref(), Some("        d"));
         assert_eq!(shifted(&[("a", "    a"), ("b", "  b")], "c", 1), None);
+    }
+
+    #[test]
+    fn little_text_does_not_become_much() {
+        let (tabs, long) = ("\t".repeat(100_000), " ".repeat(100_000));
+        assert_eq!(shifted(&[("\ta", &format!("{long}a"))], &format!("{tabs}b"), 1), None);
+        assert_eq!(shifted(&[("a", &format!("{long}a"))], "b", 1), None);
+        assert_eq!(shifted(&[(" a", "  a")], &format!("{long}b"), 1), None);
+        assert_eq!(shifted(&[("\ta", "    a")], &format!("{tabs}b"), 1), None);
     }
 
     #[test]
