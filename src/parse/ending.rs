@@ -144,12 +144,15 @@ impl Parser {
         self.calls += drafts.len();
         let span = self.block.span;
         for (index, draft) in drafts.into_iter().enumerate() {
-            let started = self.block.track.provisional(index);
+            let started = self.block.track.take_provisional(index);
             let ids = &mut self.block.track.ids;
             let wanted = draft.id.as_deref().filter(|id| started.as_deref() != Some(id));
             let own = ids.take(wanted);
-            let replaces = if own.is_some() { started.clone() } else { None };
-            let id = own.or(started).unwrap_or_else(|| ids.give());
+            let (id, replaces) = match (own, started) {
+                (Some(own), started) => (own, started),
+                (None, Some(started)) => (started, None),
+                (None, None) => (ids.give(), None),
+            };
             let Draft { name, args, reason, repairs, .. } = draft;
             let call = Some(Box::new(ToolCall { id, name, args, reason, repairs }));
             self.found.push(Item::Call { call, index, span, replaces });

@@ -80,9 +80,9 @@ pub(super) struct Found {
     settled_only: bool,
     /// What the provisional items say.
     words: String,
-    /// The call and the argument that are growing, as far as it is told.
-    id: String,
-    arg: String,
+    /// The id of the call that is growing and, from `arg` on, the argument, as far as it is told.
+    growing: String,
+    arg: usize,
 }
 
 /// How much was found.
@@ -126,10 +126,11 @@ impl Found {
     /// More may follow of the argument that is told next.
     #[inline(never)]
     fn grow(&mut self, id: Words, arg: Words) {
-        self.id.clear();
-        self.id.push_str(&self.words[id.start..id.end]);
-        self.arg.clear();
-        self.arg.push_str(&self.words[arg.start..arg.end]);
+        self.growing.clear();
+        self.growing.reserve(id.end - id.start + arg.end - arg.start);
+        self.growing.push_str(&self.words[id.start..id.end]);
+        self.arg = self.growing.len();
+        self.growing.push_str(&self.words[arg.start..arg.end]);
     }
 
     /// An item that was told, until another one is found.
@@ -166,7 +167,7 @@ impl Found {
 
     /// The id and the argument that are growing.
     pub(super) fn growing(&self) -> (&str, &str) {
-        (&self.id, &self.arg)
+        self.growing.split_at(self.arg)
     }
 
     pub(super) fn started(&mut self, id: &str, name: &str) {

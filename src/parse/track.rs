@@ -106,10 +106,10 @@ impl Track {
         known.unwrap_or_else(|| self.ids.give())
     }
 
-    /// The id under which the call was started, if it was.
-    pub(super) fn provisional(&self, index: usize) -> Option<String> {
-        let open = (index == self.calls.len()).then_some(&self.call);
-        self.calls.get(index).or(open)?.started.clone()
+    /// Gives away the id under which the call was started, if it was.
+    pub(super) fn take_provisional(&mut self, index: usize) -> Option<String> {
+        let open = (index == self.calls.len()).then_some(&mut self.call);
+        self.calls.get_mut(index).or(open)?.started.take()
     }
 
     /// The tool that a verbatim body is for, where it is named.
