@@ -187,22 +187,23 @@ impl Listen for Teller<'_> {
             self.found.whole_in_place(self.id, span(key_at, key), text_at.map(|at| span(at, text)));
             self.told += 1;
         }
-        !text.starts_with("<<") && self.told <= MOST_TOLD
+        self.goes_on(text)
     }
 
     fn text(&mut self, text: &str) -> bool {
-        tell(self.found, &self.id, self.path, text, &mut self.told)
+        if !text.is_empty() {
+            self.found.whole_argument(self.id, self.path, text);
+            self.told += 1;
+        }
+        self.goes_on(text)
     }
 }
 
-/// Notes the text of an argument; `false` where the call is not told this way.
-#[inline]
-fn tell(found: &mut Found, id: &Words, arg: &str, text: &str, told: &mut usize) -> bool {
-    if !text.is_empty() {
-        found.whole_argument(*id, arg, text);
-        *told += 1;
+impl Teller<'_> {
+    /// Whether the call is told this way, behind this text of an argument.
+    fn goes_on(&self, text: &str) -> bool {
+        !text.starts_with("<<") && self.told <= MOST_TOLD
     }
-    !text.starts_with("<<") && *told <= MOST_TOLD
 }
 
 impl Telling for Teller<'_> {

@@ -62,16 +62,22 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
 
 /// The joined events of a reply that comes in pieces of about `chunk` bytes.
 pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> Vec<Event<'static>> {
-    events_by(reply, words, || chunk, progress)
+    events_by(reply, words, || (chunk, usize::MAX), progress)
 }
 
-/// The same, each piece as long as is said.
-fn events_by(reply: &str, words: &str, mut chunk: impl FnMut() -> usize, progress: bool) -> Vec<Event<'static>> {
+/// The same, each piece as long as is said and polled as often.
+fn events_by(
+    reply: &str,
+    words: &str,
+    mut step: impl FnMut() -> (usize, usize),
+    progress: bool,
+) -> Vec<Event<'static>> {
     let (options, finish) = options(words);
     let mut parser = Parser::new(options);
     let mut events: Vec<Event<'static>> = Vec::new();
-    let mut take = |parser: &mut Parser| {
-        while let Some(event) = parser.poll() {
+    let mut take = |parser: &mut Parser, most: usize| {
+        for _ in 0..most {
+            let Some(event) = parser.poll() else { break };
             if !progress && matches!(event, Event::Started { .. } | Event::Progress { .. }) {
                 continue;
             }
@@ -84,16 +90,17 @@ fn events_by(reply: &str, words: &str, mut chunk: impl FnMut() -> usize, progres
     };
     let mut rest = reply;
     while !rest.is_empty() {
-        let mut end = chunk().min(rest.len());
+        let (chunk, polls) = step();
+        let mut end = chunk.min(rest.len());
         while !rest.is_char_boundary(end) {
             end += 1;
         }
         parser.push(&rest[..end]);
-        take(&mut parser);
+        take(&mut parser, polls);
         rest = &rest[end..];
     }
     parser.finish(finish);
-    take(&mut parser);
+    take(&mut parser, usize::MAX);
     events
 }
 
@@ -179,6 +186,27 @@ fn chunking_changes_nothing() {
     }
 }
 
+/// Who polls only some events between two pieces, or none, gets the same: what waits is kept with all it refers to.
+#[test]
+fn polling_seldom_changes_nothing() {
+    let mut random = Random::new(5);
+    for case in cases() {
+        let short = variants(&case.reply).into_iter().map(|reply| (reply, 1));
+        let long = case.reply.repeat(1 + 5000 / case.reply.len().max(1)); // more than the room that every reply has
+        for (reply, times) in short.chain([(long, 20)]) {
+            let whole = events(&reply, &case.options, usize::MAX / 2, true);
+            for _ in 0..times {
+                let longest = reply.len().min(3000) + 1;
+                let step = || {
+                    let length = [random.below(9), random.below(90), random.below(longest)];
+                    (*random.pick(&length), *random.pick(&[0, 1, 2, usize::MAX]))
+                };
+                assert_eq!(events_by(&reply, &case.options, step, true), whole, "{}: {reply:?}", case.title);
+            }
+        }
+    }
+}
+
 /// Long strings, with all that stands in strings, come in pieces of any length; and they are what they are to serde_json.
 #[test]
 fn long_strings_are_the_same_in_any_pieces() {
@@ -207,8 +235,8 @@ fn long_strings_are_the_same_in_any_pieces() {
         for _ in 0..4 {
             let chunk = [1 + random.below(20), 200 + random.below(200), 300 + random.below(9000)][random.below(3)];
             assert_eq!(events(&reply, "", chunk, true), whole, "by {chunk}: {reply}");
-            let chunk = || 1 + [random.below(20), random.below(3000)][random.below(2)];
-            assert_eq!(events_by(&reply, "", chunk, true), whole, "{reply}");
+            let step = || (1 + [random.below(20), random.below(3000)][random.below(2)], usize::MAX);
+            assert_eq!(events_by(&reply, "", step, true), whole, "{reply}");
         }
         all += 1;
         if toolfence::json::strict(&object).is_err() {
