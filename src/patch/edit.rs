@@ -7,6 +7,10 @@ use super::place::Place;
 use super::shift::Shift;
 use super::text::Text;
 
+/// Blanks that the lines added to a text get beyond their own. More would be made of little: a line of two bytes can get
+/// hundreds.
+const MOST_BLANKS: usize = 1 << 20;
+
 /// Lines that go and lines that come, at one place.
 #[derive(Debug)]
 struct Edit<'h, 'a> {
@@ -33,7 +37,7 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     }
     let mut shifts: Vec<Shift<'_>> = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
     share_units(&mut shifts, hunks);
-    let mut builder = Builder { text, shifts, out: text.mark().to_vec(), last_added: false };
+    let mut builder = Builder { text, shifts, out: text.mark().to_vec(), blanks: 0, last_added: false };
     let mut at = 0;
     for edit in &edits {
         builder.keep(at, edit.at);
@@ -151,6 +155,8 @@ struct Builder<'t, 'a> {
     /// Of each hunk.
     shifts: Vec<Shift<'t>>,
     out: Vec<u8>,
+    /// Blanks that added lines got beyond their own.
+    blanks: usize,
     last_added: bool,
 }
 
@@ -175,6 +181,10 @@ impl Builder<'_, '_> {
             let text = if verbatim { line.text } else { line.text.strip_suffix('\r').unwrap_or(line.text) };
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
             let (indent, rest) = self.shifts[edit.hunk].apply(text, edit.filled)?;
+            self.blanks += (indent.len() + rest.len()).saturating_sub(text.len());
+            if self.blanks > MOST_BLANKS {
+                return None;
+            }
             self.out.extend_from_slice(&indent);
             self.out.extend_from_slice(rest);
             self.out.extend_from_slice(if verbatim { b"\n" } else { self.text.end_near(near) });

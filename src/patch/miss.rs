@@ -66,7 +66,8 @@ pub enum Why {
         /// Where the heading stands.
         heading: usize,
     },
-    /// Its old lines are indented otherwise than the file's, and not all in the same way.
+    /// Its old lines are indented otherwise than the file's, and not all in the same way; or they are so much deeper in
+    /// the file that the added lines would get more than 1 MB of blanks.
     Indentation {
         /// Where it stands.
         line: usize,
@@ -140,8 +141,8 @@ impl fmt::Display for Miss {
             ),
             Why::Indentation { line } => write!(
                 out,
-                "stands at line {line}, but its lines are indented otherwise than the file's, and each in its own way. Read \
-                 that part of the file again and copy its lines exactly."
+                "stands at line {line}, but its lines are indented otherwise than the file's, and not in one way that tells \
+                 how the added lines are to be. Read that part of the file again and copy its lines exactly."
             ),
             Why::BehindEnd { lines } => {
                 write!(out, "adds lines behind the end: the file has {lines} lines. Correct the number behind @@ -.")

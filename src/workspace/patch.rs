@@ -16,6 +16,9 @@ use std::path::Path;
 /// Each takes some descriptors until all are in place, and a process has but so many.
 const MOST_FILES: usize = 200;
 
+/// Bytes of them all: they are in memory until all are in place, as they were and as they will be.
+const MOST_BYTES: usize = 100 << 20;
+
 /// What a patch did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,8 +55,8 @@ impl Workspace {
     ///
     /// # Errors
     /// `invalid_argument` for what is no patch; `no_match` and `not_unique` where hunks have no place; `not_found` for files
-    /// that do not exist; as for [`write`](Workspace::write) where a file may not be written; `conflict` when a file
-    /// changed meanwhile. On any failure every byte is as it was.
+    /// that do not exist; `too_large` for more than 200 files, or more than 100 MB of files; as for
+    /// [`write`](Workspace::write) where a file may not be written; `conflict` when a file changed meanwhile. On any failure every byte is as it was.
     pub fn apply_patch(&self, text: &str, dry_run: bool) -> Result<Patched, ToolFailure> {
         self.patch_files(text, dry_run, || {})
     }
@@ -74,7 +77,7 @@ impl Workspace {
 
     pub(super) fn planned_patch(&self, text: &str) -> Result<(Plan, Files<'_>), ToolFailure> {
         let patch = patch::parse(text).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
-        let mut files = Files { workspace: self, targets: HashMap::new(), real: HashMap::new() };
+        let mut files = Files { workspace: self, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
         let plan = patch::plan(&patch, &mut files).map_err(|failure| files.told(failure))?;
         files.refuse_links(&plan)?;
         Ok((plan, files))
@@ -85,6 +88,7 @@ impl Workspace {
 pub(super) struct Files<'w> {
     workspace: &'w Workspace,
     targets: HashMap<String, Target>,
+    bytes: usize,
     /// By the real name, under which name it was asked for.
     real: HashMap<String, String>,
 }
@@ -107,8 +111,12 @@ impl Source for Files<'_> {
             let message = format!("{} and {} are the same file. Name it in one way.", shown(path), shown(&other));
             return Err(invalid(message));
         }
+        self.bytes += content.as_ref().map_or(0, Vec::len);
         if self.targets.len() == MOST_FILES {
-            return Err(too_many());
+            return Err(too_much(&format!("{MOST_FILES} files")));
+        }
+        if self.bytes > MOST_BYTES {
+            return Err(too_much(&format!("{} MB of files", MOST_BYTES >> 20)));
         }
         self.targets.insert(path.to_owned(), Target { path: path.to_owned(), spot, stat });
         Ok(content)
@@ -166,8 +174,8 @@ fn broken_link(wanted: &Wanted<'_>) -> Option<String> {
     stat.map(|_| names::quoted(&wanted.target.path).into())
 }
 
-fn too_many() -> ToolFailure {
-    let message = format!("The patch changes more than {MOST_FILES} files at once. Send it in parts.");
+fn too_much(most: &str) -> ToolFailure {
+    let message = format!("The patch changes more than {most} at once. Send it in parts.");
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 

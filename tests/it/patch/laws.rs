@@ -178,3 +178,15 @@ fn a_file_that_grew_elsewhere_gets_the_same_change() {
     }
     assert!(done > 4000, "{done}");
 }
+
+/// A file that is far more indented than the patch makes much of little; but not without end.
+#[test]
+fn blanks_that_added_lines_get_are_bounded() {
+    let deep = " ".repeat(200);
+    let old = format!("{deep}a\n{deep}b\n");
+    let patch = |lines: usize| format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n{} b\n", "+c\n".repeat(lines));
+    let added = format!("{deep}c\n").repeat(5000);
+    assert_eq!(applied(&patch(5000), &old), Ok(format!("{deep}a\n{added}{deep}b\n")));
+    let refused = applied(&patch(6000), &old).unwrap_err();
+    assert!(refused.contains("indented otherwise than the file's"), "{refused}");
+}

@@ -135,3 +135,20 @@ fn a_refused_patch_changes_nothing() {
         assert_eq!(picture(&place.root), before, "{message}");
     }
 }
+
+#[test]
+fn a_patch_of_too_many_or_too_large_files_changes_nothing() {
+    let place = Place::new();
+    let many: String = (0..201).map(|number| format!("*** Add File: n{number}\n+x\n")).collect();
+    let large: Vec<String> = (0..11).map(|number| format!("large{number}")).collect();
+    large.iter().for_each(|name| place.file(name, &"line\n".repeat((10 << 20) / 5)));
+    let update = |name: &String| format!("*** Update File: {name}\n*** Move to: {name}.old\n");
+    let before = picture(&place.root);
+    for (patch, says) in [(many, "200 files"), (large.iter().map(update).collect(), "100 MB of files")] {
+        let patch = format!("*** Begin Patch\n{patch}*** End Patch\n");
+        let (code, message) = failure(&place, "apply_patch", json!({"patch": patch}));
+        assert_eq!(code, ErrorCode::TooLarge, "{message}");
+        assert!(message.contains(says), "{message}");
+        assert_eq!(picture(&place.root), before, "{message}");
+    }
+}
