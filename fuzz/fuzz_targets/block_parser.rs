@@ -22,8 +22,10 @@ fuzz_target!(|data: &[u8]| {
         options.limits.block = 100;
     }
 
-    let whole = events(&reply, reply.len().max(1), reason, &options);
-    assert_eq!(whole, events(&reply, chunk, reason, &options), "the events depend on the chunking");
+    let whole = events(&reply, reply.len().max(1), usize::MAX, reason, &options);
+    assert_eq!(whole, events(&reply, chunk, usize::MAX, reason, &options), "the events depend on the chunking");
+    let polls = usize::from(ending & 0x10 != 0);
+    assert_eq!(whole, events(&reply, chunk, polls, reason, &options), "the events depend on when they are polled");
     settled_only(&reply, chunk, reason, &options);
     spans_cover(&reply, &whole);
     fences_are_commonmark(&reply);
@@ -47,11 +49,11 @@ fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Optio
         };
         rest.extend(apart.map(Event::into_owned));
     }
-    assert_eq!(events(reply, chunk, reason, &settled), rest, "without a preview something else is told");
+    assert_eq!(events(reply, chunk, usize::MAX, reason, &settled), rest, "without a preview something else is told");
 }
 
-/// The merged events of a reply, the provisional ones included.
-fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) -> Vec<Event<'static>> {
+/// The merged events of a reply, the provisional ones included. So many are polled after a piece, and more now and then.
+fn events(reply: &str, chunk: usize, polls: usize, reason: FinishReason, options: &Options) -> Vec<Event<'static>> {
     let mut parser = Parser::new(options.clone());
     let mut merged = Vec::new();
     let mut rest = reply;
@@ -65,15 +67,16 @@ fn events(reply: &str, chunk: usize, reason: FinishReason, options: &Options) ->
         let end = (first..=chunk.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(first);
         parser.push(&rest[..end]);
         rest = &rest[end..];
-        drain(&mut parser, &mut merged);
+        drain(&mut parser, if number % 8 == 5 { polls.saturating_add(4) } else { polls }, &mut merged);
     }
     parser.finish(reason);
-    drain(&mut parser, &mut merged);
+    drain(&mut parser, usize::MAX, &mut merged);
     merged
 }
 
-fn drain(parser: &mut Parser, merged: &mut Vec<Event<'static>>) {
-    while let Some(event) = parser.poll() {
+fn drain(parser: &mut Parser, polls: usize, merged: &mut Vec<Event<'static>>) {
+    for _ in 0..polls {
+        let Some(event) = parser.poll() else { return };
         let rest = match merged.last_mut() {
             Some(last) => last.absorb(event),
             None => Some(event),
