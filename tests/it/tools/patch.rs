@@ -142,7 +142,7 @@ fn a_patch_of_too_many_or_too_large_files_changes_nothing() {
     let place = Place::new();
     let many: String = (0..201).map(|number| format!("*** Add File: n{number}\n+x\n")).collect();
     let large: Vec<String> = (0..11).map(|number| format!("large{number}")).collect();
-    large.iter().for_each(|name| place.file(name, &"line\n".repeat((10 << 20) / 5)));
+    large.iter().for_each(|name| place.file(name, "line\n".repeat((10 << 20) / 5)));
     let update = |name: &String| format!("*** Update File: {name}\n*** Move to: {name}.old\n");
     let names = || fs::read_dir(&place.root).expect("it is there").map(|entry| entry.expect("it is there").file_name());
     let before: BTreeSet<_> = names().collect();
