@@ -97,6 +97,7 @@ impl Found {
         Found { settled_only, ..Found::default() }
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.told == self.items.len()
     }
@@ -166,6 +167,7 @@ impl Found {
     }
 
     /// The id and the argument that are growing.
+    #[inline]
     pub(super) fn growing(&self) -> (&str, &str) {
         self.growing.split_at(self.arg)
     }

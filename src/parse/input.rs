@@ -70,10 +70,12 @@ impl Input {
         self.finished.get_or_insert(reason);
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }
 
+    #[inline]
     pub(super) fn slice(&self, from: usize, to: usize) -> &str {
         &self.text[from..to]
     }
