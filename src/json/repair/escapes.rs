@@ -17,8 +17,10 @@ struct Survey {
     invalid: bool,
     /// One that JSON does not have and that begins a word: `\Users`.
     word: bool,
-    /// One that other languages have: `\x41`, or a backslash at the end of a line.
+    /// One that other languages have: `\x41`, `\u{1f600}`, or a backslash at the end of a line.
     foreign: bool,
+    /// `\/`: a slash, unless the other backslashes stand for themselves.
+    slash: bool,
     /// `\'` where the quotes are others.
     apostrophe: bool,
     /// A `'` without backslash.
@@ -28,7 +30,7 @@ struct Survey {
 /// What is left as it stands.
 #[derive(Clone, Copy)]
 struct Keep {
-    /// `\b` and `\f`: beside escapes of a regular expression they are its own.
+    /// `\b`, `\f` and `\/`: beside escapes of a regular expression they are its own.
     controls: bool,
     /// The backslash of `\'`.
     apostrophe: bool,
@@ -49,6 +51,7 @@ impl Reader<'_> {
         }
         let mended = survey.invalid || survey.apostrophe || survey.foreign;
         let ambiguous = survey.foreign
+            || survey.slash && survey.invalid
             || survey.letters && (survey.invalid || survey.apostrophe)
             || survey.apostrophe && survey.bare_apostrophe;
         if survey.letters && survey.word {
@@ -86,13 +89,18 @@ impl Survey {
     fn count(&mut self, c: char, behind: &str, quote: char) -> Result<(), &'static str> {
         let mut next = behind.chars().skip(1);
         match c {
-            '"' | '\\' | '/' => {}
+            '"' | '\\' => {}
+            '/' => self.slash = true,
             _ if is_quote(c, quote) => {}
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
             'u' => match unicode(behind) {
                 Some((Some(_), _)) => self.letters = true,
                 Some((None, _)) => return Err("a lone surrogate is half a character; write the character itself"),
-                None => self.invalid(next.next()),
+                None => {
+                    let next = next.next();
+                    self.foreign |= next.is_some_and(|c| c == '{' || c.is_ascii_hexdigit());
+                    self.invalid(next);
+                }
             },
             '\'' => self.apostrophe = true,
             '\n' | '\r' => self.foreign = true,
@@ -153,7 +161,8 @@ fn decode(raw: &str, quote: char, keep: Keep) -> String {
 fn escape(behind: &str, quote: char, keep: Keep) -> (Option<char>, usize) {
     let Some(c) = behind.chars().next() else { return (None, 0) };
     let text = match c {
-        '"' | '\\' | '/' => Some(c),
+        '"' | '\\' => Some(c),
+        '/' if !keep.controls => Some(c),
         _ if is_quote(c, quote) => Some(c),
         'b' if !keep.controls => Some('\u{8}'),
         'f' if !keep.controls => Some('\u{c}'),

@@ -67,7 +67,7 @@ impl<'a> Look<'a> {
             Some(b':' | b'=') if self.is_colon() => self.behind_colon(),
             Some(b'+') => self.plus(),
             Some(_) if in_object => {
-                if self.key() {
+                if self.plain_key() {
                     Follow::Next
                 } else {
                     Follow::Text
@@ -108,7 +108,7 @@ impl<'a> Look<'a> {
             None => Follow::Closers,
             Some(b',' | b'{' | b'[') if exact => Follow::Next,
             Some(b',' | b'{' | b'[') => Follow::Closers,
-            Some(_) if self.key() => {
+            Some(_) if self.plain_key() => {
                 if exact {
                     Follow::Next
                 } else {
@@ -219,6 +219,25 @@ impl<'a> Look<'a> {
     fn is_colon(&self) -> bool {
         let rest = self.rest();
         rest.starts_with(':') || rest.starts_with("=>") || self.equals && rest.starts_with('=')
+    }
+
+    /// The same for a key with no comma before it: only a word is one. Anything else is rather the rest of a string that
+    /// holds quotes: `"echo "" >> f; cut -d":" f"`.
+    pub(super) fn plain_key(&mut self) -> bool {
+        let length = self.quote().map_or(0, Mark::length);
+        let bytes = self.rest().as_bytes();
+        let word = bytes.get(length..).unwrap_or_default().iter().take_while(|byte| is_word(**byte)).count();
+        let ends = |mark: Mark| word > 0 && bytes.get(length + word..).is_some_and(|rest| mark.closing(rest).is_some());
+        let is_word = self.quote().is_none_or(ends);
+        self.key() && is_word
+    }
+
+    /// Whether a comma, a key and its colon stand here: what stands behind the quote that ends a string.
+    pub(super) fn comma_and_key(&mut self) -> bool {
+        self.blanks() && self.peek() == Some(b',') && {
+            self.at += 1;
+            self.blanks() && self.key()
+        }
     }
 
     /// Whether a key and its colon stand here; passes over the key.

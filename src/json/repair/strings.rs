@@ -116,6 +116,7 @@ impl Reader<'_> {
             return self.text(mark, start, 3).map(Some);
         }
         let (mut follow, length) = self.value_end(mark, start)?;
+        self.refuse_other_quotes(mark, start)?;
         let mut text = self.text(mark, start, length)?;
         while follow == Follow::Plus {
             follow = self.concatenated(&mut text)?;
@@ -267,6 +268,24 @@ impl Reader<'_> {
         let doubled = pair && (word(behind) || word(self.text[..self.at - length].chars().next_back()));
         if doubled || before.ends_with(b"\\\\") {
             return self.problem("the quote here can be meant in two ways; inside a string write quotes as \\\"");
+        }
+        Ok(())
+    }
+
+    /// Quotes of another kind in the string, the first of which ends it as well: `“a", "b": "c”`.
+    fn refuse_other_quotes(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
+        if mark == Mark::Straight(b'"') {
+            return Ok(());
+        }
+        let raw = &self.text.as_bytes()[start + mark.length()..self.at];
+        self.steps += raw.len();
+        let Some(first) = memchr::memchr(b'"', raw) else { return Ok(()) };
+        let behind = start + mark.length() + first + 1;
+        let mut look = Look::new(self.text, behind, b'"', self.equals);
+        let ends = look.comma_and_key();
+        self.steps += look.seen(behind);
+        if ends {
+            return Err(Problem::new(start, "the quotes around this string do not match; write both as \""));
         }
         Ok(())
     }
