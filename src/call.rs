@@ -103,6 +103,8 @@ repairs! {
     InfoWord = "info_word", true;
     /// A key beside `args` that means nothing; it was left out.
     ExtraKey = "extra_key", true;
+    /// `args`, `reason` or `id` that is null, or a `reason` or `id` that is no string.
+    WrongType = "wrong_type", true;
     /// The same quote stands unescaped inside a string; which one ends it was told by what follows.
     InnerQuotes = "inner_quotes", false;
     /// `""text""` for `"text"`.

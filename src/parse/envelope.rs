@@ -5,6 +5,7 @@
 use crate::{Args, Catalog, Repair, ToolSpec, json};
 use serde_json::{Map, Value};
 
+const ARGS_KEYS: [&str; 4] = ["args", "arguments", "parameters", "input"];
 const NAME_KEYS: [&str; 3] = ["tool", "tool_name", "function"];
 const WRAPPERS: [&str; 2] = ["tool_call", "function"];
 
@@ -30,7 +31,7 @@ pub(super) fn is_name(key: &str) -> bool {
 
 /// Whether `key` holds the arguments.
 pub(super) fn is_args(key: &str) -> bool {
-    matches!(key, "args" | "arguments" | "parameters" | "input")
+    ARGS_KEYS.contains(&key)
 }
 
 /// The spec of a tool among those on offer, or among the built-in ones where nothing is said of an offer.
@@ -48,15 +49,15 @@ pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Ca
     for value in values {
         match value {
             Value::Array(items) => {
+                if items.is_empty() {
+                    return Err("an array holds no call; write one object with name and args".into());
+                }
                 for item in items {
                     drafts.push(draft(item, repairs, catalog)?);
                 }
             }
             other => drafts.push(draft(other, repairs, catalog)?),
         }
-    }
-    if drafts.is_empty() {
-        return Err("the array holds no call; write one object with name and args".into());
     }
     if several {
         drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::SeveralCalls));
@@ -71,17 +72,17 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
     let mut draft = Draft { id: None, name: String::new(), args: Args::new(), reason: None, repairs: repairs.to_vec() };
     if let Some(inner) = unwrap(&mut object) {
         draft.repairs.push(Repair::Wrapper);
-        draft.id = object.remove("id").and_then(text);
+        draft.id = object.remove("id").and_then(|id| draft.text(id));
         object = inner;
     }
     draft.take_name(&mut object)?;
-    let name = draft.name.clone();
-    let wins = |key: &str| spec(catalog, &name).is_some_and(|spec| spec.params.iter().any(|param| param.name == key));
+    let spec = spec(catalog, &draft.name);
+    let wins = |key: &str| spec.is_some_and(|spec| spec.find(key).is_some());
     match draft.args_in(&mut object, &wins)? {
         Some(args) => {
             draft.take_envelope(&mut object, &|_| false);
             draft.args = args;
-            draft.beside(object, &wins);
+            draft.beside(object, spec)?;
         }
         None => {
             draft.take_envelope(&mut object, &wins);
@@ -91,6 +92,7 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
             draft.args = object;
         }
     }
+    draft.repairs.dedup();
     Ok(draft)
 }
 
@@ -103,15 +105,6 @@ fn unwrap(object: &mut Map<String, Value>) -> Option<Map<String, Value>> {
     match object.remove(key) {
         Some(Value::Object(inner)) => Some(inner),
         _ => None,
-    }
-}
-
-/// A string, or what was written where a string is wanted.
-fn text(value: Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
     }
 }
 
@@ -165,14 +158,17 @@ impl Draft {
     ) -> Result<Option<Args>, String> {
         let holds =
             |key: &str, value: &Value| (key == "args" || looks_like_args(value)) && (value.is_object() || !wins(key));
-        let found = object.iter().find(|(key, value)| is_args(key) && holds(key, value));
-        let Some(key) = found.map(|(key, _)| key.clone()) else { return Ok(None) };
+        let found = |key: &&str| object.get(*key).is_some_and(|value| holds(key, value));
+        let Some(key) = ARGS_KEYS.into_iter().find(found) else { return Ok(None) };
         if key != "args" {
             self.repairs.push(Repair::ArgsAlias);
         }
-        match object.remove(&key) {
+        match object.remove(key) {
             Some(Value::Object(args)) => Ok(Some(args)),
-            Some(Value::Null) => Ok(Some(Args::new())),
+            Some(Value::Null) => {
+                self.repairs.push(Repair::WrongType);
+                Ok(Some(Args::new()))
+            }
             Some(Value::String(encoded)) => self.decode(&encoded).map(Some),
             _ => Err(format!("{key} must be an object: the arguments by name")),
         }
@@ -180,7 +176,7 @@ impl Draft {
 
     fn decode(&mut self, encoded: &str) -> Result<Args, String> {
         self.repairs.push(Repair::ArgsString);
-        let reading = json::read(encoded, true).map_err(|problem| {
+        let reading = json::read(encoded, false).map_err(|problem| {
             format!("args is a string that holds no JSON object ({}); write args as an object", problem.message)
         })?;
         self.repairs.extend(reading.repairs);
@@ -193,24 +189,47 @@ impl Draft {
 
     fn take_envelope(&mut self, object: &mut Map<String, Value>, wins: &dyn Fn(&str) -> bool) {
         if !wins("reason") {
-            self.reason = object.remove("reason").and_then(text);
+            self.reason = object.remove("reason").and_then(|reason| self.text(reason));
         }
         if !wins("id") {
-            self.id = object.remove("id").and_then(text).or_else(|| self.id.take());
+            self.id = object.remove("id").and_then(|id| self.text(id)).or_else(|| self.id.take());
         }
     }
 
-    /// What stands beside `args`: arguments of the tool join it, other keys mean nothing.
-    fn beside(&mut self, object: Map<String, Value>, wins: &dyn Fn(&str) -> bool) {
+    /// A string, or what was written where a string is wanted.
+    fn text(&mut self, value: Value) -> Option<String> {
+        if !value.is_string() {
+            self.repairs.push(Repair::WrongType);
+        }
+        match value {
+            Value::Null => None,
+            Value::String(text) => Some(text),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// What stands beside `args`: arguments of the tool join it, other keys mean nothing. Nothing is given in two ways.
+    fn beside(&mut self, object: Map<String, Value>, spec: Option<&ToolSpec>) -> Result<(), String> {
         for (key, value) in object {
-            if wins(&key) && !self.args.contains_key(&key) {
-                self.args.insert(key, value);
-                self.repairs.push(Repair::ArgsBesideName);
-            } else {
+            let param = spec.and_then(|spec| spec.find(&key));
+            let Some(param) = param else {
+                if is_args(&key) && value.as_object().is_some_and(|args| !args.is_empty() && *args != self.args) {
+                    return Err(format!("the arguments are given twice, under {key} too; write them once, in args"));
+                }
                 self.repairs.push(Repair::ExtraKey);
+                continue;
+            };
+            let same = |name: &str| spec.and_then(|spec| spec.find(name)).is_some_and(|other| other.name == param.name);
+            match self.args.iter().find(|(name, _)| same(name)) {
+                None => {
+                    self.args.insert(key, value);
+                    self.repairs.push(Repair::ArgsBesideName);
+                }
+                Some((_, given)) if *given == value => self.repairs.push(Repair::ExtraKey),
+                Some(_) => return Err(format!("{key} is given twice, in args and beside it; write it once, in args")),
             }
         }
-        self.repairs.dedup();
+        Ok(())
     }
 }
 
@@ -266,6 +285,7 @@ mod tests {
             ),
             (json!({"name": "read_file", "args": args, "mood": 1}), vec![ExtraKey]),
             (json!({"name": "read_file", "args": {}, "path": "a"}), vec![ArgsBesideName]),
+            (json!({"name": "read_file", "args": args, "path": "a", "input": {}}), vec![ExtraKey]),
         ];
         for (value, repairs) in cases {
             let shown = value.to_string();

@@ -107,6 +107,7 @@ fn every_repair_has_its_cases() {
         Repair::NameDecoration,
         Repair::InfoWord,
         Repair::ExtraKey,
+        Repair::WrongType,
         Repair::AfterBrokenBlock,
     ];
     for repair in Repair::ALL.iter().filter(|repair| !elsewhere.contains(repair)) {
