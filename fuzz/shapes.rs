@@ -52,6 +52,10 @@ pub(crate) const REPLIES: &[Shape] = &[
         let ends: String = (0..n).map(|i| format!("a\nT{i}\n")).collect();
         format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": [{tags} 1]}}}}\n{ends}```\n")
     }),
+    ("bodies of many objects", |n| {
+        let objects = "{\"name\": \"a\", \"args\": {\"x\": \"<<E\"}}".repeat(n);
+        format!("```tool\n{objects}\n{}```\n", "E\n".repeat(n))
+    }),
     ("heredoc marks in a body", |n| {
         format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}\nE\n```\n", "<<".repeat(8 * n))
     }),

@@ -37,6 +37,16 @@ enum Phase {
     Spoiled(Problem),
 }
 
+/// What stands before the content of a line.
+#[derive(Debug)]
+struct Prefix {
+    line: usize,
+    /// Characters of the reply.
+    taken: usize,
+    /// Blanks of the body, for columns of a tab.
+    pad: usize,
+}
+
 /// Room for a body that is kept from one block to the next.
 const USUAL_BODY: usize = 256 * 1024;
 
@@ -70,8 +80,8 @@ pub(super) struct Block {
     limit: usize,
     /// More came than the limit allows.
     full: bool,
-    /// Characters that were taken off before the content of a line, where there were any.
-    prefixes: Vec<(usize, usize)>,
+    /// Lines before whose content characters were taken off or blanks put: how many.
+    prefixes: Vec<Prefix>,
     lines: usize,
 }
 
@@ -314,10 +324,10 @@ impl Block {
         self.spoil(self.body.len(), message);
     }
 
-    /// The end of a line of which everything was given. `prefix`: characters taken off before it.
-    pub(super) fn end_line(&mut self, prefix: usize, found: &mut Found) {
-        if prefix > 0 {
-            self.prefixes.push((self.lines, prefix));
+    /// The end of a line of which everything was given: characters taken off before it, and blanks put there for a tab.
+    pub(super) fn end_line(&mut self, (taken, pad): (usize, usize), found: &mut Found) {
+        if taken > 0 {
+            self.prefixes.push(Prefix { line: self.lines, taken, pad });
         }
         self.lines += 1;
         self.line_behind_object(found);
@@ -396,17 +406,20 @@ impl Block {
         let before = &self.body[..at];
         let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let prefix = self.prefixes.binary_search_by_key(&line, |entry| entry.0);
-        let prefix = prefix.map_or(0, |index| self.prefixes[index].1);
-        (self.first_line + line, prefix + before[start..].chars().count() + 1)
+        let prefix = self.prefixes.binary_search_by_key(&line, |prefix| prefix.line);
+        let (taken, pad) = prefix.map_or((0, 0), |index| (self.prefixes[index].taken, self.prefixes[index].pad));
+        (self.first_line + line, taken + before[start..].chars().count().saturating_sub(pad) + 1)
     }
 }
 
-/// Whether a line holds `<<TAG` in one of the ways a shell writes it.
+/// Whether a line holds `<<TAG` in one of the ways shells and other languages write it: the line TAG may be the end of that.
 fn holds_heredoc(line: &str, tag: &str) -> bool {
     memchr::memmem::find_iter(line.as_bytes(), b"<<").any(|at| {
-        let rest = &line[at + 2..];
-        let rest = rest.strip_prefix('-').unwrap_or(rest);
-        rest.strip_prefix(['\'', '"']).unwrap_or(rest).starts_with(tag)
+        let close = line[at + 2..].trim_start_matches('<');
+        let close = close.strip_prefix(['-', '~']).unwrap_or(close);
+        let apart = close.trim_start_matches([' ', '\t']);
+        let behind = apart.strip_prefix(['\'', '"', '\\', '`']).unwrap_or(apart).strip_prefix(tag);
+        let word = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        behind.is_some_and(|rest| apart.len() == close.len() || !word(rest))
     })
 }

@@ -120,6 +120,12 @@ impl Blocks {
         matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
 
+    /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not shorter, and
+    /// of the same mark.
+    pub(super) fn is_like_open(&self, opening: &Opening<'_>) -> bool {
+        matches!(self.leaf, Leaf::Fence { mark, length, .. } if opening.mark == mark && opening.length >= length)
+    }
+
     /// A closing fence that the caller decided to believe.
     pub(super) fn close_fence(&mut self) {
         self.leaf = Leaf::None;

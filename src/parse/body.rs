@@ -2,11 +2,12 @@
 
 use super::Parser;
 use super::block::Block;
-use super::blocks::Kind;
+use super::blocks::{Blocks, Kind};
 use super::cursor::Content;
 use super::ending::Ending;
 use super::input::Line;
-use crate::fence;
+use super::prose::{Word, word};
+use crate::{FinishReason, fence};
 
 /// What the open block has of the line that is still coming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +104,10 @@ impl Parser {
         let step = if self.options.bare {
             Step::Content { from: 0, pad: 0, doubtful: false }
         } else {
-            step(self.blocks.in_fence(text), text, self.piece, &self.block)
+            step(&self.blocks, text, self.piece, &self.block)
         };
         match step {
+            Step::Ends(Ending::Fence) if !line.ended && self.block.is_unfinished() => self.end_cut(line),
             Step::Ends(ending) => self.end_block(ending, line.end),
             Step::Content { from, pad, doubtful } => {
                 let block = &mut self.block;
@@ -120,13 +122,23 @@ impl Parser {
                 if line.cut {
                     block.overflow();
                 } else if line.ended {
-                    block.end_line(text[..from].chars().count(), &mut self.found);
+                    block.end_line((text[..from].chars().count(), pad), &mut self.found);
                 }
                 block.span.end = self.input.offset(line.end);
                 self.pass_in_block(line);
             }
         }
         self.settle();
+    }
+
+    /// The reply ends in a closing fence, and the object before it does not. Where it was cut, the fence may have gone on.
+    fn end_cut(&mut self, line: Line) {
+        match self.input.finished {
+            Some(reason @ (FinishReason::Length | FinishReason::Cut)) => {
+                self.end_block(Ending::Reply(reason), self.input.len());
+            }
+            _ => self.end_block(Ending::Fence, line.end),
+        }
     }
 
     /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
@@ -145,10 +157,10 @@ impl Parser {
     }
 }
 
-/// What a line is to the block; `kind` is what it is to CommonMark. Where a piece of it was given, it was content then: how
-/// far the block is now must not matter.
-fn step(kind: Option<Kind<'_>>, text: &str, piece: Piece, block: &Block) -> Step {
-    let (content, closes) = match kind {
+/// What a line is to the block, where `blocks` say what it is to CommonMark. Where a piece of it was given, it was content
+/// then: how far the block is now must not matter.
+fn step(blocks: &Blocks, text: &str, piece: Piece, block: &Block) -> Step {
+    let (content, closes) = match blocks.in_fence(text) {
         Some(Kind::Closes(content)) => (content, true),
         Some(Kind::Inside(content)) => (content, false),
         _ => return Step::Ends(Ending::Container),
@@ -159,7 +171,8 @@ fn step(kind: Option<Kind<'_>>, text: &str, piece: Piece, block: &Block) -> Step
     }
     let indent = content.text.len() - content.text.trim_start_matches(' ').len();
     let opens = indent + content.pad < 4
-        && fence::opening(&content.text[indent..]).is_some_and(|opening| opening.word() == "tool");
+        && fence::opening(&content.text[indent..])
+            .is_some_and(|opening| blocks.is_like_open(&opening) && matches!(word(&opening), Word::Tool { .. }));
     let given = matches!(piece, Piece::Given(_));
     if opens && !given && block.is_complete() && block.candidate.is_none() {
         return Step::Ends(Ending::NextFence);

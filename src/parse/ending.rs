@@ -88,17 +88,20 @@ impl Parser {
             _ => self.block.read(&reader),
         };
         let readable = read.is_ok();
+        // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
+        let broke_off = read.as_ref().is_ok_and(|drafts| {
+            self.block.is_unfinished() && drafts.iter().any(Draft::is_completed) || self.block.has_loose_end()
+        });
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {
-                let completed = self.block.is_unfinished() && drafts.iter().any(Draft::is_completed);
-                self.after_broken |= completed || self.block.has_loose_end();
+                self.after_broken |= broke_off;
                 self.emit_calls(drafts);
             }
             Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && !self.block.is_spoiled() => {
                 self.incomplete();
             }
             Err(problem) => {
-                self.after_broken |= problem.inside || (!readable && !self.block.is_complete());
+                self.after_broken |= broke_off || problem.inside || (!readable && !self.block.is_complete());
                 self.malformed(&problem);
             }
         }

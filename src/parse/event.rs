@@ -42,7 +42,7 @@ pub enum Event<'a> {
         /// Set on the last piece: whether the closing tag was there.
         closed: Option<bool>,
     },
-    /// A call has begun: provisional.
+    /// A call has begun: provisional. Of several calls in one block only the first is started; the others come whole.
     Started {
         /// The id the call will have, unless its event says `replaces`.
         id: Cow<'a, str>,

@@ -41,7 +41,7 @@ impl Ids {
 
     fn was_given(&self, id: &str) -> bool {
         let number = id.strip_prefix("call_").and_then(|number| number.parse::<usize>().ok());
-        number.is_some_and(|number| number <= self.given)
+        number.is_some_and(|number| number <= self.given && numbered(number) == id)
     }
 }
 
@@ -84,5 +84,6 @@ mod tests {
         assert_eq!(ids.take(Some("call_1")), None);
         assert_eq!(ids.take(Some("")), None);
         assert_eq!(ids.take(Some("x")).as_deref(), Some("x"));
+        assert_eq!(ids.take(Some("call_01")).as_deref(), Some("call_01"));
     }
 }

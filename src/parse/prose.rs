@@ -10,13 +10,13 @@ use super::{Parser, State};
 use crate::fence::{self, Opening};
 
 /// What the first word of an info string makes of a fenced code block.
-enum Word {
+pub(super) enum Word {
     Tool { drifted: bool },
     Result,
     Other,
 }
 
-fn word(opening: &Opening<'_>) -> Word {
+pub(super) fn word(opening: &Opening<'_>) -> Word {
     match opening.word().strip_prefix("tool") {
         Some("") => Word::Tool { drifted: false },
         Some("_call" | "_code") => Word::Tool { drifted: true },

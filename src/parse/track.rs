@@ -119,8 +119,8 @@ impl Track {
 
     /// More of a verbatim body, for the live preview.
     pub(super) fn body_text(&self, index: usize, text: &str, first: bool, found: &mut Found) {
-        let Some(tag) = self.tags.get(index).filter(|_| !self.muted) else { return };
-        let call = self.calls.get(tag.call).unwrap_or(&self.call);
+        let Some(tag) = self.tags.get(index).filter(|tag| !self.muted && tag.call == 0) else { return };
+        let call = self.calls.first().unwrap_or(&self.call);
         match &call.started {
             Some(id) if first => found.argument(id, &tag.arg, text),
             Some(_) => found.progress(text),
@@ -134,7 +134,12 @@ impl Track {
     }
 
     fn tells(&self) -> bool {
-        !self.muted && self.call.started.is_some()
+        self.previews() && self.call.started.is_some()
+    }
+
+    /// Whether something is told of the open call: of several in a block only of the first, for a block is withdrawn by one id.
+    fn previews(&self) -> bool {
+        !self.muted && self.calls.is_empty()
     }
 
     /// The key of the current value, where it stands in an object.
@@ -180,7 +185,7 @@ impl Track {
     fn start(&mut self, found: &mut Found) {
         let Some(name) = self.call.name.as_deref().filter(|_| self.call.started.is_none()) else { return };
         let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
-        if !self.muted {
+        if self.previews() {
             found.started(&id, name);
         }
         self.call.started = Some(id);
@@ -188,7 +193,7 @@ impl Track {
 
     /// What may have been a tag is text of an argument.
     fn tell_short(&mut self, found: &mut Found) {
-        if let Some(id) = self.call.started.as_deref().filter(|_| !self.muted) {
+        if let Some(id) = self.call.started.as_deref().filter(|_| self.previews()) {
             found.argument(id, self.argument(), &self.short);
         }
         self.short.clear();
@@ -250,7 +255,21 @@ pub(super) fn tag_of(text: &str) -> Option<&str> {
     text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes(), true))
 }
 
-/// Whether `text` may be the announcement of a body that was written wrong: `<EOF`, `<<'EOF'`, `x<<EOF`, `<.<EOF`.
+/// Whether `text` ends in what is most likely the announcement of a body that was written wrong: `<<'EOF'`, `<<eof`, `<EOF`,
+/// `x<<EOF`, `<.<EOF`, and not in code such as `<div` or `cout << 1`.
+pub(super) fn is_mistyped_tag(text: &str) -> bool {
+    let last = text.split_whitespace().next_back().unwrap_or_default();
+    if last.len() >= 64 || tag_of(text).is_some() {
+        return false;
+    }
+    let bare = last.trim_end_matches(['\'', '"']);
+    let name = bare.bytes().rev().take_while(|byte| is_tag_name(&[*byte], false)).count();
+    let (marks, name) = bare.split_at(bare.len() - name);
+    let like_tag = !name.is_empty() && is_tag_name(name.as_bytes(), true);
+    last.starts_with("<<") || like_tag && (marks.contains("<<") || marks.starts_with('<'))
+}
+
+/// Whether `text` may be the announcement of a body that was written wrong, where lines behind the object may be that body.
 pub(super) fn is_nearly_tag(text: &str) -> bool {
     let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
     let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');

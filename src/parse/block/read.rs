@@ -4,7 +4,7 @@ use super::{Block, Phase};
 use crate::json::{self, Problem, Status};
 use crate::parse::envelope::{self, Draft};
 use crate::parse::taught;
-use crate::parse::track::{Tag, is_nearly_tag, tag_of};
+use crate::parse::track::{is_mistyped_tag, is_nearly_tag, tag_of};
 use crate::tool::find_param;
 use crate::{Args, Catalog, ParamKind, Repair};
 use serde_json::Value;
@@ -49,7 +49,9 @@ impl Block {
         };
         let drafts =
             refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
-        refuse_tags(drafts, |_| reader.ends_at_fence, is_nearly_tag)
+        let control = self.lexer.saw_control();
+        let is_tag = |text: &str| if control { is_nearly_tag(text) } else { is_mistyped_tag(text) };
+        refuse_tags(drafts, |_| reader.ends_at_fence, is_tag)
     }
 
     fn read_taught(&mut self) -> Option<Draft> {
@@ -91,8 +93,9 @@ impl Block {
         }
         let mut out = String::new();
         let mut at = start;
-        let inside = |tag: &&Tag| tag.start >= start && tag.end <= end;
-        for (tag, body) in self.track.tags.iter().zip(&self.bodies).filter(|(tag, _)| inside(tag)) {
+        let first = self.track.tags.partition_point(|tag| tag.start < start);
+        let tags = self.track.tags.iter().zip(&self.bodies).skip(first);
+        for (tag, body) in tags.take_while(|(tag, _)| tag.end <= end) {
             let keep = keeps_final_newline(catalog, self.track.tool(tag), &tag.arg);
             let text = if keep { body } else { body.strip_suffix('\n').unwrap_or(body) };
             out.push_str(&self.body[at..tag.start]);
@@ -117,8 +120,7 @@ impl Block {
             drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
         }
         let loose = self.has_loose_end();
-        let one_word = |text: &str| text.len() < 64 && !text.contains(char::is_whitespace);
-        let is_tag = |text: &str| tag_of(text).is_some() || (is_nearly_tag(text) && (loose || one_word(text)));
+        let is_tag = |text: &str| tag_of(text).is_some() || is_mistyped_tag(text) || (loose && is_nearly_tag(text));
         refuse_tags(drafts, |_| true, is_tag)
     }
 
