@@ -94,7 +94,8 @@ impl Block {
         let mut out = String::new();
         let mut at = start;
         let first = self.track.tags.partition_point(|tag| tag.start < start);
-        let tags = self.track.tags.iter().zip(&self.bodies).skip(first);
+        let bodies = self.bodies.get(first..).unwrap_or_default();
+        let tags = self.track.tags[first..].iter().zip(bodies);
         for (tag, body) in tags.take_while(|(tag, _)| tag.end <= end) {
             let keep = keeps_final_newline(catalog, self.track.tool(tag), &tag.arg);
             let text = if keep { body } else { body.strip_suffix('\n').unwrap_or(body) };
