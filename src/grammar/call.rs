@@ -86,8 +86,8 @@ fn any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, items: usize) {
 fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
     let text = options.longest_text;
     rules.add("tag", &literal(&format!("\"<<{TAG}\"")));
-    let quoted = but("-'\\\"<E");
-    rules.add("after-marks", &format!("\"-\"? ['\\\"]? ({quoted} | {})", other_word()));
+    let quoted = but("-~'\\\"`\\\\ \\t<E");
+    rules.add("after-marks", &format!("[-~]? [ \\t]{{0,8}} ['\\\"`\\\\]? ({quoted} | {})", other_word()));
     rules.add("marks", &format!("\"<\" {} | \"<<\" \"<\"{{0,8}} after-marks", but("<")));
     rules.add("body-char", &format!("{} | marks", but("<")));
     rules.add("body-rest", &format!("body-char{{0,{text}}} \"<\"{{0,8}}"));

@@ -6,7 +6,8 @@ use super::envelope;
 use super::event::{Ignored, Span};
 use super::found::Item;
 use crate::fence::{self, Opening};
-use crate::json;
+use crate::json::{self, Lexer, MOST_NESTING, Status};
+use serde_json::Value;
 
 /// A block that may hold a call.
 #[derive(Debug)]
@@ -136,8 +137,26 @@ impl Suspect {
         if self.hope != Hope::Object {
             return None;
         }
-        let reading = json::read(&self.body, true).ok()?;
-        let call = envelope::is_call(&reading.values);
+        let call = match json::read(&self.body, true) {
+            Ok(reading) => envelope::is_call(&reading.values),
+            Err(_) => before_bodies(&self.body).is_some_and(|value| envelope::is_call(&[value])),
+        };
         call.then_some(Item::Ignored { why: self.why, body: self.body, span: self.span })
     }
+}
+
+/// The object that stands before other lines: they may be its verbatim bodies.
+fn before_bodies(body: &str) -> Option<Value> {
+    let mut lexer = Lexer::new(MOST_NESTING);
+    let mut end = 0;
+    for line in body.split_inclusive('\n') {
+        lexer.feed(line, &mut ());
+        end += line.len();
+        match lexer.status() {
+            Status::Between { values: 1.. } => return json::strict(&body[..end]).ok(),
+            Status::Broken { .. } => return None,
+            _ => {}
+        }
+    }
+    None
 }

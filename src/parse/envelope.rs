@@ -156,8 +156,12 @@ impl Draft {
         object: &mut Map<String, Value>,
         wins: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Args>, String> {
-        let holds =
-            |key: &str, value: &Value| (key == "args" || looks_like_args(value)) && (value.is_object() || !wins(key));
+        let holds = |key: &str, value: &Value| {
+            let looks = looks_like_args(value);
+            // Text that begins with a brace may be what a tool's own `input` is to be.
+            let certain = looks && (key != "input" || value.is_object());
+            certain || (looks || key == "args") && !wins(key)
+        };
         let found = |key: &&str| object.get(*key).is_some_and(|value| holds(key, value));
         let Some(key) = ARGS_KEYS.into_iter().find(found) else { return Ok(None) };
         if key != "args" {
