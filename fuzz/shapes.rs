@@ -130,6 +130,7 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("quotes before commas", |n| format!("{{\"a\": \"{}\"}}", "x\", \"y ".repeat(4 * n))),
     ("quotes that may begin a member", |n| format!("{{\"a\": \"{}\"}}", "x \"b\": c, ".repeat(2 * n))),
     ("an open string", |n| format!("{{'a': '{}", "text ".repeat(4 * n))),
+    ("other quotes in a string", |n| format!("{{\"a\": \u{201c}{}\u{201d},}}", "' // \", // ".repeat(2 * n))),
     ("apostrophes", |n| format!("{{'a': '{}'}}", "don't ".repeat(4 * n))),
     ("three quotes", |n| format!("[{}", "\"\"\"x\"\"\", ".repeat(2 * n))),
     ("backslashes", |n| format!("{{'a': '{}", "\\".repeat(16 * n))),

@@ -125,6 +125,8 @@ repairs! {
     MissingColon = "missing_colon", false;
     /// Two commas where one is wanted.
     SurplusComma = "surplus_comma", false;
+    /// Lines of text behind the object of a call that writes a text: they may be that text.
+    LooseText = "loose_text", false;
     /// `NaN` or `Infinity`, read as null.
     NonFinite = "non_finite", false;
     /// `undefined`, `nil`, `TRUE` and the like.

@@ -42,3 +42,10 @@ pub enum FinishReason {
     /// The stream broke off: the connection, a time-out, a cancel.
     Cut,
 }
+
+impl FinishReason {
+    /// Whether the reply may have gone on.
+    pub(crate) fn is_early(self) -> bool {
+        matches!(self, FinishReason::Length | FinishReason::Cut)
+    }
+}

@@ -11,7 +11,7 @@ const DETAIL: usize = 4 << 10;
 pub(super) fn fit(results: &[ToolResult], limit: usize, cost: impl Fn(&ToolResult) -> usize) -> Vec<ToolResult> {
     let mut results: Vec<ToolResult> = results.iter().map(tightened).collect();
     let whole: Vec<String> = results.iter_mut().map(|result| std::mem::take(&mut result.output)).collect();
-    let bare: usize = results.iter().map(&cost).sum();
+    let bare = lighten(&mut results, limit, &cost);
     let mut room = limit.saturating_sub(bare);
     // An output can cost more than its bytes: escapes in JSON, a longer fence. Few rounds get close; the last one gives up.
     for _ in 0..8 {
@@ -26,6 +26,28 @@ pub(super) fn fit(results: &[ToolResult], limit: usize, cost: impl Fn(&ToolResul
     }
     share_out(&mut results, &whole, 0);
     results
+}
+
+/// Takes data away, the longest first, and then most of each error's words, until what is not output has room; gives the
+/// size of that.
+fn lighten(results: &mut [ToolResult], limit: usize, cost: &impl Fn(&ToolResult) -> usize) -> usize {
+    let length = |result: &ToolResult| result.data.as_ref().map_or(0, |data| data.to_string().len());
+    let mut bare: usize = results.iter().map(cost).sum();
+    let mut by_length: Vec<usize> = (0..results.len()).collect();
+    by_length.sort_by_cached_key(|index| std::cmp::Reverse(length(&results[*index])));
+    for index in by_length {
+        if bare <= limit {
+            return bare;
+        }
+        bare -= cost(&results[index]);
+        results[index].data = None;
+        bare += cost(&results[index]);
+    }
+    if bare > limit {
+        results.iter_mut().filter_map(|result| result.error.as_mut()).for_each(|error| clip(&mut error.message, NAME));
+        bare = results.iter().map(cost).sum();
+    }
+    bare
 }
 
 /// The parts of a result that are not its output, at a length no limit is afraid of.
@@ -115,6 +137,24 @@ mod tests {
             assert!(most < 120 || short.contains("[TRUNCATED: "));
         }
         assert_eq!(cut(&text, 2000), text);
+    }
+
+    #[test]
+    fn data_gives_way_where_the_rest_has_no_room() {
+        let results: Vec<ToolResult> = (0..64)
+            .map(|number: usize| {
+                let data = serde_json::json!({ "diff": "`".repeat(50 * number) });
+                ToolResult {
+                    data: Some(data),
+                    ..ToolResult::refused("i", "t", ToolFailure::new(ErrorCode::Denied, "no"))
+                }
+            })
+            .collect();
+        let cost = |result: &ToolResult| serde_json::to_string(result).map_or(0, |text| 3 * text.len());
+        let fitted = fit(&results, 60_000, cost);
+        assert!(fitted.iter().map(cost).sum::<usize>() <= 60_000);
+        let kept = fitted.iter().take_while(|result| result.data.is_some()).count();
+        assert!(kept > 5 && fitted[kept..].iter().all(|result| result.data.is_none()), "{kept}");
     }
 
     #[test]

@@ -83,6 +83,11 @@ pub(super) struct Block {
     /// Lines before whose content characters were taken off or blanks put: how many.
     prefixes: Vec<Prefix>,
     lines: usize,
+    /// Columns of the fence's own indentation that the line has and that the fence has; and whether lines of the verbatim
+    /// bodies had some of it, or less than the fence.
+    pub(super) line_indent: Option<(usize, usize)>,
+    dedented: bool,
+    shallow: bool,
 }
 
 impl Block {
@@ -107,6 +112,9 @@ impl Block {
             full: false,
             prefixes: Vec::new(),
             lines: 0,
+            line_indent: None,
+            dedented: false,
+            shallow: false,
         }
     }
 
@@ -133,6 +141,9 @@ impl Block {
         self.full = false;
         self.prefixes.clear();
         self.lines = 0;
+        self.line_indent = None;
+        self.dedented = false;
+        self.shallow = false;
     }
 
     /// Whether content may be given in pieces of a line.
@@ -156,13 +167,13 @@ impl Block {
 
     /// Whether nothing is missing but the closing fence.
     pub(super) fn is_complete(&self) -> bool {
-        match self.phase {
-            Phase::Object => {
-                self.track.tags.is_empty() && matches!(self.lexer.status(), Status::Between { values: 1.. })
-            }
-            Phase::After => true,
-            Phase::Body(_) | Phase::Spoiled(_) => false,
-        }
+        self.is_complete_object() || matches!(self.phase, Phase::After)
+    }
+
+    /// The same for a block without verbatim bodies: behind those only the closing fence may follow.
+    pub(super) fn is_complete_object(&self) -> bool {
+        let object = matches!(self.phase, Phase::Object) && self.track.tags.is_empty();
+        object && matches!(self.lexer.status(), Status::Between { values: 1.. })
     }
 
     /// Whether the object or a body had not come to its end.
@@ -384,11 +395,27 @@ impl Block {
                 format!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG");
             return self.spoil(start, message);
         }
+        if self.is_unevenly_indented() {
+            let message = "the fence is indented and the lines of the verbatim body are not indented alike; write all of it \
+                           from the beginning of the line";
+            return self.spoil(start, message.into());
+        }
+        let line = &self.body[start..];
         let body = &mut self.bodies[index];
         let from = body.len();
         body.push_str(line);
         body.push('\n');
         self.track.body_text(index, &body[from..], from == 0, found);
+    }
+
+    /// Whether some lines of the verbatim bodies lost blanks to the fence's own indentation and others did not have them:
+    /// then they do not stand to each other as they were written.
+    fn is_unevenly_indented(&mut self) -> bool {
+        if let Some((has, wants)) = self.line_indent {
+            self.dedented |= has > 0;
+            self.shallow |= has < wants;
+        }
+        self.dedented && self.shallow
     }
 
     fn spoil(&mut self, at: usize, message: String) {

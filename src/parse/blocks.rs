@@ -154,6 +154,14 @@ impl Blocks {
         Some(if closes { Kind::Closes(content) } else { Kind::Inside(content) })
     }
 
+    /// How many columns of the open fence's own indentation a line has, and how many the fence has, where it has any.
+    pub(super) fn fence_indent(&self, line: &str) -> Option<(usize, usize)> {
+        let Leaf::Fence { indent: indent @ 1.., .. } = self.leaf else { return None };
+        let mut cursor = Cursor::new(line);
+        self.match_containers(&mut cursor);
+        (!cursor.is_blank()).then(|| (cursor.indent().min(indent), indent))
+    }
+
     /// The content of a line of which only the beginning is known, once it is certain that it is content of the open
     /// fenced code block and neither its end nor the end of its container.
     pub(super) fn certain_content<'a>(&self, beginning: &'a str) -> Option<Content<'a>> {

@@ -7,7 +7,7 @@ use super::cursor::Content;
 use super::ending::Ending;
 use super::input::Line;
 use super::prose::{Word, word};
-use crate::{FinishReason, fence};
+use crate::fence;
 
 /// What the open block has of the line that is still coming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,12 @@ impl Parser {
             step(&self.blocks, text, self.piece, &self.block)
         };
         match step {
-            Step::Ends(Ending::Fence) if !line.ended && self.block.is_unfinished() => self.end_cut(line),
+            Step::Ends(ending @ (Ending::Fence | Ending::NextFence)) if !line.ended => {
+                match self.input.finished.filter(|reason| reason.is_early()) {
+                    Some(reason) => self.end_block(Ending::Reply(reason), self.input.len()),
+                    None => self.end_block(ending, line.end),
+                }
+            }
             Step::Ends(ending) => self.end_block(ending, line.end),
             Step::Content { from, pad, doubtful } => {
                 let block = &mut self.block;
@@ -122,6 +127,7 @@ impl Parser {
                 if line.cut {
                     block.overflow();
                 } else if line.ended {
+                    block.line_indent = self.blocks.fence_indent(text);
                     block.end_line((text[..from].chars().count(), pad), &mut self.found);
                 }
                 block.span.end = self.input.offset(line.end);
@@ -129,16 +135,6 @@ impl Parser {
             }
         }
         self.settle();
-    }
-
-    /// The reply ends in a closing fence, and the object before it does not. Where it was cut, the fence may have gone on.
-    fn end_cut(&mut self, line: Line) {
-        match self.input.finished {
-            Some(reason @ (FinishReason::Length | FinishReason::Cut)) => {
-                self.end_block(Ending::Reply(reason), self.input.len());
-            }
-            _ => self.end_block(Ending::Fence, line.end),
-        }
     }
 
     /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
@@ -174,7 +170,7 @@ fn step(blocks: &Blocks, text: &str, piece: Piece, block: &Block) -> Step {
         && fence::opening(&content.text[indent..])
             .is_some_and(|opening| blocks.is_like_open(&opening) && matches!(word(&opening), Word::Tool { .. }));
     let given = matches!(piece, Piece::Given(_));
-    if opens && !given && block.is_complete() && block.candidate.is_none() {
+    if opens && !given && block.is_complete_object() && block.candidate.is_none() {
         return Step::Ends(Ending::NextFence);
     }
     Step::Content { from, pad: content.pad, doubtful: closes }

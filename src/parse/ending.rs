@@ -71,7 +71,7 @@ impl Parser {
         if self.block.forged {
             return self.found.push(Item::ForgedResult(self.block.span));
         }
-        let cut = matches!(ending, Ending::Reply(FinishReason::Length | FinishReason::Cut));
+        let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
         if cut && !self.options.bare && !self.block.is_spoiled() {
             return self.incomplete();
         }
@@ -152,7 +152,8 @@ impl Parser {
             let wanted = draft.id.as_deref().filter(|id| started.as_deref() != Some(id));
             let own = ids.take(wanted);
             let (id, replaces) = match (own, started) {
-                (Some(own), started) => (own, started),
+                // Only the first call of a block was told.
+                (Some(own), started) => (own, started.filter(|_| index == 0)),
                 (None, Some(started)) => (started, None),
                 (None, None) => (ids.give(), None),
             };

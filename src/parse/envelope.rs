@@ -93,6 +93,11 @@ fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<
         }
     }
     draft.repairs.dedup();
+    let of_envelope = |key: &String| matches!(key.as_str(), "name" | "reason" | "id") && !wins(key);
+    if draft.repairs.contains(&Repair::FinalClosers) && draft.args.keys().any(of_envelope) {
+        // The arguments most likely ended before it.
+        draft.repairs.push(Repair::MiddleClosers);
+    }
     Ok(draft)
 }
 

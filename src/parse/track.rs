@@ -262,11 +262,21 @@ pub(super) fn is_mistyped_tag(text: &str) -> bool {
     if last.len() >= 64 || tag_of(text).is_some() {
         return false;
     }
+    if text.len() < 64 && is_marked_tag(text.trim()) {
+        return true;
+    }
     let bare = last.trim_end_matches(['\'', '"']);
     let name = bare.bytes().rev().take_while(|byte| is_tag_name(&[*byte], false)).count();
     let (marks, name) = bare.split_at(bare.len() - name);
     let like_tag = !name.is_empty() && is_tag_name(name.as_bytes(), true);
     last.starts_with("<<") || like_tag && (marks.contains("<<") || marks.starts_with('<'))
+}
+
+/// Whether `text` is a TAG and marks: `<EOF>`, `<< "EOF"`, `$EOF`, `&lt;&lt;EOF`.
+fn is_marked_tag(text: &str) -> bool {
+    let plain = text.replace("&lt;", "<");
+    let name = plain.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    name.len() < plain.len() && !name.is_empty() && is_tag_name(name.as_bytes(), true)
 }
 
 /// Whether `text` may be the announcement of a body that was written wrong, where lines behind the object may be that body.

@@ -65,7 +65,7 @@ impl Parser {
 
     /// The next line, where it closes the block.
     fn closing_fence(&mut self) -> Option<Line> {
-        let line = self.input.next_line(MOST_LINE).filter(|line| !line.cut)?;
+        let line = self.input.next_line(MOST_LINE).filter(|line| line.ended)?;
         let text = self.input.slice(self.input.at, line.end);
         matches!(self.blocks.in_fence(text), Some(Kind::Closes(_))).then_some(line)
     }

@@ -49,7 +49,7 @@ impl Reader<'_> {
             return self.open();
         }
         match values.pop() {
-            Some(Value::Object(members)) if !self.has(Repair::SurplusClosers) => {
+            Some(Value::Object(members)) if !self.has(Repair::SurplusClosers) && !self.has(Repair::InnerQuotes) => {
                 self.note(Repair::EarlyCloser);
                 self.push(Frame::Object(members, None))
             }
@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 
     fn surplus(&mut self, byte: u8, behind_value: bool) -> Result<(), Problem> {
-        if !behind_value || self.has(Repair::EarlyCloser) {
+        if !behind_value || self.has(Repair::EarlyCloser) || self.has(Repair::InnerQuotes) {
             return self.problem(format!("{:?} stands outside of the object; remove it", byte as char));
         }
         self.note(Repair::SurplusClosers);

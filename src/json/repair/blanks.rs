@@ -67,11 +67,22 @@ impl Reader<'_> {
         };
         let line_comment = !rest.starts_with("/*");
         if line_comment && !self.stack.is_empty() && !self.begins_line() {
-            self.swallowed |= rest[..length].contains(['{', '}', '[', ']', '"']);
+            let comment = &rest[..length];
+            if holds_members(comment) {
+                return self.problem("this comment may hold members of the object; leave comments out");
+            }
+            self.swallowed |= comment.contains(['{', '}', '[', ']', '"']);
         }
         self.steps += length;
         self.go_on(length);
         self.note(Repair::Comment);
         Ok(true)
     }
+}
+
+/// Whether a comment goes on as an object or array does: with a comma and a key, or with a comma at its end.
+fn holds_members(comment: &str) -> bool {
+    let key_ends = ["\":", "':", "\u{2019}:", "\u{201d}:"];
+    let key = comment.split_once(',').is_some_and(|(_, more)| key_ends.iter().any(|end| more.contains(end)));
+    key || comment.trim_end().ends_with(',')
 }

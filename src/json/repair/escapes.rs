@@ -25,6 +25,9 @@ struct Survey {
     apostrophe: bool,
     /// A `'` without backslash.
     bare_apostrophe: bool,
+    /// `\"`, and a `"` without backslash, where the quotes are others.
+    quote: bool,
+    bare_quote: bool,
 }
 
 /// What is left as it stands.
@@ -32,8 +35,9 @@ struct Survey {
 struct Keep {
     /// `\b`, `\f` and `\/`: beside escapes of a regular expression they are its own.
     controls: bool,
-    /// The backslash of `\'`.
+    /// The backslash of `\'`, and of `\"`.
     apostrophe: bool,
+    quote: bool,
 }
 
 impl Reader<'_> {
@@ -49,8 +53,10 @@ impl Reader<'_> {
             self.note(if sure { Repair::InvalidEscape } else { Repair::AmbiguousEscape });
             return Ok(raw.to_owned());
         }
-        let mended = survey.invalid || survey.apostrophe || survey.foreign;
+        let mixed = survey.quote && survey.bare_quote && quote != '"';
+        let mended = survey.invalid || survey.apostrophe || survey.foreign || mixed;
         let ambiguous = survey.foreign
+            || mixed
             || survey.slash && survey.invalid
             || survey.letters && (survey.invalid || survey.apostrophe)
             || survey.apostrophe && survey.bare_apostrophe;
@@ -61,7 +67,8 @@ impl Reader<'_> {
         if mended {
             self.note(if ambiguous { Repair::AmbiguousEscape } else { Repair::InvalidEscape });
         }
-        Ok(decode(raw, quote, Keep { controls: survey.invalid, apostrophe: survey.bare_apostrophe }))
+        let keep = Keep { controls: survey.invalid, apostrophe: survey.bare_apostrophe, quote: mixed };
+        Ok(decode(raw, quote, keep))
     }
 }
 
@@ -69,11 +76,13 @@ impl Survey {
     fn of(raw: &str, quote: char) -> Result<Survey, (usize, &'static str)> {
         let mut survey = Survey::default();
         let mut at = 0;
-        while let Some(found) = memchr::memchr2(b'\\', b'\'', &raw.as_bytes()[at..]) {
+        while let Some(found) = memchr::memchr3(b'\\', b'\'', b'"', &raw.as_bytes()[at..]) {
             at += found;
             let behind = &raw[at + 1..];
-            if raw.as_bytes()[at] == b'\'' {
-                survey.bare_apostrophe = true;
+            let byte = raw.as_bytes()[at];
+            if byte != b'\\' {
+                survey.bare_apostrophe |= byte == b'\'';
+                survey.bare_quote |= byte == b'"';
                 at += 1;
                 continue;
             }
@@ -88,8 +97,10 @@ impl Survey {
     /// Counts the escape of `c`, which begins `behind`.
     fn count(&mut self, c: char, behind: &str, quote: char) -> Result<(), &'static str> {
         let mut next = behind.chars().skip(1);
+        let hex = |digits: usize| next.clone().take(digits).filter(char::is_ascii_hexdigit).count() == digits;
         match c {
-            '"' | '\\' => {}
+            '"' => self.quote = true,
+            '\\' => {}
             '/' => self.slash = true,
             _ if is_quote(c, quote) => {}
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
@@ -104,7 +115,9 @@ impl Survey {
             },
             '\'' => self.apostrophe = true,
             '\n' | '\r' => self.foreign = true,
-            'x' if next.clone().take(2).filter(char::is_ascii_hexdigit).count() == 2 => self.foreign = true,
+            'x' if hex(2) => self.foreign = true,
+            'U' if hex(8) => self.foreign = true,
+            'N' if next.clone().next() == Some('{') => self.foreign = true,
             _ => {
                 self.invalid = true;
                 self.word |= c.is_alphabetic() && next.next().is_some_and(char::is_alphabetic);
@@ -161,7 +174,8 @@ fn decode(raw: &str, quote: char, keep: Keep) -> String {
 fn escape(behind: &str, quote: char, keep: Keep) -> (Option<char>, usize) {
     let Some(c) = behind.chars().next() else { return (None, 0) };
     let text = match c {
-        '"' | '\\' => Some(c),
+        '"' if !keep.quote => Some(c),
+        '\\' => Some(c),
         '/' if !keep.controls => Some(c),
         _ if is_quote(c, quote) => Some(c),
         'b' if !keep.controls => Some('\u{8}'),

@@ -232,9 +232,13 @@ impl<'a> Look<'a> {
         self.key() && is_word
     }
 
-    /// Whether a comma, a key and its colon stand here: what stands behind the quote that ends a string.
+    /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote that ends
+    /// a string.
     pub(super) fn comma_and_key(&mut self) -> bool {
-        self.blanks() && self.peek() == Some(b',') && {
+        while self.blanks() && matches!(self.peek(), Some(b'}' | b']')) {
+            self.at += 1;
+        }
+        self.peek() == Some(b',') && {
             self.at += 1;
             self.blanks() && self.key()
         }

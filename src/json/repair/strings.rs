@@ -109,14 +109,20 @@ impl Reader<'_> {
         self.go_on(mark.length());
         if key {
             let Some(length) = self.next_quote(mark) else { return unclosed(start) };
-            return self.text(mark, start, length).map(Some);
+            let key = self.text(mark, start, length)?;
+            if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
+                refuse_quotes_in_key(&key, start)?;
+            }
+            return Ok(Some(key));
         }
         if matches!(mark, Mark::Triple(_)) {
             self.triple_end(mark, start)?;
             return self.text(mark, start, 3).map(Some);
         }
         let (mut follow, length) = self.value_end(mark, start)?;
-        self.refuse_other_quotes(mark, start)?;
+        if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
+            self.refuse_other_quotes(mark, start)?;
+        }
         let mut text = self.text(mark, start, length)?;
         while follow == Follow::Plus {
             follow = self.concatenated(&mut text)?;
@@ -131,7 +137,9 @@ impl Reader<'_> {
         self.steps += length;
         let whole = length > 0 && inside.as_bytes().get(length) == Some(&b'"');
         let doubtful = self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon);
-        if !whole || !key && (doubtful || !self.fits_behind(self.at + length + 2)) {
+        let mixed = self.has(Repair::Quotes)
+            && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
+        if !whole || mixed || !key && (doubtful || !self.fits_behind(self.at + length + 2)) {
             return None;
         }
         self.go_on(length + 2);
@@ -272,20 +280,29 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Quotes of another kind in the string, the first of which ends it as well: `“a", "b": "c”`.
+    /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of the
+    /// string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
     fn refuse_other_quotes(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
-        if mark == Mark::Straight(b'"') {
-            return Ok(());
-        }
-        let raw = &self.text.as_bytes()[start + mark.length()..self.at];
+        let from = start + mark.length();
+        let raw = &self.text[from..self.at];
         self.steps += raw.len();
-        let Some(first) = memchr::memchr(b'"', raw) else { return Ok(()) };
-        let behind = start + mark.length() + first + 1;
-        let mut look = Look::new(self.text, behind, b'"', self.equals);
-        let ends = look.comma_and_key();
-        self.steps += look.seen(behind);
-        if ends {
-            return Err(Problem::new(start, "the quotes around this string do not match; write both as \""));
+        let mut depth = 0_usize;
+        for (at, c) in raw.char_indices() {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth = depth.saturating_sub(1),
+                '"' | '\'' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' if depth == 0 => {
+                    let behind = from + at + c.len_utf8();
+                    let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at], self.equals);
+                    let ends = look.comma_and_key();
+                    self.steps += look.seen(behind);
+                    if ends {
+                        let message = "the quotes around this string do not match; write both as \"";
+                        return Err(Problem::new(start, message));
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -353,6 +370,15 @@ impl Reader<'_> {
         text.push_str(&self.text(mark, start, length)?);
         Ok(follow)
     }
+}
+
+/// Refuses a key that holds quotes as a string does that went on into the next member.
+fn refuse_quotes_in_key(key: &str, start: usize) -> Result<(), Problem> {
+    let quoted = key.contains(['"', '\'', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}']);
+    if quoted && key.contains([':', ',']) {
+        return Err(Problem::new(start, "the quotes around this key do not match; write both as \""));
+    }
+    Ok(())
 }
 
 /// Whether the text begins with three quotes of its first kind.

@@ -6,9 +6,10 @@ use crate::parse::envelope::{self, Draft};
 use crate::parse::taught;
 use crate::parse::track::{is_mistyped_tag, is_nearly_tag, tag_of};
 use crate::tool::find_param;
-use crate::{Args, Catalog, ParamKind, Repair};
+use crate::{Args, Catalog, ParamKind, Repair, ToolSpec};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// What may be read and how.
@@ -120,21 +121,53 @@ impl Block {
             let trusted = usize::from(!self.body.lines().any(|line| line.trim_start().starts_with("~~~")));
             drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
         }
-        let loose = self.has_loose_end();
-        let is_tag = |text: &str| tag_of(text).is_some() || is_mistyped_tag(text) || (loose && is_nearly_tag(text));
-        refuse_tags(drafts, |_| true, is_tag)
+        let behind = self.lines_behind();
+        let loose = !behind.trim().is_empty();
+        if loose {
+            let writes = |draft: &&mut Draft| writes_text(envelope::spec(reader.catalog, &draft.name), &draft.args);
+            drafts.iter_mut().filter(writes).for_each(|draft| draft.repairs.push(Repair::LooseText));
+        }
+        let ends: HashSet<&str> = behind.lines().map(str::trim).filter(|line| is_short(line)).collect();
+        let is_end = |text: &str| is_short(text) && ends.contains(letters(text).as_str());
+        let is_tag = |text: &str| tag_of(text).is_some() || is_mistyped_tag(text) || loose && is_nearly_tag(text);
+        refuse_tags(drafts, |_| true, |text| is_tag(text) || is_end(text))
     }
 
     /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
     pub(in crate::parse) fn has_loose_end(&self) -> bool {
-        let is_object = matches!(self.phase, Phase::Object);
-        let behind = self.body.rfind(['}', ']']).map_or("", |at| &self.body[at..]);
-        is_object && behind.split_once('\n').is_some_and(|(_, lines)| !lines.trim().is_empty())
+        !self.lines_behind().trim().is_empty()
+    }
+
+    /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended.
+    fn lines_behind(&self) -> &str {
+        if !matches!(self.phase, Phase::Object) {
+            return "";
+        }
+        let end = self.track.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
+        end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
     }
 }
 
 fn unfinished(at: usize, message: String) -> Problem {
     Problem { inside: true, ..Problem::new(at, message) }
+}
+
+/// Whether some argument is a text that a file will hold.
+fn writes_text(spec: Option<&ToolSpec>, args: &Args) -> bool {
+    let kind = |name: &String| spec.and_then(|spec| spec.find(name)).map(|param| &param.kind);
+    let text = |kind| matches!(kind, &ParamKind::Text { content: true } | &ParamKind::Patch | &ParamKind::Objects(_));
+    args.keys().filter_map(kind).any(text)
+}
+
+/// Whether this may be a TAG, with what may be around it.
+fn is_short(text: &str) -> bool {
+    !text.is_empty() && text.len() < 64
+}
+
+/// What is left of an announcement without its marks, escaped or not.
+fn letters(text: &str) -> String {
+    let text = text.replace("&lt;", "<");
+    text.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_').to_owned()
 }
 
 /// Whether a body for this argument keeps its last newline: contents and patches do.
