@@ -441,12 +441,18 @@ impl Block {
 
 /// Whether a line holds `<<TAG` in one of the ways shells and other languages write it: the line TAG may be the end of that.
 fn holds_heredoc(line: &str, tag: &str) -> bool {
-    memchr::memmem::find_iter(line.as_bytes(), b"<<").any(|at| {
-        let close = line[at + 2..].trim_start_matches('<');
+    let word = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let mut rest = line;
+    while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"<<") {
+        // The whole run of them at once: one for each would be a square.
+        let close = rest[at..].trim_start_matches('<');
+        rest = close;
         let close = close.strip_prefix(['-', '~']).unwrap_or(close);
         let apart = close.trim_start_matches([' ', '\t']);
         let behind = apart.strip_prefix(['\'', '"', '\\', '`']).unwrap_or(apart).strip_prefix(tag);
-        let word = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        behind.is_some_and(|rest| apart.len() == close.len() || !word(rest))
-    })
+        if behind.is_some_and(|rest| apart.len() == close.len() || !word(rest)) {
+            return true;
+        }
+    }
+    false
 }

@@ -7,6 +7,7 @@ pub(super) use reach::collapsed;
 use super::report::{Finding, shown};
 use super::words::Word;
 use reach::{everything, resolve};
+use std::ops::Range;
 
 /// Programs that are never run, whatever their arguments.
 const NEVER: &[(&str, &str)] = &[
@@ -167,14 +168,14 @@ fn is_writer(program: &str, args: &[Word]) -> bool {
 }
 
 /// The places of the operands that the program changes.
-pub(super) fn written(program: &str, args: &[Word]) -> Vec<usize> {
+pub(super) fn written(program: &str, args: &[Word]) -> Range<usize> {
     if !is_writer(program, args) {
-        return Vec::new();
+        return 0..0;
     }
     let into = args.iter().filter_map(Word::guess).any(|arg| arg.starts_with("-t") || arg.starts_with("--target"));
     match args.iter().rposition(|arg| !is_option(arg)) {
-        Some(last) if COPIERS.contains(&program) && !into => vec![last],
-        _ => (0..args.len()).collect(),
+        Some(last) if COPIERS.contains(&program) && !into => last..last + 1,
+        _ => 0..args.len(),
     }
 }
 

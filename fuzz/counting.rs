@@ -1,0 +1,83 @@
+//! The instructions that work takes, counted by callgrind: the same whatever else the machine does, and every loop is seen,
+//! of a dependency, of the standard library, a long copy.
+//!
+//! A program that counts runs twice: in its second process, below callgrind, the work is done where it is counted; the
+//! first does it too and takes the counts in the same order. So what is counted, and in which order, must not hang on them.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Set in the process below callgrind.
+const BELOW: &str = "TOOLFENCE_COUNTED";
+
+/// Where the counts of the other process come from.
+pub(crate) struct Counter(Option<std::vec::IntoIter<u64>>);
+
+impl Counter {
+    /// Counts all there is to count, in another process.
+    pub(crate) fn new() -> Self {
+        Self((std::env::var_os(BELOW).is_none()).then(|| counts().into_iter()))
+    }
+
+    /// What the work gives, and its instructions: one below callgrind, where nobody reads them.
+    pub(crate) fn count<T>(&mut self, work: impl FnOnce() -> T) -> (T, u64) {
+        let mut work = Some(work);
+        let mut done = None;
+        let mut run = || done = work.take().map(|work| work());
+        let count = match &mut self.0 {
+            Some(counts) => {
+                run();
+                counts.next().expect("the other process counted the same work")
+            }
+            None => {
+                written_by_callgrind(&mut run);
+                1
+            }
+        };
+        (done.expect("the work was done"), count)
+    }
+}
+
+/// Callgrind writes a count at its end.
+#[inline(never)]
+fn written_by_callgrind(work: &mut dyn FnMut()) {
+    counted_by_callgrind(work);
+    black_box(()); // or the call would be a jump
+}
+
+/// Only what runs in here is counted.
+#[inline(never)]
+fn counted_by_callgrind(work: &mut dyn FnMut()) {
+    work();
+}
+
+/// The instructions of each piece of work of this program, in order.
+fn counts() -> Vec<u64> {
+    let program = std::env::current_exe().expect("a program knows where it is");
+    let folder = std::env::temp_dir().join(format!("toolfence-counts-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("a folder for the counts");
+    let status = Command::new("valgrind")
+        .args(["--quiet", "--tool=callgrind", "--combine-dumps=yes", "--toggle-collect=*counted_by_callgrind*"])
+        .arg("--dump-after=*written_by_callgrind*")
+        .arg(format!("--callgrind-out-file={}", folder.join("counts").display()))
+        .arg(program)
+        .env(BELOW, "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("valgrind runs; it is in the package of that name");
+    let counts = read(&folder.join("counts"));
+    std::fs::remove_dir_all(&folder).expect("the folder of the counts goes");
+    assert!(status.code().is_some(), "callgrind ended with {status}");
+    counts
+}
+
+fn read(file: &Path) -> Vec<u64> {
+    let lines = BufReader::new(File::open(file).expect("callgrind writes its counts")).lines();
+    let totals =
+        lines.map(|line| line.expect("a line")).filter_map(|line| Some(line.strip_prefix("totals: ")?.parse()));
+    totals.map(|total| total.expect("a number")).collect()
+}
