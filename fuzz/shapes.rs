@@ -59,6 +59,24 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("heredoc marks in a body", |n| {
         format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}\nE\n```\n", "<<".repeat(8 * n))
     }),
+    ("a body below an indented fence", |n| {
+        format!("   ```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}E\n```\n", "   x\n".repeat(2 * n))
+    }),
+    ("marked words before lines", |n| {
+        let words = "\"<<E> x\", \"E\", ".repeat(n);
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": [{words}1]}}}}\n{}```\n", "E\nF \n".repeat(n))
+    }),
+    ("arguments twice", |n| {
+        let args: String = (0..n).map(|i| format!("\"k{i}\": {i}, ")).collect();
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{{args}\"z\": 0}}, {args}\"z\": 0}}\n```\n")
+    }),
+    ("encoded arguments", |n| {
+        format!("```tool\n{{\"name\": \"a\", \"args\": \"{{{}}}\"}}\n```\n", "\\\"k\\\": 1, ".repeat(n))
+    }),
+    ("a decoy before bodies", |n| {
+        let object = "{\"name\": \"a\", \"args\": {\"x\": \"<<E\"}}";
+        format!("````md\n```tool\n{object}\n{}E\n```\n````\n", "{\"x\n".repeat(2 * n))
+    }),
     ("nesting", |n| format!("```tool\n{}\n```\n", "[".repeat(16 * n))),
     ("quotes in JSON", |n| format!("```tool\n{}\n```\n", "\"".repeat(16 * n))),
     ("keys", |n| {
@@ -143,4 +161,14 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("keys", |n| format!("{{{}}}", (0..2 * n).map(|i| format!("k{i}: 1, ")).collect::<String>())),
     ("objects side by side", |n| "{a: 1} ".repeat(2 * n)),
     ("strings in strings", |n| format!("\"{}", "\\\"".repeat(8 * n))),
+    ("quotes before comments", |n| format!("{{'a': '{}'}}", "\" # ".repeat(4 * n))),
+    ("quotes before open comments", |n| format!("{{'a': \"{}\"}}", "' /* ".repeat(4 * n))),
+    ("quotes before closers", |n| format!("{{'a': \"{}{}\"}}", "' ".repeat(4 * n), "}".repeat(4 * n))),
+    ("quotes before words", |n| format!("{{'a': '{}'}}", "\"word ".repeat(2 * n))),
+    ("quotes before one long word", |n| format!("{{'a': '{}{}'}}", "\", ".repeat(4 * n), "w".repeat(8 * n))),
+    ("doubled quotes", |n| format!("{{\"\"a\"\": \"\"{}\"\"}}", "x \"\"y\"\", ".repeat(2 * n))),
+    ("quotes in a key", |n| format!("{{'{}': 1}}", "\"a\", ".repeat(2 * n))),
+    ("commas in comments", |n| format!("{{'a': 1, {} 'b': 2}}", "/* x, y */ ".repeat(n))),
+    ("a comment with commas", |n| format!("{{'a': 1, /* {} */ 'b': 2}}", "x, ".repeat(4 * n))),
+    ("escapes of other languages", |n| format!("{{'a': '{}'}}", "\\x41\\u{41}".repeat(n))),
 ];
