@@ -27,6 +27,15 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
     seen + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
 }
 
+/// The same, quicker where the run is short, as in a key.
+#[inline(always)]
+pub(super) fn plain_of_key(bytes: &[u8]) -> usize {
+    match bytes.first_chunk::<8>().map(|word| special(u64::from_le_bytes(*word))) {
+        Some(special @ 1..) => special.trailing_zeros() as usize / 8,
+        _ => plain(bytes),
+    }
+}
+
 /// The same, quicker where there are only a few.
 #[inline]
 pub(super) fn plain_of_few(bytes: &[u8]) -> usize {

@@ -8,7 +8,7 @@ mod problem;
 pub(super) use problem::duplicate;
 
 use super::Problem;
-use super::plain::{plain, unescaped};
+use super::plain::{plain, plain_of_key, unescaped};
 use serde_json::{Map, Number, Value};
 
 /// The deepest nesting: that of `serde_json`.
@@ -132,7 +132,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The string that comes next, a key or a value.
+    /// The key that comes next.
+    #[inline(always)]
+    pub(crate) fn key(&mut self) -> Option<&str> {
+        self.expect(b'"')?;
+        let text = self.rest_of_key()?;
+        Some(self.str(text))
+    }
+
+    /// The string that comes next.
     #[inline(always)]
     pub(crate) fn string(&mut self) -> Option<&str> {
         self.expect(b'"')?;
@@ -149,8 +157,8 @@ impl<'a> Reader<'a> {
     }
 
     #[inline(always)]
-    fn string_value(&mut self, text: Text<'a>) -> Value {
-        Value::String(if let Text::Plain(text) = text { owned(text) } else { self.decoded_value() })
+    fn owned(&mut self, text: Text<'a>) -> String {
+        if let Text::Plain(text) = text { owned(text) } else { self.decoded_value() }
     }
 
     /// Where a long text fills most of its room, it takes it along.
@@ -163,8 +171,22 @@ impl<'a> Reader<'a> {
     /// The string whose quote this is behind.
     #[inline(always)]
     fn rest_of_string(&mut self) -> Option<Text<'a>> {
+        let length = plain(&self.text.as_bytes()[self.at..]);
+        self.ends_or_goes_on(length)
+    }
+
+    /// The same, of a key.
+    #[inline(always)]
+    fn rest_of_key(&mut self) -> Option<Text<'a>> {
+        let length = plain_of_key(&self.text.as_bytes()[self.at..]);
+        self.ends_or_goes_on(length)
+    }
+
+    /// So many bytes of a string stand for themselves: it ends there, or an escape comes.
+    #[inline(always)]
+    fn ends_or_goes_on(&mut self, length: usize) -> Option<Text<'a>> {
         let (text, start) = (self.text, self.at);
-        let end = start + plain(&text.as_bytes()[start..]);
+        let end = start + length;
         self.at = end + 1;
         match text.as_bytes().get(end)? {
             b'"' => Some(Text::Plain(&text[start..end])),
@@ -185,20 +207,25 @@ impl<'a> Reader<'a> {
         let mut more = self.opens(b'{', b'}')?;
         while more {
             self.expect(b'"')?;
-            let (key_at, key) = (self.at, self.rest_of_string()?);
+            let (key_at, key) = (self.at, self.rest_of_key()?);
             let (key_at, key) = (key.stands_at(key_at), owned(self.str(key)));
             self.colon()?;
-            let value = match self.next()? {
+            // Each value goes into the object where it is made: one for all would be put together byte by byte.
+            let twice = match self.next()? {
                 b'"' => {
                     self.at += 1;
                     let (at, text) = (self.at, self.rest_of_string()?);
                     let member = Member { key: &key, key_at, text: self.str(text), text_at: text.stands_at(at) };
-                    listener.member(container, &member).then(|| self.string_value(text))?
+                    if !listener.member(container, &member) {
+                        return None;
+                    }
+                    let text = self.owned(text);
+                    object.insert(key, Value::String(text))
                 }
-                _ if listener.key(container, &key) => self.value(listener)?,
+                _ if listener.key(container, &key) => object.insert(key, self.value(listener)?),
                 _ => return None,
             };
-            if object.insert(key, value).is_some() {
+            if twice.is_some() {
                 return None;
             }
             more = self.goes_on(b'}')?;
@@ -225,7 +252,7 @@ impl<'a> Reader<'a> {
             b'"' => {
                 self.at += 1;
                 let text = self.rest_of_string()?;
-                listener.text(self.str(text)).then(|| self.string_value(text))
+                listener.text(self.str(text)).then(|| Value::String(self.owned(text)))
             }
             b'{' => self.object(listener).map(Value::Object),
             b'[' => self.array(listener).map(Value::Array),

@@ -108,6 +108,23 @@ impl Found {
         self.items.push(item);
     }
 
+    /// The same for what is found often: it is made where it stays, not copied there.
+    #[inline(always)]
+    pub(super) fn push_made(&mut self, make: impl FnOnce() -> Item) {
+        self.forget_told();
+        self.add(make);
+    }
+
+    #[inline(always)]
+    fn add(&mut self, make: impl FnOnce() -> Item) {
+        if self.items.len() < self.items.capacity() { self.items.push(make()) } else { self.add_slowly(make()) }
+    }
+
+    #[cold]
+    fn add_slowly(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
     pub(super) fn extend(&mut self, item: Option<Item>) {
         if let Some(item) = item {
             self.push(item);
@@ -185,7 +202,7 @@ impl Found {
     #[inline]
     pub(super) fn started_as(&mut self, id: Words, name: &str) {
         let name = self.say(name);
-        self.items.push(Item::Started { id, name });
+        self.add(|| Item::Started { id, name });
     }
 
     /// The first text of an argument.
@@ -195,20 +212,20 @@ impl Found {
         }
         self.forget_told();
         let (id, arg, text) = (self.say(id), self.say(arg), self.say(text));
-        self.items.push(Item::Argument { id, arg, text, grows: true });
+        self.add(|| Item::Argument { id, arg, text, grows: true });
     }
 
     /// The whole text of an argument, where the id was said behind a [`mark`](Found::mark).
     #[inline]
     pub(super) fn whole_argument(&mut self, id: Words, arg: &str, text: &str) {
         let (arg, text) = (self.say(arg), self.say(text));
-        self.items.push(Item::Argument { id, arg, text, grows: false });
+        self.add(|| Item::Argument { id, arg, text, grows: false });
     }
 
     /// The same, where it need not be copied: it stands in the reply, or in the call, which is found next and last.
     #[inline]
     pub(super) fn whole_in_place(&mut self, id: Words, arg: Span, text: Option<Span>) {
-        self.items.push(Item::Whole { id, arg, text });
+        self.add(|| Item::Whole { id, arg, text });
     }
 
     /// The text of an argument of the call that was found last.
@@ -228,7 +245,7 @@ impl Found {
         let more = self.say(text);
         match self.items.last_mut() {
             Some(Item::Argument { text, .. } | Item::Progress(text)) => text.end = more.end,
-            _ => self.items.push(Item::Progress(more)),
+            _ => self.add(|| Item::Progress(more)),
         }
     }
 

@@ -361,7 +361,7 @@ impl Parser {
     /// Notes the text up to `end`, an index of the input, that was not told yet.
     fn show(&mut self, end: usize) {
         if let Some(text) = self.input.take_text(end) {
-            self.found.push(Item::Text(text));
+            self.found.push_made(|| Item::Text(text));
         }
     }
 

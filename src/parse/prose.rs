@@ -16,6 +16,7 @@ pub(super) enum Word {
     Other,
 }
 
+#[inline]
 pub(super) fn word(opening: &Opening<'_>) -> Word {
     match opening.word().strip_prefix("tool") {
         Some("") => Word::Tool { drifted: false },

@@ -3,6 +3,7 @@
 //! Anything else is left to [`envelope`](super::envelope), which says what is wrong or what had to be mended.
 
 use super::envelope::{Draft, undecorated};
+use crate::Args;
 use crate::json::{Begun, Listen, Reader, owned};
 
 /// Is told of a call while it is read.
@@ -19,49 +20,58 @@ pub(super) trait Telling: Listen {
 
 impl Telling for () {}
 
+/// Where the parts of a call go; all empty.
+pub(super) struct Parts<'a> {
+    pub(super) id: &'a mut Option<String>,
+    pub(super) name: &'a mut String,
+    pub(super) args: &'a mut Args,
+    pub(super) reason: &'a mut Option<String>,
+}
+
 /// Reads one valid object with `name`, `args` and perhaps `reason` and `id`; `None` when it is anything else. `begun` is the
 /// beginning of a string that was decoded before.
 pub(super) fn read(text: &str, begun: Begun, telling: &mut impl Telling) -> Option<Draft> {
     let mut draft = Draft::default();
+    let Draft { id, name, args, reason, .. } = &mut draft;
     let mut decoded = String::new();
-    read_with(&mut draft, Reader::new(text, &mut decoded, begun), telling).then_some(draft)
+    let read = read_with(Parts { id, name, args, reason }, Reader::new(text, &mut decoded, begun), telling);
+    read.then_some(draft)
 }
 
-/// The same into an empty draft, which is not moved about; whether it was read. `decoded` is room for strings with escapes
-/// in them.
-pub(super) fn read_into(draft: &mut Draft, text: &str, decoded: &mut String, telling: &mut impl Telling) -> bool {
-    read_with(draft, Reader::new(text, decoded, Begun::default()), telling)
-}
-
-#[inline(always)]
-fn read_with(draft: &mut Draft, mut reader: Reader<'_>, telling: &mut impl Telling) -> bool {
-    let read = members(draft, &mut reader, telling).is_some();
-    read && undecorated(&draft.name).len() == draft.name.len() && reader.is_over()
+/// The same to where the call stays, so that nothing is moved about; whether it was read. `decoded` is room for strings
+/// with escapes in them.
+pub(super) fn read_into(parts: Parts<'_>, text: &str, decoded: &mut String, telling: &mut impl Telling) -> bool {
+    read_with(parts, Reader::new(text, decoded, Begun::default()), telling)
 }
 
 #[inline(always)]
-fn members(draft: &mut Draft, reader: &mut Reader<'_>, telling: &mut impl Telling) -> Option<()> {
+fn read_with(parts: Parts<'_>, mut reader: Reader<'_>, telling: &mut impl Telling) -> bool {
+    members(parts, &mut reader, telling).is_some() && reader.is_over()
+}
+
+#[inline(always)]
+fn members(parts: Parts<'_>, reader: &mut Reader<'_>, telling: &mut impl Telling) -> Option<()> {
     let (mut name, mut args) = (false, false);
     let mut more = reader.opens(b'{', b'}')?;
     while more {
-        let key = Key::of(reader.string()?);
+        let key = Key::of(reader.key()?);
         reader.colon()?;
         match key {
             Key::Name if !name => {
-                draft.name = owned(reader.string()?);
+                *parts.name = owned(reader.string()?);
                 name = true;
             }
-            Key::Args if !args && telling.begins(name.then_some(draft.name.as_str())) => {
-                draft.args = reader.object(telling)?;
+            Key::Args if !args && telling.begins(name.then_some(parts.name.as_str())) => {
+                *parts.args = reader.object(telling)?;
                 args = true;
             }
-            Key::Reason if draft.reason.is_none() => draft.reason = Some(owned(reader.string()?)),
-            Key::Id if draft.id.is_none() && telling.has_id() => draft.id = Some(owned(reader.string()?)),
+            Key::Reason if parts.reason.is_none() => *parts.reason = Some(owned(reader.string()?)),
+            Key::Id if parts.id.is_none() && telling.has_id() => *parts.id = Some(owned(reader.string()?)),
             _ => return None,
         }
         more = reader.goes_on(b'}')?;
     }
-    (args && !draft.name.is_empty()).then_some(())
+    (args && !parts.name.is_empty() && undecorated(parts.name).len() == parts.name.len()).then_some(())
 }
 
 enum Key {

@@ -6,13 +6,12 @@
 use super::Parser;
 use super::State;
 use super::blocks::Kind;
-use super::envelope::Draft;
 use super::event::Span;
 use super::found::{Found, Item, Words};
 use super::input::Line;
-use super::taught::{self, Telling};
-use crate::ToolCall;
+use super::taught::{self, Parts, Telling};
 use crate::json::{Listen, MOST_NESTING, Member};
+use crate::{Args, ToolCall};
 use std::fmt::Write;
 
 /// Bytes of a line that are read this way.
@@ -80,12 +79,14 @@ impl Parser {
         let ids = &mut self.block.track.ids;
         let before = ids.given();
         let id = ids.give();
-        let mut draft = Draft::default();
+        let mut call = Box::new(ToolCall { id, name: String::new(), args: Args::new(), reason: None, repairs: Vec::new() });
+        let ToolCall { id, name, args, reason, .. } = &mut *call;
+        let parts = Parts { id: &mut None, name, args, reason };
         let read = if self.options.settled_only {
-            taught::read_into(&mut draft, content.text, &mut self.room.decoded, &mut Settled)
+            taught::read_into(parts, content.text, &mut self.room.decoded, &mut Settled)
         } else {
             let from = self.input.offset(line.end - content.text.len());
-            tell_and_read(&mut draft, &mut self.found, &id, (content.text, from), &mut self.room)
+            tell_and_read(parts, &mut self.found, id, (content.text, from), &mut self.room)
         };
         self.room.decoded.shrink_to(USUAL_STRING);
         if !read {
@@ -100,8 +101,8 @@ impl Parser {
             self.block.body.push('\n');
         }
         self.block.span.end = self.input.offset(closing.end);
-        let call = ToolCall { id, name: draft.name, args: draft.args, reason: draft.reason, repairs: Vec::new() };
-        self.found.push(Item::Call { call: Some(Box::new(call)), index: 0, span: self.block.span, replaces: None });
+        let span = self.block.span;
+        self.found.push_made(|| Item::Call { call: Some(call), index: 0, span, replaces: None });
         self.calls += 1;
         self.state = State::Prose;
         self.blocks.close_fence();
@@ -113,12 +114,12 @@ impl Parser {
 
 /// Reads the call and notes what is told of it before it is whole, but nothing where it cannot be read this way; whether
 /// it can. `from` is where the text begins in the reply.
-fn tell_and_read(draft: &mut Draft, found: &mut Found, id: &str, (text, from): (&str, usize), room: &mut Room) -> bool {
+fn tell_and_read(parts: Parts<'_>, found: &mut Found, id: &str, (text, from): (&str, usize), room: &mut Room) -> bool {
     let mark = found.mark(text.len());
     let id = found.say(id);
     room.path.clear();
     let mut teller = Teller { found, id, from, path: &mut room.path, told: 0 };
-    let read = taught::read_into(draft, text, &mut room.decoded, &mut teller);
+    let read = taught::read_into(parts, text, &mut room.decoded, &mut teller);
     if !read {
         found.forget(mark);
     }
