@@ -79,7 +79,8 @@ impl Parser {
         let ids = &mut self.block.track.ids;
         let before = ids.given();
         let id = ids.give();
-        let mut call = Box::new(ToolCall { id, name: String::new(), args: Args::new(), reason: None, repairs: Vec::new() });
+        let mut call =
+            Box::new(ToolCall { id, name: String::new(), args: Args::new(), reason: None, repairs: Vec::new() });
         let ToolCall { id, name, args, reason, .. } = &mut *call;
         let parts = Parts { id: &mut None, name, args, reason };
         let read = if self.options.settled_only {

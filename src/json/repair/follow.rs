@@ -224,12 +224,12 @@ impl<'a> Look<'a> {
     /// The same for a key with no comma before it: only a word is one. Anything else is rather the rest of a string that
     /// holds quotes: `"echo "" >> f; cut -d":" f"`.
     pub(super) fn plain_key(&mut self) -> bool {
-        let length = self.quote().map_or(0, Mark::length);
-        let bytes = self.rest().as_bytes();
-        let word = bytes.get(length..).unwrap_or_default().iter().take_while(|byte| is_word(**byte)).count();
-        let ends = |mark: Mark| word > 0 && bytes.get(length + word..).is_some_and(|rest| mark.closing(rest).is_some());
-        let is_word = self.quote().is_none_or(ends);
-        self.key() && is_word
+        let is_word = self.quote().is_none_or(|quote| {
+            let inside = &self.rest().as_bytes()[quote.length()..];
+            let word = inside.iter().take_while(|byte| is_word(**byte)).count();
+            word > 0 && quote.closing(&inside[word..]).is_some()
+        });
+        is_word && self.key()
     }
 
     /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote that ends

@@ -26,11 +26,11 @@ pub(super) enum Mark {
 impl Mark {
     /// The mark that a string begins with.
     pub(super) fn opening(text: &str, key: bool) -> Option<Mark> {
-        match text.chars().next()? {
-            c @ ('"' | '\'') if !key && is_triple(text) => Some(Mark::Triple(c as u8)),
-            c @ ('"' | '\'' | '`') => Some(Mark::Straight(c as u8)),
-            '\u{201c}' | '\u{201d}' | '\u{201e}' => Some(Mark::Double),
-            '\u{2018}' | '\u{2019}' | '\u{201a}' => Some(Mark::Single),
+        match *text.as_bytes() {
+            [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Mark::Triple(mark)),
+            [mark @ (b'"' | b'\'' | b'`'), ..] => Some(Mark::Straight(mark)),
+            [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Mark::Double), // U+201C to U+201E
+            [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Mark::Single), // U+2018 to U+201A
             _ => None,
         }
     }
@@ -286,6 +286,9 @@ impl Reader<'_> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
         self.steps += raw.len();
+        if !raw.contains(',') {
+            return Ok(());
+        }
         let mut depth = 0_usize;
         for (at, c) in raw.char_indices() {
             match c {
