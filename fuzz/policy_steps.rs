@@ -176,6 +176,7 @@ fn main() {
             decision.rule
         );
     }
+    counter.finish();
     println!("\n{} shapes and {} hostile inputs, {wrong} wrong", SHAPES.len(), HOSTILE.len());
     std::process::exit(i32::from(wrong > 0));
 }
@@ -195,11 +196,8 @@ fn is_linear(counter: &mut Counter, (name, shape): &Shape) -> bool {
     let length = shape(small * 8).len() as f64;
     // Linear is 2; a square makes it 4. What is refused at a limit does less.
     let all = four.0 / two.0 < 2.4 && eight.0 / four.0 < 2.4;
-    // Our own part is a difference of two counts: the allocator's work hangs on what was before it.
-    let within = |more: (f64, Option<f64>), less: (f64, Option<f64>)| {
-        more.1.zip(less.1).is_none_or(|(more_own, less_own)| more_own < 2.5 * less_own + more.0 / 10.0)
-    };
-    let own = within(four, two) && within(eight, four);
+    let within = |more: Option<f64>, less: Option<f64>| more.zip(less).is_none_or(|(more, less)| more / less < 2.5);
+    let own = within(four.1, two.1) && within(eight.1, four.1);
     let verdict = if all && own { "" } else { "  NOT LINEAR" };
     println!(
         "{name}: x{:.2} x{:.2} x{:.2}, {:.0} steps a byte, {} of them our own{verdict}",

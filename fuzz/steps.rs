@@ -79,7 +79,7 @@ impl Findings {
         });
         let each = |at: usize| counts[at].map(|count| count / texts[at].len() as f64);
         let [[one, _], [two, _], [four, memory]] = [0, 1, 2].map(each);
-        let linear = four < FEW || is_linear(counts, memory);
+        let linear = is_linear(counts, four, memory);
         self.wrong += usize::from(!linear);
         self.steepest = self.steepest.max(if four < FEW { 1.0 } else { four / one });
         if shows || !linear {
@@ -91,10 +91,10 @@ impl Findings {
 }
 
 /// Whether what was counted at three doubling sizes, steps and memory, doubles too. `memory` is what a byte takes of it.
-fn is_linear([one, two, four]: [[f64; 2]; 3], memory: f64) -> bool {
+fn is_linear([one, two, four]: [[f64; 2]; 3], each: f64, memory: f64) -> bool {
     // Linear is 2; a table that grows may add a little, a square makes it 4. Buffers double: what is allocated may jump.
     let [steps, allocated] = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
-    steps.1 < 2.3 && steps.0 < 2.6 && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
+    (each < FEW || steps.1 < 2.3 && steps.0 < 2.6) && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
 }
 
 fn main() {
@@ -112,7 +112,8 @@ fn main() {
     for (name, shape) in BROKEN_JSON {
         findings.add(&format!("JSON: {name}"), true, *shape, mend);
     }
-    let (shapes, Findings { wrong, steepest, .. }) = (REPLIES.len() + BROKEN_JSON.len(), findings);
+    let (shapes, Findings { counter, wrong, steepest }) = (REPLIES.len() + BROKEN_JSON.len(), findings);
+    counter.finish();
     println!("\n{shapes} shapes, {wrong} not linear; at 4x a byte takes {steepest:.2} times the steps of 1x at most.");
     std::process::exit(i32::from(wrong > 0));
 }

@@ -81,7 +81,7 @@ pub(super) fn unescaped(byte: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_plain, is_special, plain};
+    use super::{is_plain, is_special, plain, plain_of_key};
 
     #[test]
     fn many_at_once_are_as_one_by_one() {
@@ -94,6 +94,7 @@ mod tests {
                         let bytes = &bytes[..end];
                         let expected = bytes.iter().position(|byte| is_special(*byte)).unwrap_or(end);
                         assert_eq!(plain(bytes), expected, "{bytes:?}");
+                        assert_eq!(plain_of_key(bytes), expected, "{bytes:?}");
                         assert_eq!(is_plain(bytes), expected == end, "{bytes:?}");
                     }
                 }

@@ -84,6 +84,8 @@ mod tests {
         assert_eq!(ids.take(Some("call_1")), None);
         assert_eq!(ids.take(Some("")), None);
         assert_eq!(ids.take(Some("x")).as_deref(), Some("x"));
-        assert_eq!(ids.take(Some("call_01")).as_deref(), Some("call_01"));
+        for other in ["call_01", "call_0", "call_+1", "call_", "call_1x"] {
+            assert_eq!(ids.take(Some(other)).as_deref(), Some(other));
+        }
     }
 }

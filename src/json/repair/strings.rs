@@ -286,7 +286,8 @@ impl Reader<'_> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
         self.steps += raw.len();
-        if !raw.contains(',') {
+        // A comma that follows stands in the string, or behind a comment that begins in it.
+        if memchr::memchr3(b',', b'#', b'/', raw.as_bytes()).is_none() {
             return Ok(());
         }
         let mut depth = 0_usize;
