@@ -59,10 +59,12 @@ impl<'p, 'a> Placer<'p, 'a> {
     fn new(text: &'p Text<'a>, hunks: &'p [Hunk<'a>]) -> Self {
         let all = text.range(0, text.len());
         let in_patch = |is: fn(&str) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| is(line.text));
-        let returns = memchr::memchr(b'\r', all).is_some() || in_patch(|line| line.ends_with('\r'));
+        let (in_file, shown) = (memchr::memchr(b'\r', all).is_some(), in_patch(|line| line.ends_with('\r')));
         let ascii = all.is_ascii() && !in_patch(|line| !line.is_ascii());
         let useful = |pass: &Pass| match pass {
-            Pass::Ends => returns,
+            // A patch that shows no carriage return says nothing of which lines of the file have one.
+            Pass::Exact => shown || !in_file,
+            Pass::Ends => shown || in_file,
             Pass::Typographic => !ascii,
             _ => true,
         };
