@@ -20,8 +20,7 @@ fn whole(criterion: &mut Criterion) {
     let text = texts::chat(16_000_000);
     let mut group = criterion.benchmark_group("whole message, 16 MB");
     group.throughput(Throughput::Bytes(text.len() as u64)).sample_size(10);
-    let pieces = texts::pieces(&text, 64 << 10);
-    group.bench_function("in pieces of 64 KB", |b| b.iter(|| ours::calls(black_box(&pieces))));
+    group.bench_function("for_each", |b| b.iter(|| ours::calls_of(black_box(&text))));
     group.finish();
 }
 

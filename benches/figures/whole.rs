@@ -11,19 +11,16 @@ const BYTES: usize = 64_000_000;
 /// comrak builds a tree, of some gigabytes for the whole.
 const BYTES_FOR_COMRAK: usize = 16_000_000;
 
-const PIECE: usize = 64 << 10;
-
 pub(crate) fn print() {
     let text = texts::chat(BYTES);
     let smaller = texts::chat(BYTES_FOR_COMRAK);
     let fence = regex::Regex::new(r"(?s)```tool\n(.*?)\n```").expect("the pattern is fixed");
-    let pieces = texts::pieces(&text, PIECE);
-    let calls = ours::calls(&pieces);
+    let calls = ours::calls_of(&text);
     assert!(calls == fence.find_iter(&text).count() && calls == tool_blocks(&text), "all of them find every call");
 
     let bytes = text.as_bytes();
     let times = best([
-        &|| ours::calls(&pieces),
+        &|| ours::calls_of(&text),
         &|| ours::calls(&[&text]),
         &|| memchr_iter(b'\n', bytes).count(),
         &|| memchr_iter(b'\n', bytes).map(|at| black_box(at) & 1).sum(),
@@ -32,8 +29,8 @@ pub(crate) fn print() {
         &|| comrak_nodes(&smaller),
     ]);
     let names = [
-        "toolfence, in pieces of 64 KB",
-        "toolfence, in one piece",
+        "toolfence::parse::for_each",
+        "the same, pushed in one piece",
         "memchr: how many newlines",
         "memchr: where each newline is",
         "a regex for the fence, and wrong",

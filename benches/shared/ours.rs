@@ -2,11 +2,21 @@
 
 use std::hint::black_box;
 use toolfence::FinishReason;
-use toolfence::parse::{Event, Options, Parser};
+use toolfence::parse::{Event, Options, Parser, for_each};
 
 /// Reads a reply in these pieces, polling after each as a client must that shows what comes. Gives the calls.
 pub(crate) fn calls(pieces: &[&str]) -> usize {
     read(pieces, Options::default())
+}
+
+/// Reads a whole reply with one call. Gives the calls.
+#[allow(dead_code, reason = "not every bench looks at this")]
+pub(crate) fn calls_of(reply: &str) -> usize {
+    let mut options = Options::default();
+    options.limits.calls = usize::MAX;
+    let mut calls = 0;
+    for_each(reply, options, FinishReason::Stop, |event| calls += look(event));
+    calls
 }
 
 /// The same for a client that shows nothing before a call is whole.
@@ -29,15 +39,20 @@ fn read(pieces: &[&str], mut options: Options) -> usize {
     calls + poll(&mut parser)
 }
 
-/// Looks at all that an event says, as a client does that shows it.
 fn poll(parser: &mut Parser) -> usize {
     let mut calls = 0;
     while let Some(event) = parser.poll() {
-        match event {
-            Event::Text { text, span } => drop(black_box((&*text, span))),
-            Event::Progress { id, arg, text } => drop(black_box((&*id, &*arg, &*text))),
-            other => calls += usize::from(matches!(black_box(&other), Event::Call { .. })),
-        }
+        calls += look(event);
     }
     calls
+}
+
+/// Looks at all that an event says, as a client does that shows it. Whether it is a call.
+fn look(event: Event<'_>) -> usize {
+    match event {
+        Event::Text { text, span } => drop(black_box((&*text, span))),
+        Event::Progress { id, arg, text } => drop(black_box((&*id, &*arg, &*text))),
+        other => return usize::from(matches!(black_box(&other), Event::Call { .. })),
+    }
+    0
 }

@@ -141,6 +141,9 @@ enum State {
     Done,
 }
 
+/// Bytes that a whole reply is read by.
+const PIECE: usize = 64 << 10;
+
 /// After so many failed speculations the rest of a reply is read by CommonMark alone.
 const MOST_SPECULATIONS: u8 = 3;
 
@@ -394,11 +397,9 @@ pub struct Parsed {
 
 /// Reads a whole reply that ended by itself.
 pub fn parse(reply: &str) -> Parsed {
-    let mut parser = Parser::new(Options { settled_only: true, ..Options::default() });
-    parser.push(reply);
-    parser.finish(FinishReason::Stop);
     let mut parsed = Parsed::default();
-    while let Some(event) = parser.poll() {
+    let options = Options { settled_only: true, ..Options::default() };
+    for_each(reply, options, FinishReason::Stop, |event| {
         match &event {
             Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
             Event::Text { text, .. } => parsed.text.push_str(text),
@@ -409,6 +410,37 @@ pub fn parse(reply: &str) -> Parsed {
             None => Some(event),
         };
         parsed.events.extend(apart.map(Event::into_owned));
-    }
+    });
     parsed
+}
+
+/// Reads a whole reply and tells its events, in pieces that stay in the processor's caches: a long one costs no memory beyond
+/// its longest block.
+///
+/// ```
+/// use toolfence::{FinishReason, parse::{self, Event, Options}};
+///
+/// let mut names = Vec::new();
+/// parse::for_each("```tool\n{\"name\": \"list_files\"}\n```\n", Options::default(), FinishReason::Stop, |event| {
+///     if let Event::Call { call, .. } = event {
+///         names.push(call.name.clone());
+///     }
+/// });
+/// assert_eq!(names, ["list_files"]);
+/// ```
+pub fn for_each(reply: &str, options: Options, reason: FinishReason, mut tell: impl FnMut(Event<'_>)) {
+    let mut parser = Parser::new(options);
+    let mut rest = reply;
+    while !rest.is_empty() {
+        let end = (PIECE..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+        parser.push(&rest[..end]);
+        while let Some(event) = parser.poll() {
+            tell(event);
+        }
+        rest = &rest[end..];
+    }
+    parser.finish(reason);
+    while let Some(event) = parser.poll() {
+        tell(event);
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use toolfence::FinishReason;
-use toolfence::parse::{Event, Options, Parser, Span};
+use toolfence::parse::{self, Event, Options, Parser, Span};
 
 pub(crate) struct Case {
     pub(crate) title: String,
@@ -203,6 +203,28 @@ fn polling_seldom_changes_nothing() {
                 };
                 assert_eq!(events_by(&reply, &case.options, step, true), whole, "{}: {reply:?}", case.title);
             }
+        }
+    }
+}
+
+/// A whole reply is read in pieces of the parser's own, of 64 KB: cases across their ends are read as they are elsewhere.
+#[test]
+fn a_long_reply_is_read_as_a_short_one() {
+    let mut random = Random::new(7);
+    for case in cases() {
+        for _ in 0..2 {
+            let before = (64 << 10) - random.below(case.reply.len() + 3);
+            let reply = format!("{}{}\n\n{}", "x".repeat(before % 3), "\u{20ac}".repeat(before / 3), case.reply);
+            let (options, finish) = options(&case.options);
+            let mut joined: Vec<Event<'static>> = Vec::new();
+            parse::for_each(&reply, options, finish, |event| {
+                let apart = match joined.last_mut() {
+                    Some(last) => last.absorb(event),
+                    None => Some(event),
+                };
+                joined.extend(apart.map(Event::into_owned));
+            });
+            assert_eq!(joined, events(&reply, &case.options, usize::MAX / 2, true), "{}, {before}", case.title);
         }
     }
 }
