@@ -287,7 +287,9 @@ impl Reader<'_> {
         let raw = &self.text[from..self.at];
         self.steps += raw.len();
         // A comma that follows stands in the string, or behind a comment that begins in it.
-        if memchr::memchr3(b',', b'#', b'/', raw.as_bytes()).is_none() {
+        let joins = memchr::memchr3(b',', b'#', b'/', raw.as_bytes());
+        let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the others
+        if joins.is_none() || quotes.is_none() {
             return Ok(());
         }
         let mut depth = 0_usize;
