@@ -46,8 +46,11 @@ fn printable<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
         for hunk in &mut file.hunks {
             hunk.headings.clear();
             // Nobody changes such lines into one another, so they are the head of a file.
-            let heads = |pair: &[Line<'_>]| pair[0].text.starts_with("-- a/") && pair[1].text.starts_with("++ b/");
-            if hunk.lines.windows(2).any(heads) {
+            let named = |line: &Line<'_>, mark: &str, prefix: &str| {
+                let name = line.text.strip_prefix(mark).map(str::trim_start);
+                name.is_some_and(|name| name.starts_with(prefix) || name.starts_with('"'))
+            };
+            if hunk.lines.windows(2).any(|pair| named(&pair[0], "-- ", "a/") && named(&pair[1], "++ ", "b/")) {
                 return None;
             }
         }
