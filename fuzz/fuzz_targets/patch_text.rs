@@ -46,11 +46,10 @@ fn printable<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
         for hunk in &mut file.hunks {
             hunk.headings.clear();
             // Nobody changes such lines into one another, so they are the head of a file.
-            let named = |line: &Line<'_>, mark: &str, prefix: &str| {
-                let name = line.text.strip_prefix(mark).map(str::trim_start);
-                name.is_some_and(|name| name.starts_with(prefix) || name.starts_with('"'))
-            };
-            if hunk.lines.windows(2).any(|pair| named(&pair[0], "-- ", "a/") && named(&pair[1], "++ ", "b/")) {
+            let begins = |line: &Line<'_>, starts: [&str; 2]| starts.iter().any(|start| line.text.starts_with(start));
+            let heads =
+                |pair: &[Line<'_>]| begins(&pair[0], ["-- a/", "-- \""]) && begins(&pair[1], ["++ b/", "++ \""]);
+            if hunk.lines.windows(2).any(heads) {
                 return None;
             }
         }

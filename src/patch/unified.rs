@@ -185,10 +185,14 @@ impl<'a> Reader<'_, 'a> {
             || (self.is_pair(at) && self.has_prefixes(at))
     }
 
-    /// Whether a pair names the same file as `a/` and as `b/`: nobody changes such lines into one another.
+    /// Whether a pair names the same file as `a/` and as `b/`: nobody changes such lines into one another. Behind more than
+    /// one blank, as no tool writes it, the counts decide: it may be a comment that is removed.
     fn has_prefixes(&self, at: usize) -> bool {
-        let names = [at, at + 1].map(|at| grammar::file_name(&self.lines[at][4..]));
-        match &names {
+        let written = [at, at + 1].map(|at| &self.lines[at][4..]);
+        if written.iter().any(|name| name.starts_with(char::is_whitespace)) {
+            return false;
+        }
+        match &written.map(grammar::file_name) {
             [Written::File(old), Written::File(new)] => {
                 old.strip_prefix(b"a/").is_some_and(|rest| new.strip_prefix(b"b/") == Some(rest))
             }
