@@ -414,8 +414,8 @@ pub fn parse(reply: &str) -> Parsed {
     parsed
 }
 
-/// Reads a whole reply and tells its events, in pieces that stay in the processor's caches: a long one costs no memory beyond
-/// its longest block.
+/// Reads a whole reply and tells its events, as [`Parser`] does. It is read in pieces of 64 KB that stay in the processor's
+/// caches: memory is that of the longest block, or of a line that is not decided yet, however long the reply is.
 ///
 /// ```
 /// use toolfence::{FinishReason, parse::{self, Event, Options}};

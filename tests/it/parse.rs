@@ -81,11 +81,7 @@ fn events_by(
             if !progress && matches!(event, Event::Started { .. } | Event::Progress { .. }) {
                 continue;
             }
-            let apart = match events.last_mut() {
-                Some(last) => last.absorb(event),
-                None => Some(event),
-            };
-            events.extend(apart.map(Event::into_owned));
+            join(&mut events, event);
         }
     };
     let mut rest = reply;
@@ -102,6 +98,14 @@ fn events_by(
     parser.finish(finish);
     take(&mut parser, usize::MAX);
     events
+}
+
+fn join(events: &mut Vec<Event<'static>>, event: Event<'_>) {
+    let apart = match events.last_mut() {
+        Some(last) => last.absorb(event),
+        None => Some(event),
+    };
+    events.extend(apart.map(Event::into_owned));
 }
 
 fn describe(event: &Event<'_>) -> String {
@@ -217,13 +221,7 @@ fn a_long_reply_is_read_as_a_short_one() {
             let reply = format!("{}{}\n\n{}", "x".repeat(before % 3), "\u{20ac}".repeat(before / 3), case.reply);
             let (options, finish) = options(&case.options);
             let mut joined: Vec<Event<'static>> = Vec::new();
-            parse::for_each(&reply, options, finish, |event| {
-                let apart = match joined.last_mut() {
-                    Some(last) => last.absorb(event),
-                    None => Some(event),
-                };
-                joined.extend(apart.map(Event::into_owned));
-            });
+            parse::for_each(&reply, options, finish, |event| join(&mut joined, event));
             assert_eq!(joined, events(&reply, &case.options, usize::MAX / 2, true), "{}, {before}", case.title);
         }
     }
