@@ -53,6 +53,8 @@ pub mod toolbox;
 #[cfg(feature = "tools")]
 pub mod audit;
 #[cfg(feature = "tools")]
+mod git;
+#[cfg(feature = "tools")]
 pub mod process;
 #[cfg(feature = "tools")]
 pub mod tools;

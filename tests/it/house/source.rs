@@ -123,32 +123,6 @@ fn expand(prefix: &str, tree: &str, found: &mut Vec<String>) {
     parts.filter(|part| !part.trim().is_empty()).for_each(|part| expand(&prefix, part, found));
 }
 
-/// First line (from 1), length in lines and name of every function that has a body.
-pub(super) fn functions(source: &str) -> Vec<(usize, usize, String)> {
-    let code = code_only(source);
-    let starts = code.match_indices("fn ").filter(|(at, _)| *at == 0 || !is_word(code.as_bytes()[at - 1]));
-    starts.filter_map(|(at, _)| function(&code, at)).collect()
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn function(code: &str, at: usize) -> Option<(usize, usize, String)> {
-    let name: String = code[at + 3..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    if name.is_empty() {
-        return None;
-    }
-    let opens = at + code[at..].find(['{', ';']).filter(|found| code.as_bytes()[at + found] == b'{')?;
-    let mut depth = 0;
-    let closes = code[opens..].bytes().position(|byte| {
-        depth += i32::from(byte == b'{') - i32::from(byte == b'}');
-        depth == 0
-    })?;
-    let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
-    Some((lines(&code[..at]) + 1, lines(&code[at..opens + closes]) + 1, name))
-}
-
 #[test]
 fn literals_and_comments_are_blanked() {
     let source = r##"a /* "x /* y */ */ b "c\" // d" 'e' '\'' &'f g r#"h " i"# j // k"##;
@@ -161,10 +135,4 @@ fn literals_and_comments_are_blanked() {
 fn imports_are_written_out() {
     let found = paths("use std::{fs, io::{self, Read as R}};\nfn f() { use a::b; std::env::var(\"std::net\"); }");
     assert_eq!(found, ["std::fs", "std::io::self", "std::io::Read", "a::b", "std::env::var"]);
-}
-
-#[test]
-fn functions_have_their_lines() {
-    let source = "trait T { fn no(&self); }\nfn one() {}\n\nfn four(\n) {\n  { \"}\" }\n}\n";
-    assert_eq!(functions(source), [(2, 1, "one".to_owned()), (4, 4, "four".to_owned())]);
 }
