@@ -39,6 +39,7 @@ pub struct Permit<'a> {
     args: &'a Args,
     effect: Effect,
     only_reads: bool,
+    writes_git: bool,
 }
 
 impl<'a> Permit<'a> {
@@ -55,6 +56,12 @@ impl<'a> Permit<'a> {
     /// Whether every part of the command that was cleared is known to only read: it may run where it cannot write.
     pub fn only_reads(&self) -> bool {
         self.only_reads
+    }
+
+    /// Whether this is a call of git alone that may write the repository: see
+    /// [`Decision::writes_git`](crate::policy::Decision::writes_git).
+    pub fn writes_git(&self) -> bool {
+        self.writes_git
     }
 
     /// A string argument.
@@ -154,8 +161,8 @@ impl Toolbox {
             let failure = ToolFailure::new(ErrorCode::UnknownTool, message);
             return Ok(ToolResult::refused(&call.id, &call.name, failure));
         };
-        let only_reads = cleared.decision().only_reads;
-        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads };
+        let (only_reads, writes_git) = (cleared.decision().only_reads, cleared.decision().writes_git);
+        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads, writes_git };
         let started = Instant::now();
         let output = match tool.run(permit, progress).await {
             Ok(output) => output,

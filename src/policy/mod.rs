@@ -89,6 +89,13 @@ pub struct Decision {
     /// Set where the text could not be read at all: then `never` denies as well.
     #[serde(skip)]
     pub unreadable: bool,
+    /// Set where only a person may say yes: the mode `never` denies it, and walls that hold do not answer it.
+    #[serde(skip)]
+    pub needs_person: bool,
+    /// Set for a call of `bash` that writes a git repository: every simple command is git, or one of `cd`, `echo`, `true`
+    /// and `printf`, and makes git run no other program. Only such a call finds the repository writable in the walls.
+    #[serde(skip)]
+    pub writes_git: bool,
     /// Set where the question is what a command could do, which walls that fully hold answer.
     #[serde(skip)]
     pub walls_suffice: bool,
@@ -113,6 +120,8 @@ impl Decision {
             marks: Vec::new(),
             offer: Offer::default(),
             unreadable: false,
+            needs_person: false,
+            writes_git: false,
             walls_suffice: false,
             only_reads: false,
             code: None,
@@ -134,9 +143,12 @@ impl Decision {
     /// The stricter of two, the first where they are alike; what either found is kept.
     fn stricter(self, other: Decision) -> Decision {
         let unreadable = self.unreadable | other.unreadable;
+        let needs_person = self.needs_person | other.needs_person;
+        let writes_git = self.writes_git | other.writes_git;
         // An answer by the walls must answer every question.
         let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.walls_suffice;
-        let walls_suffice = (self.walls_suffice | other.walls_suffice) && !open(&self) && !open(&other);
+        let walls_suffice =
+            (self.walls_suffice | other.walls_suffice) && !needs_person && !open(&self) && !open(&other);
         let met = self.met.iter().chain(&other.met).take(MOST_MET).cloned().collect();
         let (mut kept, dropped) = if other.judgement > self.judgement { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
@@ -147,7 +159,7 @@ impl Decision {
         if dropped.judgement == Judgement::Ask {
             kept.offer = Offer::default();
         }
-        Decision { unreadable, walls_suffice, met, ..kept }
+        Decision { unreadable, needs_person, writes_git, walls_suffice, met, ..kept }
     }
 }
 
@@ -297,7 +309,7 @@ impl Policy {
             (Judgement::Ask, Mode::Dangerous) => Effective::Ask,
             (Judgement::Ask, Mode::Walled) if decision.walls_suffice && facts.walls().hold => Effective::Run,
             (Judgement::Ask, Mode::Walled) => Effective::Ask,
-            (Judgement::Ask, Mode::Never) if decision.unreadable => Effective::Deny,
+            (Judgement::Ask, Mode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
             (Judgement::Ask, Mode::Never) => Effective::Run,
         }
     }

@@ -34,5 +34,5 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
     walker.script(command);
     walker.fork_bombs();
     let decision = walker.report.decide(command);
-    Decision { walls_suffice: !decision.unreadable, ..decision }
+    Decision { walls_suffice: !decision.unreadable && !decision.needs_person, ..decision }
 }

@@ -16,12 +16,21 @@ pub(super) struct Finding {
     pub(super) rule: &'static str,
     pub(super) reason: String,
     pub(super) unreadable: bool,
+    /// Whether only a person may say yes to it.
+    pub(super) needs_person: bool,
     pub(super) code: Option<ErrorCode>,
 }
 
 impl Finding {
     pub(super) fn ask(rule: &'static str, reason: impl Into<String>) -> Finding {
-        Finding { judgement: Judgement::Ask, rule, reason: reason.into(), unreadable: false, code: None }
+        Finding {
+            judgement: Judgement::Ask,
+            rule,
+            reason: reason.into(),
+            unreadable: false,
+            needs_person: false,
+            code: None,
+        }
     }
 
     pub(super) fn deny(rule: &'static str, reason: impl Into<String>) -> Finding {
@@ -48,6 +57,7 @@ pub(super) struct Report {
     worst: Option<Finding>,
     met: Vec<Met>,
     pub(super) unreadable: bool,
+    pub(super) needs_person: bool,
     commands: Vec<String>,
     /// Where the commands that ask stand in the script, in characters.
     marks: Vec<Range<usize>>,
@@ -62,6 +72,7 @@ impl Report {
     pub(super) fn note(&mut self, finding: impl Into<Finding>) {
         let finding = finding.into();
         self.unreadable |= finding.unreadable;
+        self.needs_person |= finding.needs_person;
         if finding.judgement == Judgement::Ask {
             self.offer.refuse("more than plain commands is asked about");
         }
@@ -119,6 +130,7 @@ impl Report {
         self.commands.extend(own.commands);
         self.commands.truncate(MOST_SHOWN);
         self.unreadable |= own.unreadable;
+        self.needs_person |= own.needs_person;
         self.allowed_by = own.allowed_by.or(self.allowed_by);
         self.writes |= own.writes;
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
@@ -131,6 +143,7 @@ impl Report {
         }
         again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
         self.unreadable |= again.unreadable;
+        self.needs_person |= again.needs_person;
         self.allowed_by = self.allowed_by.or(again.allowed_by);
         self.writes |= again.writes;
         again.worst.into_iter().for_each(|worst| self.worsen(worst));
@@ -164,6 +177,7 @@ impl Report {
         };
         let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);
         decision.unreadable = self.unreadable;
+        decision.needs_person = self.needs_person;
         decision.code = worst.code;
         decision.commands = commands;
         decision.marks = self.marks.iter().filter_map(|mark| bytes(script, mark)).collect();
