@@ -5,6 +5,7 @@
 
 mod answers;
 mod facts;
+pub(crate) mod git_config;
 mod judge;
 mod paths;
 pub mod settings;

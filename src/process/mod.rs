@@ -136,7 +136,7 @@ pub async fn run_kept_ahead(job: &Job<'_>, told: &[u8], beginning: usize, ahead:
         told: first.to_vec(),
     };
     // A stdin can be given to a keeper only at its start.
-    let ready = if job.live.is_none() { ahead.take(&wanted) } else { None };
+    let ready = if job.live.and_then(Live::stdin).is_none() { ahead.take(&wanted) } else { None };
     let outcome = match ready {
         Some(Started { spawned, line }) => {
             let (mut running, output) = Running::new(spawned, Some(Keeper::of(line)?))?;
@@ -159,15 +159,21 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
-        () = Live::stopped(job.live) => None,
+        () = Live::ends(job.live, live::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
     let stopped = stopped.is_none();
     let mut lingered = false;
     if timed_out || stopped {
-        running.group.terminate();
-        running.ends_by(Instant::now() + GRACE, &mut reader).await;
+        if !job.live.is_some_and(Live::is_killed) {
+            running.group.terminate();
+            tokio::select! {
+                biased;
+                () = Live::ends(job.live, live::Ending::Now) => {}
+                _ = running.ends_by(Instant::now() + GRACE, &mut reader) => {}
+            }
+        }
     } else {
         lingered = !reader.drains_by(Instant::now() + LINGER).await;
         if lingered {

@@ -62,7 +62,7 @@ impl Bash {
         if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
             return self.wait(wanted).await;
         }
-        let ran = self.jobs.commands.run(&wanted, None).await?;
+        let ran = self.jobs.commands.run(wanted).await?;
         Ok(self.jobs.commands.output(ran))
     }
 
@@ -84,6 +84,7 @@ impl Bash {
             outside: permit.flag("outside_walls", false),
             keep: KEPT,
             looks: permit.only_reads(),
+            writes_git: permit.writes_git(),
         }
     }
 }

@@ -16,8 +16,12 @@ use tokio::sync::watch;
 /// The most jobs at a time.
 const MOST: usize = 16;
 
-/// How long the end of the session waits for the end of all jobs, which takes a moment.
-const LAST_WAIT: Duration = Duration::from_secs(5);
+/// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
+/// left takes longer in a large project, and is worth waiting for: what they planted would stay.
+const LAST_WAIT: Duration = Duration::from_secs(600);
+
+/// How long a call that is cancelled waits for the end of the processes of its command, which the kernel takes milliseconds for.
+const KILLED: Duration = Duration::from_secs(2);
 
 /// After the first output of a look, how long more is waited for.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -119,6 +123,7 @@ impl Jobs {
         all.iter().for_each(|job| job.live.stop());
         let deadline = Instant::now() + patience;
         all.iter().for_each(|job| job.wait_for_thread(deadline.saturating_duration_since(Instant::now())));
+        self.commands.wait_for_left(deadline);
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
@@ -142,7 +147,7 @@ impl Running {
         let (its_live, its_end) = (Arc::clone(&live), Arc::clone(&end));
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
-            let ran = block_on(commands.run(&wanted, Some(&its_live)));
+            let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0));
             *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran);
             say_ended.send_replace(true);
         })?;
@@ -231,7 +236,7 @@ fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 
-fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
     let ran = runtime.block_on(run);
@@ -249,7 +254,8 @@ pub(super) struct Waited<'a> {
 impl Drop for Waited<'_> {
     fn drop(&mut self) {
         if let Some(job) = &self.job {
-            job.live.stop();
+            job.live.kill();
+            job.wait_for_thread(KILLED);
             self.jobs.forget(job);
         }
     }

@@ -14,6 +14,8 @@ pub fn enter_if_asked() {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
         Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
+        // What that takes knows the project, so it stands above this module.
+        Some(argument) if argument == helper::SETTLE => std::process::exit(crate::settle_for_a_host()),
         _ => {}
     }
     helper::is_hooked();
@@ -80,6 +82,11 @@ impl Enclosure {
         self.helper.as_deref()
     }
 
+    /// The helper, and the argument with which it waits for the end of the host to settle what commands of the project left.
+    pub(crate) fn settler(&self) -> Option<(&Path, &'static str)> {
+        Some((self.helper()?, helper::SETTLE))
+    }
+
     /// Why no walls can stand around this project, whatever the machine can do.
     pub(super) fn hindrance(&self) -> Option<&str> {
         self.layout.as_ref().err().map(String::as_str)
@@ -139,6 +146,8 @@ impl Enclosure {
             namespaces: kind == Kind::Namespaces,
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !errand.looks,
+            executable: !errand.only_git,
+            removable: errand.covers.iter().any(|cover| cover.how == How::HideRemovable),
             processes: self.settings.processes,
             root: self.root.as_path().into(),
             root_is: self.is,
@@ -149,16 +158,20 @@ impl Enclosure {
     }
 
     fn covering(&self, errand: &Errand<'_>) -> Covering {
-        Covering { masks: self.masks(errand), guards: self.guards(errand) }
+        Covering {
+            masks: self.masks(errand, How::Hide),
+            removable: self.masks(errand, How::HideRemovable),
+            guards: self.guards(errand),
+        }
     }
 
-    fn masks(&self, errand: &Errand<'_>) -> Vec<Spot> {
-        let hidden = errand.covers.iter().filter(|cover| cover.how == How::Hide);
+    fn masks(&self, errand: &Errand<'_>, how: How) -> Vec<Spot> {
+        let hidden = errand.covers.iter().filter(|cover| cover.how == how);
         hidden.map(|cover| Spot { at: self.root.join(&cover.path).into(), is: cover.is }).collect()
     }
 
     fn guards(&self, errand: &Errand<'_>) -> Vec<Guard> {
-        let guarded = errand.covers.iter().filter(|cover| cover.how != How::Hide);
+        let guarded = errand.covers.iter().filter(|cover| matches!(cover.how, How::Keep | How::Freeze));
         let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == How::Freeze };
         guarded.map(|cover| guard(&cover.path, cover.is, cover.how)).collect()
     }

@@ -21,6 +21,9 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) 
     if plan.namespaces {
         mounts::finish(plan).map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
     }
+    if plan.namespaces && plan.removable {
+        mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new("the removable masks", error))?;
+    }
     rights::drop_all().map_err(|error| Trouble::new("the drop of all capabilities", error))?;
     landlock::raise(plan).map_err(|error| Trouble::new("Landlock", error))?;
     seccomp::raise(plan.network).map_err(|error| Trouble::new("the filter of system calls", error))?;

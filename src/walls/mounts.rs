@@ -25,7 +25,7 @@ const PRIVATE: &str = "/.store/private";
 /// Devices that are nothing but a function.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
-const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
+const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_programs: false };
 
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`cover`].
@@ -61,7 +61,32 @@ pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result
     guard(plan, covering, &root)?;
     // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
     hide_of_host(plan.masks.iter(), &root, blanks)?;
-    mask(covering, &root, blanks)
+    mask(&covering.masks, &root, blanks)?;
+    if covering.removable.is_empty() {
+        return Ok(());
+    }
+    // From here on mounts stay in this namespace, see `leave_mounts_behind`.
+    rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|errno| Trouble::new(MASKS, errno.into()))?;
+    mask(&covering.removable, &root, blanks)
+}
+
+/// Gives the calling process a mount namespace of its own, while its root stays the tree it has.
+///
+/// The kernel refuses to remove or rename what is a mount point in the namespace of whoever asks (EBUSY; vfs_unlink and
+/// vfs_rename ask `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask that
+/// is put into the old namespace alone hides a file from this process and lets it remove the file, which takes the mask
+/// away with it; a renamed file keeps its mask. Mounts below the project are shared between the two until
+/// [`cover`] ends that: those that must not be removed are made before, in both.
+///
+/// The process finds its /proc/self/mountinfo empty then, so this is done only where there are such masks.
+pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
+    let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
+    rustix::mount::mount_change(plan.root.path(), shared)?;
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
+    sys::unshare(rustix::thread::UnshareFlags::NEWNS)?;
+    rustix::process::fchdir(&root)?;
+    Ok(rustix::process::chroot(".")?)
 }
 
 fn open_root() -> Result<OwnedFd, Trouble> {
@@ -108,7 +133,7 @@ fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
             layer(at.path(), *layers).or_else(|_| show(at.path(), READ_ONLY))
         }
         Step::Private { at, mode } => private(at.path(), *mode),
-        Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true }),
+        Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true, no_programs: false }),
         Step::Project => project(plan),
     }
 }
@@ -148,7 +173,8 @@ fn project(plan: &Plan) -> io::Result<()> {
     if identity(source.as_fd())? != plan.root_is {
         return Err(changed("the project is not the folder it was"));
     }
-    copy_of(source.as_fd(), Attributes { read_only: !plan.writable, devices: false })?.put(plan.root.path())
+    let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
+    copy_of(source.as_fd(), attributes)?.put(plan.root.path())
 }
 
 /// overlayfs: the lower layer is the host's, the upper one is in the store and ends with it.
@@ -185,7 +211,8 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
 fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble> {
     for guard in &covering.guards {
-        let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
+        let attributes =
+            Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
         meant(root, guard.at.path(), guard.is)
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
             .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
@@ -194,8 +221,8 @@ fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble
 }
 
 /// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
-fn mask(covering: &Covering, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
-    for spot in &covering.masks {
+fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for spot in masks {
         hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
     }
     Ok(())

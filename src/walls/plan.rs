@@ -22,6 +22,10 @@ pub(super) struct Plan {
     pub(super) network: bool,
     /// Whether it may write in the project.
     pub(super) writable: bool,
+    /// Whether files of the project may be run as programs.
+    pub(super) executable: bool,
+    /// Whether some masks over files of the project may be removed with the files.
+    pub(super) removable: bool,
     /// The most processes and threads it may have at a time.
     pub(super) processes: u32,
     /// The real path of the project, and which folder is meant by it.
@@ -38,8 +42,10 @@ pub(super) struct Plan {
 /// What is covered right before the command starts: it must be as the host has just seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Covering {
-    /// What is hidden of the project.
+    /// What is hidden of the project, and can be neither moved nor removed.
     pub(super) masks: Vec<Spot>,
+    /// What is hidden of the project and may be moved or removed.
+    pub(super) removable: Vec<Spot>,
     /// What stays where it is and as it is.
     pub(super) guards: Vec<Guard>,
 }

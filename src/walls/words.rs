@@ -1,5 +1,7 @@
 //! The words in which the host speaks of walls.
 
+use crate::Result;
+use crate::globs::UserGlob;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,8 @@ pub struct Settings {
     pub at_most: Kind,
     /// A container in the place of all other kinds: then a command runs in it or, within walls, not at all.
     pub container: Option<Container>,
+    /// Repositories below these stay writable to commands.
+    git_writable: Vec<UserGlob>,
 }
 
 /// A container to run commands in.
@@ -78,6 +82,7 @@ impl Default for Settings {
             helper: None,
             at_most: Kind::Namespaces,
             container: None,
+            git_writable: Vec::new(),
         }
     }
 }
@@ -116,6 +121,26 @@ impl Settings {
     #[must_use]
     pub fn container(self, container: Container) -> Settings {
         Settings { container: Some(container), ..self }
+    }
+
+    /// The same where commands may write the repositories that these path globs name, or that stand below what they name:
+    /// `target/**` for those that tests make there. What a command leaves in them, git on the host may run.
+    ///
+    /// # Errors
+    /// A path glob that is not one.
+    pub fn git_writable<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Settings> {
+        let globs = globs.into_iter().map(|glob| UserGlob::new(glob.as_ref())).collect::<Result<_>>()?;
+        Ok(Settings { git_writable: globs, ..self })
+    }
+
+    /// The globs of [`Settings::git_writable`].
+    pub(crate) fn globs_of_git(&self) -> impl Iterator<Item = &str> {
+        self.git_writable.iter().map(|glob| glob.shown.as_str())
+    }
+
+    /// Whether a repository at this path, relative to the root, is left to commands.
+    pub(crate) fn leaves_git_writable(&self, path: &str) -> bool {
+        self.git_writable.iter().any(|glob| glob.covers(path))
     }
 
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
@@ -190,6 +215,9 @@ pub enum How {
     Freeze,
     /// Nor read.
     Hide,
+    /// Its content cannot be read. It may be removed, renamed or replaced: what stands in a folder that git ignores is the
+    /// build's, and a mask must not keep `rm -rf dist` from working.
+    HideRemovable,
 }
 
 /// Device and inode of a file.
@@ -218,6 +246,9 @@ pub struct Errand<'a> {
     pub network: bool,
     /// Whether it only looks: it may not write in the project, whatever the settings allow.
     pub looks: bool,
+    /// Whether no file of the project may be run as a program: for a call that runs nothing but git, so that no hook and no
+    /// filter of the project is started by it.
+    pub only_git: bool,
 }
 
 /// What has to be started for it: a helper, and what it is told on a socket that is its stdin.

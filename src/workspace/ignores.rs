@@ -48,6 +48,11 @@ impl Ignores {
         Arc::new(Ignores { above: Some(Arc::clone(self)), folder: folder.to_owned(), patterns })
     }
 
+    /// Whether a folder, or one of those above it, is ignored: then all below is, whatever other rules say of it.
+    pub(super) fn is_within(&self, folder: &Path) -> bool {
+        folder.ancestors().filter(|above| !above.as_os_str().is_empty()).any(|above| self.matches(above, true))
+    }
+
     /// Whether the nearest file that has something to say of `name` says that it is ignored.
     pub(super) fn matches(&self, name: &Path, is_folder: bool) -> bool {
         let mut level = Some(self);

@@ -80,7 +80,10 @@ mod walk;
 mod wanted;
 mod write;
 
-pub use covers::{Covers, Looked};
+pub(crate) use covers::Running;
+#[cfg(target_os = "linux")]
+pub(crate) use covers::settle_for_a_host;
+pub use covers::{Access, Covers, Looked};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
@@ -95,6 +98,7 @@ pub use state::{Change, Digest, Stamp, State};
 pub use version::Version;
 pub use write::Written;
 
+use crate::git::{self, Git};
 use crate::policy::PathRules;
 use crate::walls::{Enclosure, Settings};
 use crate::{Error, Result, ToolFailure};
@@ -116,12 +120,17 @@ pub struct Workspace {
     walls: Settings,
     enclosure: OnceLock<Enclosure>,
     memory: covers::Memory,
+    git: OnceLock<Option<Git>>,
+    git_memory: git::config::Memory,
+    notices: Vec<String>,
+    settler: OnceLock<Option<covers::Settler>>,
     recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Workspace {
     /// Opens the root once; it stays the same folder even if it is renamed. What changes left behind whose process was
-    /// killed is taken away.
+    /// killed is taken away, and so is what a command planted for git whose host was killed: see
+    /// [`Workspace::notices`].
     ///
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
@@ -133,7 +142,7 @@ impl Workspace {
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
         let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
-        let workspace = Workspace {
+        let mut workspace = Workspace {
             root: fd,
             canonical,
             given,
@@ -142,9 +151,14 @@ impl Workspace {
             walls: Settings::default(),
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
+            git: OnceLock::new(),
+            git_memory: git::config::Memory::default(),
+            notices: Vec::new(),
+            settler: OnceLock::new(),
             recorder: None,
         };
         journal::clean(&workspace);
+        workspace.notices = workspace.recover_commands();
         Ok(workspace)
     }
 
@@ -162,7 +176,7 @@ impl Workspace {
     #[must_use]
     pub fn host_path(self, path: &OsStr) -> Workspace {
         let search_path = programs::search_path(Some(path), &self.canonical);
-        Workspace { search_path, enclosure: OnceLock::new(), ..self }
+        Workspace { search_path, enclosure: OnceLock::new(), git: OnceLock::new(), ..self }
     }
 
     /// Opens a folder inside the root, for a process to run in.

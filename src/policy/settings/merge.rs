@@ -32,7 +32,7 @@ impl Merged {
     /// What is set for a key that takes a list of texts.
     pub fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
         self.entries(key).filter_map(|entry| match &entry.value {
-            Value::Text(text) => Some(text.as_str()),
+            Value::Text(text) | Value::Glob(text) => Some(text.as_str()),
             _ => None,
         })
     }

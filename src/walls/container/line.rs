@@ -159,6 +159,8 @@ mod tests {
             namespaces: false,
             network,
             writable,
+            executable: true,
+            removable: false,
             processes: 77,
             root: "/home/u/a,b".into(),
             root_is: Identity(1, 2),

@@ -1,6 +1,7 @@
 //! One folder as the walls must know it, and what is remembered of it between two walks.
 
 use super::super::{Workspace, folder, names, resolve};
+use crate::git::made::looks_bare;
 use rustix::fd::AsFd;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -31,6 +32,8 @@ pub(super) struct Folder {
     pub(super) frozen: Vec<OsString>,
     /// What `.git` is here.
     pub(super) repository: Option<FileType>,
+    /// Whether git would take the folder itself for a repository.
+    pub(super) is_bare: bool,
 }
 
 /// When a folder was last changed, and which one it is.
@@ -103,7 +106,8 @@ fn steadily(workspace: &Workspace, at: &Path, calm: bool) -> Result<(Folder, Opt
 }
 
 fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> Folder {
-    let mut found = Folder::default();
+    let is_bare = looks_bare(items.iter().map(|item| item.name.as_encoded_bytes()));
+    let mut found = Folder { is_bare, ..Folder::default() };
     for item in items {
         let name = at.join(&item.name);
         if item.name == ".git" {

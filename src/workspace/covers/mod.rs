@@ -5,20 +5,29 @@
 
 mod folders;
 mod repositories;
+mod running;
 mod settle;
 mod watch;
 
+use super::ignores::Ignores;
 use super::walk::{Order, Walk};
-use super::{Stop, Workspace, resolve};
+use super::{Stop, Workspace, names, resolve};
+use crate::git::made::looks_bare;
 use crate::walls::{Cover, Enclosure, How, Identity, Settings};
 use crate::{ErrorCode, ToolFailure};
 use folders::Folder;
 pub(super) use folders::Memory;
-use repositories::Repository;
+pub use repositories::Access;
+use repositories::{Repository, Standing, Wanted};
+pub(crate) use running::Running;
+pub(super) use running::Settler;
+#[cfg(target_os = "linux")]
+pub(crate) use running::settle_for_a_host;
 use rustix::fd::AsFd;
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -38,7 +47,21 @@ pub struct Covers {
     /// A folder stands before what is in it.
     pub(super) list: Vec<Cover>,
     repositories: Vec<Repository>,
+    /// What git on the host uses in the project, and where it was.
+    held: Vec<Held>,
+    /// What git on the host would use if it were there: hooks, included files, programs that its configuration names.
+    absent: Vec<PathBuf>,
     looked: Looked,
+}
+
+/// A read-only file or folder that git on the host uses. It cannot be renamed itself, but a folder above it can, and then
+/// something else can be put at its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    path: PathBuf,
+    is: Identity,
+    /// The folder it is in.
+    above: Identity,
 }
 
 /// What a walk cost.
@@ -59,6 +82,11 @@ impl Covers {
         &self.list
     }
 
+    /// Folders of repositories that are writable but cannot be moved, relative to the root.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Path> {
+        self.list.iter().filter(|cover| cover.how == How::Keep).map(|cover| cover.path.as_path())
+    }
+
     /// What the walk cost.
     pub fn looked(&self) -> Looked {
         self.looked
@@ -69,7 +97,7 @@ impl Workspace {
     /// The same with other walls than the default ones around its commands.
     #[must_use]
     pub fn walls(self, settings: Settings) -> Workspace {
-        Workspace { walls: settings, enclosure: Default::default(), ..self }
+        Workspace { walls: settings, enclosure: Default::default(), settler: Default::default(), ..self }
     }
 
     /// The walls around the commands of this project.
@@ -80,22 +108,32 @@ impl Workspace {
         })
     }
 
-    /// What the walls have to cover now.
+    /// What the walls have to cover now, around a command that only reads repositories.
     ///
     /// # Errors
     /// The walk was stopped, or there is too much to be sure of.
     pub fn covers(&self, stop: &Stop) -> Result<Covers, ToolFailure> {
+        self.covers_for(Access::Read, stop)
+    }
+
+    /// What the walls have to cover now, around a command that has this access to repositories.
+    ///
+    /// # Errors
+    /// Those of [`Workspace::covers`].
+    pub fn covers_for(&self, access: Access, stop: &Stop) -> Result<Covers, ToolFailure> {
         let started = Instant::now();
-        let mut covers = self.looked_over(stop)?;
+        let mut covers = self.looked_over(access, stop)?;
         covers.looked.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         tracing::debug!(looked = ?covers.looked, covers = covers.list.len(), "the project was walked for the walls");
         if covers.list.len() > MOST_COVERS { Err(too_much("blocked files")) } else { Ok(covers) }
     }
 
-    fn looked_over(&self, stop: &Stop) -> Result<Covers, ToolFailure> {
+    fn looked_over(&self, access: Access, stop: &Stop) -> Result<Covers, ToolFailure> {
         for _ in 0..MOST_TRIES {
-            let mut looking = Looking::begin(self, false);
-            match looking.tree(stop).and_then(|()| looking.twins(stop)) {
+            let mut looking = Looking::begin(self, Purpose::Cover);
+            looking.wanted = Some((access, Wanted::default()));
+            let looked = looking.tree(stop).and_then(|()| looking.repositories()).and_then(|()| looking.twins(stop));
+            match looked {
                 Ok(()) => return Ok(looking.covers),
                 Err(Hitch::Failure(failure)) => return Err(failure),
                 Err(Hitch::Moved) => std::thread::sleep(PAUSE),
@@ -106,9 +144,16 @@ impl Workspace {
         Err(ToolFailure::new(ErrorCode::Conflict, message))
     }
 
-    /// After a command: takes away what it left for git to run outside the walls. Answers with what was done, in sentences.
+    /// After all processes of a command have ended: takes away what appeared meanwhile and would make git run something
+    /// outside the walls. Answers with what was done, in sentences.
     pub fn settle(&self, before: &Covers) -> Vec<String> {
         settle::settle(self, before)
+    }
+
+    /// While a command runs: the name of something that has appeared and would make git run something outside the walls.
+    pub(crate) fn planted(&self, before: &Covers, stop: &Stop) -> Option<String> {
+        let suspects = settle::suspects(self, before, Purpose::Watch, stop)?;
+        suspects.first().map(|suspect| names::shown(suspect.path()))
     }
 
     /// While a command runs: the name of a blocked file that is not the one that was covered any more, so that the command may
@@ -131,18 +176,39 @@ impl From<ToolFailure> for Hitch {
     }
 }
 
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Something runs beside it or may: what is covered must be right.
+    Cover,
+    /// A command runs beside it; what is missed now is seen at the next look.
+    Watch,
+    /// No process of the command is left, so what it shut may be opened.
+    Settle,
+}
+
 struct Looking<'w> {
     workspace: &'w Workspace,
     covers: Covers,
     /// Hidden files that have more than one name.
     linked: HashSet<Identity>,
-    /// Whether nobody changes anything meanwhile.
-    calm: bool,
+    /// What repositories ask for, where that is wanted.
+    wanted: Option<(Access, Wanted)>,
+    purpose: Purpose,
+    /// Folders that were opened to be looked at, with the modes they had.
+    opened: Vec<(PathBuf, Mode)>,
 }
 
 impl<'w> Looking<'w> {
-    fn begin(workspace: &'w Workspace, calm: bool) -> Looking<'w> {
-        Looking { workspace, covers: Covers::default(), linked: HashSet::new(), calm }
+    fn begin(workspace: &'w Workspace, purpose: Purpose) -> Looking<'w> {
+        Looking {
+            workspace,
+            covers: Covers::default(),
+            linked: HashSet::new(),
+            wanted: None,
+            purpose,
+            opened: Vec::new(),
+        }
     }
 
     fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
@@ -155,32 +221,126 @@ impl<'w> Looking<'w> {
             if self.covers.looked.folders > MOST_FOLDERS {
                 return Err(too_much("folders").into());
             }
-            let (folder, read) = self.workspace.memory.folder(self.workspace, &at, self.calm);
+            let calm = self.purpose != Purpose::Cover;
+            let (mut folder, read) = self.workspace.memory.folder(self.workspace, &at, calm);
             self.covers.looked.read += usize::from(read);
+            if matches!(folder, Err(Errno::ACCESS)) && self.open_up(&at) {
+                folder = self.workspace.memory.folder(self.workspace, &at, calm).0;
+            }
             match folder {
                 Ok(folder) => self.take(&at, &folder, &mut pending)?,
                 Err(errno) if is_moved(errno) => return Err(Hitch::Moved),
-                Err(_) => self.cover(at, How::Hide)?,
+                Err(_) => {
+                    self.probe(&at);
+                    self.cover(at, How::Hide)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// A folder that cannot be listed can still be one that git enters: what it would look for there has names.
+    fn probe(&mut self, at: &Path) {
+        let kind_of = |name: &str| {
+            let stat = resolve::stat_exact(self.workspace.root.as_fd(), &at.join(name)).ok()?;
+            Some(FileType::from_raw_mode(stat.st_mode))
+        };
+        let is_bare = looks_bare(
+            ["HEAD", "objects", "refs", "commondir"]
+                .into_iter()
+                .filter(|name| kind_of(name).is_some())
+                .map(str::as_bytes),
+        );
+        if let Some(kind) = kind_of(".git") {
+            self.repository(at, Some(kind));
+        }
+        if is_bare {
+            self.repository(at, None);
+        }
+    }
+
+    /// Lets a folder be listed that its owner shut against that. Only where no process of a command is left: what a command
+    /// has shut is opened to be looked over, and gets its mode back.
+    fn open_up(&mut self, at: &Path) -> bool {
+        if self.purpose != Purpose::Settle {
+            return false;
+        }
+        let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
+        let Ok(stat) = resolve::stat_exact(self.workspace.root.as_fd(), at) else { return false };
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        let done = resolve::open_exact(self.workspace.root.as_fd(), above)
+            .and_then(|above| rustix::fs::chmodat(above, last, mode | Mode::RWXU, AtFlags::empty()));
+        if done.is_ok() {
+            self.opened.push((at.to_owned(), mode));
+        }
+        done.is_ok()
+    }
+
+    /// Gives the folders their modes back that were opened.
+    fn shut_again(&mut self) {
+        for (at, mode) in self.opened.drain(..).rev() {
+            let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
+            if let Ok(above) = resolve::open_exact(self.workspace.root.as_fd(), above) {
+                let _ = rustix::fs::chmodat(above, last, mode, AtFlags::empty());
+            }
+        }
     }
 
     fn take(&mut self, at: &Path, folder: &Folder, pending: &mut Vec<PathBuf>) -> Result<(), Hitch> {
         for name in &folder.frozen {
             self.cover(at.join(name), How::Freeze)?;
         }
-        for name in &folder.hidden {
-            self.cover(at.join(name), How::Hide)?;
-        }
-        if let Some(kind) = folder.repository {
-            let (repository, covers) = repositories::look(self.workspace, at, kind);
-            self.covers.repositories.push(repository);
-            for (path, how) in covers {
-                self.cover(path, how)?;
+        if !folder.hidden.is_empty() {
+            // A mask in a folder that git ignores must not keep a build from removing the folder.
+            let removable = !at.as_os_str().is_empty() && Ignores::above(self.workspace, at).is_within(at);
+            let how = if removable { How::HideRemovable } else { How::Hide };
+            for name in &folder.hidden {
+                self.cover(at.join(name), how)?;
             }
         }
+        if folder.repository.is_some() {
+            self.repository(at, folder.repository);
+        }
+        if folder.is_bare {
+            self.repository(at, None);
+        }
         pending.extend(folder.folders.iter().map(|name| at.join(name)));
+        Ok(())
+    }
+
+    /// Notes the repository that `.git` in this folder stands for, or the folder itself.
+    fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
+        let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
+        let is = resolve::stat_exact(self.workspace.root.as_fd(), &at).ok().map(|stat| Identity::of(&stat));
+        let standing = match &mut self.wanted {
+            Some((access, wanted)) => wanted.add(self.workspace, *access, folder, kind),
+            None => Standing::Protected,
+        };
+        self.covers.repositories.push(Repository { at, is, standing });
+    }
+
+    /// Covers what the repositories ask for.
+    fn repositories(&mut self) -> Result<(), Hitch> {
+        let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
+        wanted.add_above(self.workspace, access);
+        let (covers, absent) = wanted.into_parts();
+        self.covers.absent = absent;
+        // A mask of a file in a repository has to lie over the cover of the repository.
+        let masks = std::mem::take(&mut self.covers.list);
+        for (path, how) in covers {
+            self.cover(path, how)?;
+        }
+        let root = self.workspace.root.as_fd();
+        self.covers.held = self
+            .covers
+            .list
+            .iter()
+            .filter_map(|cover| {
+                let above = resolve::stat_exact(root, cover.path.parent()?).ok()?;
+                Some(Held { path: cover.path.clone(), is: cover.is, above: Identity::of(&above) })
+            })
+            .collect();
+        self.covers.list.extend(masks);
         Ok(())
     }
 
@@ -188,7 +348,7 @@ impl<'w> Looking<'w> {
         let stat = resolve::stat_exact(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
         let is = Identity::of(&stat);
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if how == How::Hide && file && stat.st_nlink > 1 {
+        if matches!(how, How::Hide | How::HideRemovable) && file && stat.st_nlink > 1 {
             self.linked.insert(is);
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {

@@ -15,6 +15,7 @@ mod left;
 mod looks;
 #[cfg(feature = "backend")]
 mod project;
+mod traps;
 mod users;
 mod work;
 
