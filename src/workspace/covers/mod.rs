@@ -1,4 +1,5 @@
-//! What of the project the walls must treat apart: blocked files and their other names, sockets, repositories.
+//! What of the project the walls must treat apart: blocked files and their other names, sockets, repositories and what
+//! their configuration makes git run.
 //!
 //! The tree is walked to its full depth before every command that is walled in. A folder that has not changed since it was
 //! read is not read again: its times say so. What cannot be looked at is hidden as a whole.
