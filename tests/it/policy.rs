@@ -2,6 +2,7 @@
 
 mod agreement;
 mod corpus;
+mod daily;
 mod hostile;
 mod names;
 

@@ -33,6 +33,7 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
     walker.fork_bombs();
+    walker.upset_variables();
     let decision = walker.report.decide(command);
     Decision { walls_suffice: !decision.unreadable && !decision.needs_person, ..decision }
 }

@@ -39,8 +39,7 @@ pub(super) const TEXT: &[Profile] = &[
         .operands(Operands::PatternThenPaths)
         .folders("")
         .names_only("files type-list")
-        .restricts("g t glob type")
-        .reads_only(),
+        .restricts("g t glob type"),
     tool("sort")
         .short("bdfghiMnrRsuVzcC")
         .value("ktS")
@@ -61,7 +60,7 @@ pub(super) const TEXT: &[Profile] = &[
         .long("complement only-delimited zero-terminated")
         .long_value("bytes characters delimiter fields output-delimiter")
         .harmless(),
-    tool("tr").short("cCdst").long("complement delete squeeze-repeats truncate-set1").text(),
+    tool("tr").short("cCdst").long("complement delete squeeze-repeats truncate-set1").text().reads_only(),
     tool("rev tac").value("s").short("br").reads_only(),
     tool("comm").short("123iz").long("check-order nocheck-order total zero-terminated").long_value("output-delimiter"),
     tool("join").short("iz").value("12aejotv").long("header ignore-case check-order nocheck-order zero-terminated"),
@@ -94,15 +93,8 @@ pub(super) const TEXT: &[Profile] = &[
         .long("csv posix traditional re-interval")
         .long_value("field-separator assign")
         .script(awk::only_reads, ""),
-    tool("jq gojq jaq")
-        .short("rRcCMSsnejaV")
-        .long(
-            "raw-output raw-input compact-output color-output monochrome-output sort-keys slurp null-input exit-status \
-             join-output ascii-output tab unbuffered stream seq version",
-        )
-        .long_value("indent")
-        .pairs("arg argjson")
-        .script(jq::only_reads, ""),
+    jq("jq gojq").reads_only(),
+    jq("jaq"),
     yq("yq"),
 ];
 
@@ -116,4 +108,16 @@ const fn yq(names: &'static str) -> Profile {
         .long("raw-output compact-output prettyPrint colors no-colors null-input unwrapScalar version no-doc")
         .long_value("output-format input-format indent")
         .script(yq::only_reads, "")
+}
+
+const fn jq(names: &'static str) -> Profile {
+    tool(names)
+        .short("rRcCMSsnejaV")
+        .long(
+            "raw-output raw-input compact-output color-output monochrome-output sort-keys slurp null-input exit-status \
+             join-output ascii-output tab unbuffered stream seq version",
+        )
+        .long_value("indent")
+        .pairs("arg argjson")
+        .script(jq::only_reads, "")
 }
