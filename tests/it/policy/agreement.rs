@@ -15,6 +15,9 @@ use toolfence::policy::{Decision, Judgement, Met, Policy, Settings};
 const COMMANDS: usize = 2_000;
 const BATCH: usize = 125;
 
+/// Stubs of which no option writes or runs anything: in the sandbox their words may be whatever a run makes of them.
+const ONLY_READ: &[&str] = &["ls", "cat", "wc", "grep", "head", "basename"];
+
 /// How the judge saw a program that started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Seen {
@@ -48,7 +51,8 @@ fn every_program_that_starts_was_seen() {
         // In the sandbox more is allowed, and the same law holds for it.
         let inside = Policy::default().judge_command(command, "", &World { walls: true });
         held += usize::from(inside.judgement == Judgement::Allow && !started.is_empty());
-        for program in started.iter().filter(|program| !holds(&inside, program, true)) {
+        let any_words = |program: &Started| ONLY_READ.contains(&program.0[0].as_str());
+        for program in started.iter().filter(|program| !any_words(program) && !holds(&inside, program, true)) {
             wrong.push(format!("{command}\n    started {program:?} in the sandbox: {}", inside.reason));
         }
         for (program, seen) in started.iter().zip(seen(command, &decision, &started)) {

@@ -167,7 +167,10 @@ impl<'a> Arguments<'a> {
             self.paths.extend(value);
         }
         if has(profile.outputs, name) {
-            self.outputs.extend(value);
+            // `xml:FILE`: a format, and the place behind it.
+            let report = name.ends_with("report");
+            self.outputs
+                .extend(value.and_then(|value| if report { Some(value.split_once(':')?.1) } else { Some(value) }));
         }
         match profile.operands {
             Operands::PatternThenPaths => self.has_pattern |= matches!(name, "e" | "regexp" | "files" | "type-list"),

@@ -15,7 +15,7 @@ const TELLING: &str = "\
     define entrypoint eval evaluate exec executable execute execution extension flags gccgoflags gcflags hook import interpreter \
     javaagent launcher ldflags link linker load loader macro main modfile node option opt overlay override plugin pre preload \
     preset program property python rcfile require resolver rule rulesdir runner script serializer settings setup shell \
-    toolchain toolexec transform under vettool with wrapper \
+    toolchain toolexec transform under userconfig globalconfig vettool with wrapper \
     accept add allow amend apply autocorrect autofix bless bump clean clear commit correct create delete edit emit extract fix \
     fixes format generate init inplace install installpkg migrate move overwrite prune purge rebuild record regen regenerate \
     remove rename replace reset save suggest suppress touch uninstall unlink update upgrade write \
@@ -51,10 +51,13 @@ pub(super) fn option(text: &str) -> bool {
 /// Whether one of the words of a name tells. Some programs let the end of a name be left out, so the beginning of a word that
 /// tells counts for it where it is the last one.
 fn tells(name: &str) -> bool {
-    let telling = |word: &str| has(TELLING, word) || word.strip_suffix('s').is_some_and(|one| has(TELLING, one));
     let last = name.rsplit('-').next().unwrap_or(name);
     let cut = last.len() > 1 && TELLING.split_ascii_whitespace().any(|word| word.starts_with(last));
-    cut || name.split('-').any(telling)
+    cut || name.split('-').any(says)
+}
+
+fn says(word: &str) -> bool {
+    has(TELLING, word) || word.strip_suffix('s').is_some_and(|one| has(TELLING, one))
 }
 
 /// The words of a name, in lower case: `maxWorkers` and `max-workers` have the same.
@@ -162,12 +165,13 @@ fn flag(variable: &str, text: &str) -> bool {
         // The value of the option before: `-D warnings`, `-C target-cpu=native`.
         return !variable.starts_with("NODE") && words(text).iter().all(|word| !tells(word));
     };
+    // The letter in front may be an option of its own: `-Clinker=x`.
+    let exact = |text: &str| words(text).iter().all(|word| !says(word));
+    let held = |part: &str| exact(part) && part.get(1..).is_none_or(exact);
     match rest.strip_prefix('-') {
         Some(long) => long.split('=').all(|part| part.is_empty() || option(part)),
         None if rest.len() == 1 => !variable.starts_with("NODE") && "DWACZFOgmf".contains(rest),
-        None => {
-            words(rest).iter().all(|word| !tells(word)) && !rest.starts_with(['o', 'l', 'L', 'B', 'I', 'X', 'r', 'i'])
-        }
+        None => rest.split(['=', ',']).all(held) && !rest.starts_with(['o', 'l', 'L', 'B', 'I', 'X', 'r', 'i']),
     }
 }
 

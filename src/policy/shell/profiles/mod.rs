@@ -48,6 +48,9 @@ type Checked = Result<(), Finding>;
 /// Programs that run a module by `-m`.
 const INTERPRETERS: &str = "python python2 python3 pypy pypy2 pypy3";
 
+/// Programs for which `@FILE` stands for the options in the file.
+const RESPONSES: &str = "nm objdump readelf size";
+
 /// Options before a subcommand whose value is a folder to go to first, and those whose value is a part of the project.
 const FOLDERS: &[(&str, &str)] = &[("npm", "--prefix"), ("pnpm", "-C --dir"), ("yarn", "--cwd"), ("go", "-C")];
 const CHOOSERS: &[(&str, &str)] =
@@ -265,6 +268,9 @@ impl<'a> Reader<'a> {
         }
         if profile.runs {
             self.code(operand)?;
+        }
+        if has(RESPONSES, program) && operand.pattern().starts_with('@') {
+            return unknown(format!("{program} would take options from {}.", shown(&operand.pattern(), 80)));
         }
         self.path(operand)?;
         if (operand.is_glob() || operand.is_open()) && profile.reads != Reads::Names {

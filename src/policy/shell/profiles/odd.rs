@@ -204,7 +204,8 @@ pub(super) fn private(reader: &Reader<'_>, program: &str, args: &[Word]) -> Chec
             return unknown(format!("{program} is not known with {}.", shown(&word.pattern(), 80)));
         }
     }
-    reader.stores.set(true);
+    let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
+    reader.stores.set(program == "mktemp" || args.iter().any(names));
     Ok(())
 }
 

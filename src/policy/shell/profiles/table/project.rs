@@ -169,7 +169,7 @@ pub(super) const PROGRAMS: &[Profile] = &[
              log-level show-capture rootdir ignore-glob dist junitxml junit-xml log-file basetemp durations-min",
         )
         .paths("ignore cov-config rootdir")
-        .outputs("junitxml junit-xml log-file basetemp"),
+        .outputs("junitxml junit-xml log-file basetemp cov-report"),
     runs("unittest")
         .short("vfbcq")
         .value("kstp")
