@@ -116,7 +116,7 @@ impl Report {
         let done = [
             (self.allowed_by.is_some(), "is allowed by name"),
             (self.stores, "writes to the private /tmp of the sandbox"),
-            (self.runs, "runs code of the project, which the sandbox holds"),
+            (self.runs, "may run code of the project, which the sandbox holds"),
         ];
         let done: Vec<&str> = done.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
         match done.split_last() {

@@ -161,12 +161,12 @@ fn flag(variable: &str, text: &str) -> bool {
     if text.contains("..") || !text.bytes().all(plain) {
         return false;
     }
+    let exact = |text: &str| words(text).iter().all(|word| !says(word));
     let Some(rest) = text.strip_prefix('-') else {
         // The value of the option before: `-D warnings`, `-C target-cpu=native`.
-        return !variable.starts_with("NODE") && words(text).iter().all(|word| !tells(word));
+        return !variable.starts_with("NODE") && text.split(['=', ',']).all(exact);
     };
     // The letter in front may be an option of its own: `-Clinker=x`.
-    let exact = |text: &str| words(text).iter().all(|word| !says(word));
     let held = |part: &str| exact(part) && part.get(1..).is_none_or(exact);
     match rest.strip_prefix('-') {
         Some(long) => long.split('=').all(|part| part.is_empty() || option(part)),
