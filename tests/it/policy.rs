@@ -2,6 +2,7 @@
 
 mod agreement;
 mod corpus;
+mod git;
 mod hostile;
 mod names;
 

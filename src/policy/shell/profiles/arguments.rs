@@ -17,6 +17,8 @@ pub(super) struct Arguments<'a> {
     pub(super) only: Vec<&'a str>,
     /// Every option without its dashes and its value.
     pub(super) names: Vec<&'a str>,
+    /// Every option with a value, without its dashes.
+    pub(super) values: Vec<(&'a str, &'a str)>,
     /// The values that are paths, and those that are programs.
     pub(super) paths: Vec<&'a str>,
     pub(super) scripts: Vec<&'a str>,
@@ -112,6 +114,7 @@ impl<'a> Arguments<'a> {
 
     fn seen(&mut self, profile: &Profile, name: &'a str, value: Option<&'a str>) {
         self.names.push(name);
+        self.values.extend(value.map(|value| (name, value)));
         self.recursive |= has(profile.recursive, name);
         if has(profile.paths, name) {
             self.paths.extend(value);

@@ -3,6 +3,8 @@
 
 mod arguments;
 mod git;
+mod git_calls;
+mod git_settings;
 mod languages;
 mod odd;
 mod table;
@@ -15,6 +17,7 @@ use super::simple::below;
 use super::words::Word;
 use crate::policy::PathFact;
 use arguments::{Arguments, is_source};
+pub(super) use git_calls::{GitCall, git_call};
 use std::cell::Cell;
 use table::{Operands, Profile, Reads};
 
@@ -26,6 +29,11 @@ pub(super) struct Reader<'a> {
     pub(super) fed: bool,
     /// Set where what is known wants a project that can be written.
     pub(super) writes: &'a Cell<bool>,
+}
+
+/// Whether a command that needs no walls is known to only read.
+pub(super) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
+    Reader { ground, folders, fed: false, writes: &Cell::new(false) }.check(program, args).is_ok()
 }
 
 type Checked = Result<(), Finding>;

@@ -12,7 +12,7 @@ use super::report::{Finding, shown};
 use super::walk::{Input, Simple, Walker};
 use super::words::Word;
 use super::wrappers::{self, Inner};
-use super::{advice, files, profiles, rules};
+use super::{advice, files, git_calls, profiles, rules};
 use crate::policy::{CommandRule, Judgement, ProgramFact};
 use std::cell::Cell;
 
@@ -61,6 +61,7 @@ fn base_name(name: &str) -> &str {
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     if let Some(name) = simple.assigned.iter().find(|name| !wrappers::is_harmless_variable(name)) {
         let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
+        walker.git.other("an assignment");
         walker.report.note(Finding::ask("assignment", reason));
     }
 }
@@ -70,6 +71,7 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     restrictions(walker, argv);
     let Some(name) = name.guess() else {
+        walker.git.other("a program that only a run would tell");
         walker.report.note(Finding::ask("unknown_program", "The program is a word that only a run would tell."));
         names(walker, "", argv);
         return suspect_tail(walker, argv);
@@ -84,6 +86,7 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     if SUBSCRIPTS.contains(&program) {
         args.iter().for_each(|word| walker.subscripts(word));
     }
+    git_calls::count(walker, program, argv, input, is_of_the_system(name, program));
     let inners = wrappers::inner(program, argv);
     // What a wrapper would run looks at its own words.
     let own = inners.iter().find_map(|inner| match inner {

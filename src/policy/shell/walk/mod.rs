@@ -6,6 +6,7 @@ mod bombs;
 mod compound;
 mod redirects;
 
+use super::git_calls::GitCalls;
 use super::report::{Finding, Report};
 use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
@@ -43,6 +44,8 @@ pub(super) struct Simple {
 pub(super) struct Walker<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) report: Report,
+    /// What the commands so far do to a repository.
+    pub(super) git: GitCalls,
     pub(super) variables: Variables,
     /// Every folder the script may be in; `None` once it cannot be known.
     pub(super) folders: Option<Vec<String>>,
@@ -70,6 +73,7 @@ impl<'a> Walker<'a> {
         Walker {
             ground,
             report: Report::default(),
+            git: GitCalls::default(),
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
             functions: Vec::new(),
@@ -114,8 +118,10 @@ impl<'a> Walker<'a> {
         }
         let (commands, bytes) = (self.commands, self.bytes);
         let before = std::mem::take(&mut self.report);
+        let git = self.git.clone();
         self.script(text);
         let found = std::mem::replace(&mut self.report, before);
+        self.git = git;
         self.report.note_refusal(found);
         (self.commands, self.bytes) = (commands, bytes);
     }
@@ -218,6 +224,7 @@ impl<'a> Walker<'a> {
     /// A construct that is read, but not known to only read.
     fn construct(&mut self, what: &str) {
         let reason = format!("It uses {what}, which is not on the list of what only reads.");
+        self.git.other(what);
         self.report.note(Finding::ask("not_known_read_only", reason));
     }
 
@@ -336,7 +343,10 @@ impl<'a> Walker<'a> {
             self.groups += 1;
             match substitution.certain {
                 true => self.script(&substitution.text),
-                false => self.suspected(&substitution.text),
+                false => {
+                    self.git.other("text that may be a command");
+                    self.suspected(&substitution.text);
+                }
             }
             self.groups -= 1;
             self.beside = beside;

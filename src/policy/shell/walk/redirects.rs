@@ -75,6 +75,9 @@ impl Walker<'_> {
     }
 
     fn target(&mut self, raw: &str, writes: bool) {
+        if raw != "/dev/null" {
+            self.git.other("a redirect");
+        }
         for word in self.words(raw) {
             let findings = files::redirect(self.ground, self.folders.as_deref(), &word, writes);
             findings.into_iter().for_each(|finding| self.report.note(finding));

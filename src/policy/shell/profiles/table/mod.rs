@@ -8,7 +8,7 @@ mod project;
 mod system;
 mod text;
 
-pub(super) use git::{GIT, GIT_GLOBAL};
+pub(super) use git::{GIT, GIT_GLOBAL, GIT_WRITES};
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
