@@ -366,8 +366,8 @@ fn no_container(why: &str) -> ToolFailure {
 
 fn not_walled(error: &io::Error) -> ToolFailure {
     let message = format!(
-        "The walls around the command could not be raised ({error}), so it was not run. Try again; if it fails again, ask \
-         the user, who can allow it with outside_walls: true."
+        "The walls around the command could not be raised ({error}), so it was not run. Try again; if it fails again, tell \
+         the user: `coder doctor` says what is wrong with them."
     );
     ToolFailure::new(ErrorCode::IoError, message)
 }

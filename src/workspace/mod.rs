@@ -55,6 +55,7 @@ mod facts;
 pub(crate) mod fault;
 mod folder;
 mod globs;
+mod hops;
 mod ignores;
 mod journal;
 mod links;

@@ -1,13 +1,15 @@
 //! What of the project the walls must treat apart: blocked files and their other names, sockets, repositories.
 //!
 //! The tree is walked to its full depth before every command that is walled in. A folder that has not changed since it was
-//! read is not read again: its times say so. What cannot be looked at is hidden as a whole.
+//! read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
+//! there is something that no path is short enough to name.
 
 mod folders;
 mod repositories;
 mod settle;
 mod watch;
 
+use super::hops::{Hop, NAMEABLE};
 use super::walk::{Order, Walk};
 use super::{Stop, Workspace, resolve};
 use crate::walls::{Cover, Enclosure, How, Identity, Settings};
@@ -146,8 +148,8 @@ impl<'w> Looking<'w> {
     }
 
     fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
-        let mut pending = vec![PathBuf::new()];
-        while let Some(at) = pending.pop() {
+        let mut pending = vec![(Hop::default(), PathBuf::new())];
+        while let Some((hop, at)) = pending.pop() {
             if stop.is_stopped() {
                 return Err(ToolFailure::new(ErrorCode::Cancelled, "The walk over the project was stopped.").into());
             }
@@ -155,37 +157,52 @@ impl<'w> Looking<'w> {
             if self.covers.looked.folders > MOST_FOLDERS {
                 return Err(too_much("folders").into());
             }
-            let (folder, read) = self.workspace.memory.folder(self.workspace, &at, self.calm);
+            let (folder, read) = self.workspace.memory.folder(self.workspace, &hop, &at, self.calm);
             self.covers.looked.read += usize::from(read);
             match folder {
-                Ok(folder) => self.take(&at, &folder, &mut pending)?,
+                Ok(folder) if self.is_too_deep(&at, &folder) => self.cover(&hop, at, How::Hide)?,
+                Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
                 Err(errno) if is_moved(errno) => return Err(Hitch::Moved),
-                Err(_) => self.cover(at, How::Hide)?,
+                Err(_) => self.cover(&hop, at, How::Hide)?,
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, at: &Path, folder: &Folder, pending: &mut Vec<PathBuf>) -> Result<(), Hitch> {
+    /// Whether something in the folder that matters has a path that the kernel does not take, so that nothing could be mounted
+    /// there. Then the folder, which is the deepest that has a path, is hidden with all that is in it.
+    fn is_too_deep(&self, at: &Path, folder: &Folder) -> bool {
+        // What is covered of a repository is below `.git`.
+        const IN_GIT: usize = 64;
+        let above = self.workspace.root().as_os_str().len() + 1 + at.as_os_str().len() + 1;
+        let names = [&folder.folders, &folder.hidden, &folder.frozen].into_iter().flatten();
+        let longest = names.map(|name| name.len()).chain(folder.repository.map(|_| IN_GIT)).max();
+        // A root with so long a path has no command in it anyway: nothing can be named there.
+        !at.as_os_str().is_empty() && longest.is_some_and(|longest| above + longest >= NAMEABLE)
+    }
+
+    fn take(&mut self, hop: &Hop, at: &Path, folder: &Folder, pending: &mut Vec<(Hop, PathBuf)>) -> Result<(), Hitch> {
+        let hop = hop.towards(self.workspace.root.as_fd(), at);
         for name in &folder.frozen {
-            self.cover(at.join(name), How::Freeze)?;
+            self.cover(&hop, at.join(name), How::Freeze)?;
         }
         for name in &folder.hidden {
-            self.cover(at.join(name), How::Hide)?;
+            self.cover(&hop, at.join(name), How::Hide)?;
         }
         if let Some(kind) = folder.repository {
             let (repository, covers) = repositories::look(self.workspace, at, kind);
             self.covers.repositories.push(repository);
             for (path, how) in covers {
-                self.cover(path, how)?;
+                // It may be elsewhere: a folder of hooks is where the settings say.
+                self.cover(&Hop::default(), path, how)?;
             }
         }
-        pending.extend(folder.folders.iter().map(|name| at.join(name)));
+        pending.extend(folder.folders.iter().map(|name| (hop.clone(), at.join(name))));
         Ok(())
     }
 
-    fn cover(&mut self, path: PathBuf, how: How) -> Result<(), Hitch> {
-        let stat = resolve::stat_exact(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
+    fn cover(&mut self, hop: &Hop, path: PathBuf, how: How) -> Result<(), Hitch> {
+        let stat = hop.stat(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
         let is = Identity::of(&stat);
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if how == How::Hide && file && stat.st_nlink > 1 {
