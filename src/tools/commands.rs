@@ -24,6 +24,10 @@ pub(super) const MOST_SECONDS: u64 = 600;
 /// Bytes of output that are kept: the sentence about the cut and the notes need room too.
 pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 
+/// What is said of a command that nothing held.
+const UNSUPERVISED: &str = "There is no helper that holds what a command starts (toolfence-walls or coder, in the PATH), so a \
+                            process that left the process group of this one may go on running, and its memory had no limit.";
+
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 
@@ -120,7 +124,7 @@ impl Commands {
         let told = if self.cannot_write(walled, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
         let (outcome, notes) = if !walled {
-            (process::run(&job).await.map_err(|error| not_started(&error))?, Vec::new())
+            self.run_outside(&job, &words).await?
         } else {
             self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network, looks }).await?
         };
@@ -141,6 +145,18 @@ impl Commands {
         let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
+    }
+
+    /// Runs it without walls: supervised, so that it leaves nothing behind, wherever there is a helper for that.
+    async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<String>), ToolError> {
+        let Some(entry) = self.workspace.enclosure().supervised(words) else {
+            let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
+            return Ok((outcome, vec![UNSUPERVISED.into()]));
+        };
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+        let helper = Job { program: &entry.program, args: &arguments, ..*job };
+        let outcome = process::run_kept(&helper, &entry.told).await.map_err(|error| not_started(&error))?;
+        Ok((outcome, Vec::new()))
     }
 
     /// Whether walls that hold leave nothing of the project to write to: then nothing has to be kept of it.
@@ -189,7 +205,7 @@ impl Commands {
         if !may_run_outside(&self.workspace, checking.harmless) {
             return Ok(None);
         }
-        process::run(&job).await.map(Some).map_err(|error| not_started(&error).into())
+        self.run_outside(&job, &words).await.map(|(outcome, _)| Some(outcome))
     }
 
     async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
@@ -256,7 +272,8 @@ impl Commands {
         let Ran { outcome, notes, seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
-        let failure = failure_of(&outcome, seconds, row);
+        let memory = self.workspace.enclosure().settings().memory;
+        let failure = failure_of(&outcome, seconds, row, memory);
         let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
@@ -312,16 +329,19 @@ pub(super) fn spilled(name: &str, all: bool, of_job: bool) -> String {
 fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
     if escaped {
         return Some(
-            "At least one process it started could not be ended: it left the process group, as setsid does, still \
-             holds the output and may go on running. End it by its process id if it is not wanted.",
+            "At least one process it started may go on running: it could not be ended, or what held it was ended before it. \
+             End it by its process id if it is not wanted.",
         );
     }
     lingered.then_some("Processes it left running in the background were ended with it.")
 }
 
-fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Option<ToolFailure> {
+fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memory: u64) -> Option<ToolFailure> {
     if outcome.stopped {
         return None;
+    }
+    if outcome.memory_exceeded {
+        return Some(ToolFailure::new(ErrorCode::ExitStatus, too_much_memory(memory)));
     }
     if outcome.timed_out {
         return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), late_in_a_row)));
@@ -332,6 +352,14 @@ fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Op
         (None, code) => format!("The command ended with status {code}."),
     };
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
+}
+
+fn too_much_memory(most: u64) -> String {
+    format!(
+        "The command was ended: it used more than {} MiB of memory, with all it had started. Do it in smaller pieces or with \
+         fewer processes at a time; the user can change the limit with the setting walls.memory.",
+        most >> 20
+    )
 }
 
 fn late(seconds: u64, in_a_row: u32) -> String {
@@ -373,5 +401,5 @@ fn not_walled(error: &io::Error) -> ToolFailure {
 }
 
 fn not_started(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run: {error}."))
+    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run, or not to its end: {error}."))
 }

@@ -229,6 +229,13 @@ pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failu
     let mode = config.choice::<Walls>("walls.mode")?;
     let network = config.text("walls.network") == Some("on");
     let settings = toolfence::walls::Settings::new().mode(mode.into()).network(network);
+    let memory = match config.set("walls.memory") {
+        // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.
+        Some(true) => settings.memory.min(config.count("walls.memory") << 20),
+        Some(false) => config.count("walls.memory") << 20,
+        None => settings.memory,
+    };
+    let settings = settings.memory(memory);
     Ok(match container(config)? {
         Some(container) => settings.container(container),
         None if mode == Walls::Container => {

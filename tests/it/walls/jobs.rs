@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use toolfence::policy::{Cleared, Mode, Policy, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::{Bash, Job, Jobs, Python};
+use toolfence::walls::Settings;
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
 
@@ -21,7 +22,11 @@ struct Session {
 impl Session {
     /// `None`, said aloud, where this kernel refuses the walls.
     fn new(place: &Place) -> Option<Session> {
-        let workspace = Arc::new(place.workspace());
+        Session::with(place, Settings::new())
+    }
+
+    fn with(place: &Place, settings: Settings) -> Option<Session> {
+        let workspace = Arc::new(super::workspace(&place.root, settings));
         let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
         let toolbox = Toolbox::new()
             .with(Bash::with_jobs(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
@@ -149,6 +154,19 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
     let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
     assert!(told.output.contains("It does not read: only"), "{told:?}");
     session.job(&id, "stop");
+}
+
+#[test]
+fn a_job_that_uses_too_much_memory_is_ended() {
+    let place = Place::new();
+    let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
+    let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110";
+    let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
+    session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
+    let (_, last) = session.rest(&id);
+    let told = last.error.expect("it is told").message;
+    assert!(told.contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{told}");
+    assert_eq!(running("sleep 72110"), 0);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod git;
 mod jobs;
 mod left;
 mod looks;
+mod memory;
 #[cfg(feature = "backend")]
 mod project;
 mod users;
@@ -94,6 +95,8 @@ fn workspace(root: &Path, settings: Settings) -> Workspace {
     let workspace = Workspace::open(root, PathRules::default()).expect("the root is there");
     workspace.walls(settings.helper(HELPER))
 }
+
+use left::running;
 
 /// Whether the walls stand on this machine. A test that needs them and has them not says so.
 fn stands(workspace: &Workspace) -> bool {
