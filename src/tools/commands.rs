@@ -1,5 +1,6 @@
 //! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
 
+use super::appeared::Appeared;
 use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
@@ -27,6 +28,10 @@ pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 /// What is said of a command that nothing held.
 const UNSUPERVISED: &str = "There is no helper that holds what a command starts (toolfence-walls or coder, in the PATH), so a \
                             process that left the process group of this one may go on running, and its memory had no limit.";
+
+/// What is said where the file with all of the output is not there.
+const NO_FILE: &str =
+    "The file with all of the output was removed: lines of a blocked file, which appeared meanwhile, may be in it.";
 
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
@@ -102,7 +107,12 @@ impl Commands {
     }
 
     /// Runs it to its end. Dropping the future ends it.
-    pub(super) async fn run(&self, wanted: &Wanted, live: Option<&Live>) -> Result<Ran, ToolError> {
+    pub(super) async fn run(
+        &self,
+        wanted: &Wanted,
+        live: Option<&Live>,
+        appeared: &Appeared,
+    ) -> Result<Ran, ToolError> {
         let (folder, name) = self.folder(&wanted.folder).await?;
         let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
         let overflow = Overflow::new(|| self.workspace.spill());
@@ -126,7 +136,8 @@ impl Commands {
         let (outcome, notes) = if !walled {
             self.run_outside(&job, &words).await?
         } else {
-            self.run_inside(&job, &Inside { words: &words, folder: &name, network: wanted.network, looks }).await?
+            let inside = Inside { words: &words, folder: &name, network: wanted.network, looks };
+            self.run_inside(&job, &inside, appeared).await?
         };
         tracing::debug!(
             walled,
@@ -140,8 +151,11 @@ impl Commands {
         if let Some(told) = told {
             self.tell_end(told).await?;
         }
-        let file =
-            live.map_or_else(|| overflow.file(), Live::file).map(|(name, all)| spilled(&name, all, live.is_some()));
+        let file = live.map_or_else(|| overflow.file(), Live::file);
+        let file = file.map(|(name, all)| match appeared.takes_file(&self.workspace, &name) {
+            true => NO_FILE.to_owned(),
+            false => spilled(&name, all, live.is_some()),
+        });
         let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
@@ -200,7 +214,7 @@ impl Commands {
         };
         if report.holds {
             let inside = Inside { words: &words, folder: &name, network: false, looks: true };
-            return self.run_inside(&job, &inside).await.map(|(outcome, _)| Some(outcome));
+            return self.run_inside(&job, &inside, &Appeared::default()).await.map(|(outcome, _)| Some(outcome));
         }
         if !may_run_outside(&self.workspace, checking.harmless) {
             return Ok(None);
@@ -214,24 +228,38 @@ impl Commands {
     }
 
     /// Runs it inside, or not at all: it was cleared because the walls stand.
-    async fn run_inside(&self, job: &Job<'_>, inside: &Inside<'_>) -> Result<(Outcome, Vec<String>), ToolError> {
+    async fn run_inside(
+        &self,
+        job: &Job<'_>,
+        inside: &Inside<'_>,
+        appeared: &Appeared,
+    ) -> Result<(Outcome, Vec<String>), ToolError> {
         let mut tries = 0;
         loop {
             tries += 1;
             let covers = Arc::new(blocking(&self.workspace, Workspace::covers).await?);
+            appeared.begin(&covers);
             let ended = tokio::select! {
                 biased;
                 ended = self.run_covered(job, inside, &covers) => Ok(ended),
-                disturbed = self.disturbed(&covers, job.live.is_some()) => Err(disturbed),
+                disturbed = self.disturbed(&covers, job.live, appeared) => Err(disturbed),
             };
             let retry = |error: &io::Error| process::is_changed(error) && tries < MOST_TRIES;
             if ended.as_ref().is_ok_and(|ended| ended.as_ref().err().is_some_and(retry)) {
                 // A file was put where another was looked at: the covers would be beside it.
                 continue;
             }
-            let notes = blocking(&self.workspace, move |workspace, _| Ok(workspace.settle(&covers))).await?;
+            // A command that said nothing has nothing to withhold.
+            if ended.as_ref().is_ok_and(|ended| ended.as_ref().is_ok_and(|outcome| outcome.total_bytes > 0)) {
+                appeared.look(&self.workspace).await?;
+            }
+            let mut notes = blocking(&self.workspace, move |workspace, _| Ok(workspace.settle(&covers))).await?;
+            notes.extend(appeared.note().map(str::to_owned));
             return match ended {
-                Ok(ended) => Ok((ended.map_err(|error| not_walled(&error))?, notes)),
+                Ok(ended) => {
+                    let outcome = ended.map_err(|error| not_walled(&error))?;
+                    Ok((Outcome { output: appeared.deliver(outcome.output), ..outcome }, notes))
+                }
                 Err(disturbed) => Err(disturbed.into()),
             };
         }
@@ -249,8 +277,8 @@ impl Commands {
     }
 
     /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the
-    /// mask away with it.
-    async fn disturbed(&self, covers: &Arc<Covers>, new_ones_too: bool) -> ToolFailure {
+    /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
+    async fn disturbed(&self, covers: &Arc<Covers>, live: Option<&Live>, appeared: &Appeared) -> ToolFailure {
         /// Between two looks; and a look may take this part of the time, where the project is large.
         const PAUSE: Duration = Duration::from_secs(1);
         const PART: u32 = 20;
@@ -258,11 +286,13 @@ impl Commands {
         loop {
             tokio::time::sleep(pause).await;
             let (started, covers) = (Instant::now(), Arc::clone(covers));
-            let looked =
-                blocking(&self.workspace, move |workspace, stop| Ok(workspace.disturbed(&covers, new_ones_too, stop)));
+            let looked = blocking(&self.workspace, move |workspace, _| Ok(workspace.disturbed(&covers)));
             if let Ok(Some(name)) = looked.await {
                 return unmasked(&name);
             }
+            // What cannot be looked at now is looked at before anything is delivered.
+            let _ = appeared.look(&self.workspace).await;
+            appeared.takes_file_of(&self.workspace, live);
             pause = PAUSE.max(started.elapsed() * PART);
         }
     }

@@ -47,7 +47,7 @@ impl Python {
             keep: KEPT,
             looks: false,
         };
-        let ran = self.jobs.commands.run(&wanted, None).await?;
+        let ran = self.jobs.commands.run(&wanted, None, &Default::default()).await?;
         Ok(self.jobs.commands.output(ran))
     }
 }

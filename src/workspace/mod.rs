@@ -81,7 +81,7 @@ mod walk;
 mod wanted;
 mod write;
 
-pub use covers::{Covers, Looked};
+pub use covers::{Covers, Looked, Withheld};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};

@@ -127,7 +127,7 @@ impl ProjectChecks {
             keep: KEPT,
             looks: false,
         };
-        let outcome = self.commands.run(&wanted, None).await?.outcome;
+        let outcome = self.commands.run(&wanted, None, &Default::default()).await?.outcome;
         if outcome.timed_out {
             let why = format!("It did not end within {MOST_SECONDS} s and was ended.");
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());

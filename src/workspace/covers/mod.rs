@@ -4,6 +4,7 @@
 //! read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
 //! there is something that no path is short enough to name.
 
+mod appeared;
 mod folders;
 mod repositories;
 mod settle;
@@ -14,6 +15,7 @@ use super::walk::{Order, Walk};
 use super::{Stop, Workspace, resolve};
 use crate::walls::{Cover, Enclosure, How, Identity, Settings};
 use crate::{ErrorCode, ToolFailure};
+pub use appeared::Withheld;
 use folders::Folder;
 pub(super) use folders::Memory;
 use repositories::Repository;
@@ -114,9 +116,15 @@ impl Workspace {
     }
 
     /// While a command runs: the name of a blocked file that is not the one that was covered any more, so that the command may
-    /// be able to read it; with `new_ones_too` also of one that has appeared since.
-    pub fn disturbed(&self, before: &Covers, new_ones_too: bool, stop: &Stop) -> Option<String> {
-        watch::disturbed(self, before, new_ones_too, stop)
+    /// be able to read it.
+    pub fn disturbed(&self, before: &Covers) -> Option<String> {
+        watch::disturbed(self, before)
+    }
+
+    /// While a command runs, and before its output is delivered: adds to `withheld` what stands in blocked files that were not
+    /// there before.
+    pub fn appeared(&self, before: &Covers, withheld: &mut Withheld, stop: &Stop) {
+        appeared::look(self, before, withheld, stop);
     }
 }
 
