@@ -69,7 +69,7 @@ fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     }
     signals.unblock();
     let Some((program, args)) = told.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
-    Command::new(program.os()).args(args.iter().map(|word| word.os())).exec()
+    Command::new(program.os()).args(args.iter().map(super::plan::Name::os)).exec()
 }
 
 /// Sees the command through until nothing of it is left, it uses too much memory, or the host wants its end or is gone.
