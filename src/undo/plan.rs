@@ -10,11 +10,17 @@ use std::path::{Path, PathBuf};
 /// The steps for names that shall go from the first state to the second.
 pub(super) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
     let step = |name: &Path, from: &State, to: &State| Change::new(name.to_owned(), from.clone(), to.clone());
-    let swapped = |name: &Path| wanted.get(name).is_some_and(|(from, to)| is_swap(from, to));
+    // In the order of the names, what is in a folder stands right behind it: to ask every folder above every name would take
+    // quadratic time in a deep tree.
+    let mut swapped: Option<&Path> = None;
     let (mut in_the_way, mut made, mut gone, mut modes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (name, (from, to)) in wanted {
+        let in_swapped = swapped.is_some_and(|above| name.starts_with(above));
+        if !in_swapped {
+            swapped = is_swap(from, to).then_some(name);
+        }
         match (from, to) {
-            (from, State::Nothing) if name.ancestors().skip(1).any(swapped) => {
+            (from, State::Nothing) if in_swapped => {
                 in_the_way.push(step(name, from, &State::Nothing));
             }
             (from, State::Nothing) => gone.push(step(name, from, &State::Nothing)),

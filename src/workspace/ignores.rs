@@ -57,14 +57,23 @@ impl Ignores {
     pub(super) fn matches(&self, name: &Path, is_folder: bool) -> bool {
         let mut level = Some(self);
         while let Some(ignores) = level {
-            let inside = name.strip_prefix(&ignores.folder).unwrap_or(name);
-            let verdict = ignores.patterns.matched(inside, is_folder);
-            if !verdict.is_none() {
+            // A file of patterns says nothing of its own folder, nor of what is above it.
+            let inside = name.strip_prefix(&ignores.folder).ok().filter(|inside| !inside.as_os_str().is_empty());
+            let verdict = inside.map(|inside| ignores.patterns.matched(inside, is_folder));
+            if let Some(verdict) = verdict.filter(|verdict| !verdict.is_none()) {
                 return verdict.is_ignore();
             }
             level = ignores.above.as_deref();
         }
         false
+    }
+}
+
+impl Ignores {
+    /// Whether a folder above `name` is ignored.
+    pub(super) fn matches_above(&self, name: &Path) -> bool {
+        let above = name.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        above.into_iter().any(|folder| self.matches(folder, true))
     }
 }
 

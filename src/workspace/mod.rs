@@ -55,6 +55,7 @@ mod facts;
 pub(crate) mod fault;
 mod folder;
 mod globs;
+mod hops;
 mod ignores;
 mod journal;
 mod links;
@@ -83,7 +84,7 @@ mod write;
 pub(crate) use covers::Running;
 #[cfg(target_os = "linux")]
 pub(crate) use covers::settle_for_a_host;
-pub use covers::{Access, Covers, Looked};
+pub use covers::{Access, Covers, Looked, Withheld};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};

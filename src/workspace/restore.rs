@@ -6,7 +6,7 @@ use super::resolve;
 use super::state::{self, Change, Digest, State, mode_of};
 use super::temp::{Home, Onto, Temp};
 use super::write::{is_same, other_names};
-use super::{Workspace, fault, names};
+use super::{Workspace, fault, hops, names};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -188,8 +188,17 @@ impl Spot<'_> {
             return Err(Refusal::Changed);
         }
         fault::point();
-        let flags = if from.is_folder() { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        Ok(rustix::fs::unlinkat(self.folder, self.last, flags)?)
+        if !from.is_folder() {
+            return Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::empty())?);
+        }
+        let name = self.workspace.root().as_os_str().len() + 1 + self.above.as_os_str().len() + 1 + self.last.len();
+        match rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY) => {
+                hops::remove_unnameable(self.folder.as_fd(), self.last, name)?;
+                Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR)?)
+            }
+            done => Ok(done?),
+        }
     }
 
     /// On the open file, for a name could lead elsewhere by now.

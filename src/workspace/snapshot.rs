@@ -4,10 +4,11 @@
 //! followed. A file whose stamp is that of an earlier look is not read again.
 
 use super::folder::{self, Item};
+use super::hops::Hop;
 use super::ignores::Ignores;
 use super::links::Twins;
 use super::state::{self, Change, Digest, Stamp, State, as_text, mode_of};
-use super::{Stop, Workspace, names, resolve};
+use super::{Stop, Workspace, names};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Stat};
 use serde::{Deserialize, Serialize};
@@ -161,9 +162,9 @@ impl Workspace {
             pending: VecDeque::new(),
             snapshot: Snapshot::default(),
         };
-        looking.pending.push_back((PathBuf::new(), Ignores::above(self, Path::new(""))));
-        while let Some((folder, ignores)) = looking.pending.pop_front() {
-            looking.folder(&folder, &ignores);
+        looking.pending.push_back((PathBuf::new(), Ignores::above(self, Path::new("")), Hop::default()));
+        while let Some((folder, ignores, hop)) = looking.pending.pop_front() {
+            looking.folder(&folder, &ignores, &hop);
         }
         looking.snapshot
     }
@@ -212,30 +213,32 @@ struct Looking<'l> {
     /// Nanoseconds since 1970.
     now: i128,
     bytes: u64,
-    /// Folders still to be read, each with what is ignored above it.
-    pending: VecDeque<(PathBuf, Arc<Ignores>)>,
+    /// Folders still to be read, each with what is ignored above it and the folder it is reached from.
+    pending: VecDeque<(PathBuf, Arc<Ignores>, Hop)>,
     snapshot: Snapshot,
 }
 
 impl Looking<'_> {
-    fn folder(&mut self, name: &Path, ignores: &Arc<Ignores>) {
+    fn folder(&mut self, name: &Path, ignores: &Arc<Ignores>, hop: &Hop) {
         let room = self.limits.entries.saturating_sub(self.snapshot.seen.len());
-        let Ok(folder) = resolve::open_exact(self.workspace.root.as_fd(), name) else { return };
+        let root = self.workspace.root.as_fd();
+        let Ok(folder) = hop.open(root, name) else { return };
         let listing = folder.try_clone().map_err(drop);
         let listing = listing.and_then(|fd| folder::items_until(fd, room, self.stop).map_err(drop));
         let Ok((items, complete)) = listing else { return };
         self.stop.saw(items.len());
         self.snapshot.left_out.more |= !complete;
         let ignores = Ignores::below(ignores, self.workspace, name, &items);
+        let hop = hop.towards(root, name);
         for item in items {
-            self.item(&folder, name.join(&item.name), &item, &ignores);
+            self.item(&folder, name.join(&item.name), &item, &ignores, &hop);
         }
         if complete {
             self.snapshot.listed.insert(name.to_owned(), Some(ignores));
         }
     }
 
-    fn item(&mut self, folder: &OwnedFd, name: PathBuf, item: &Item, ignores: &Arc<Ignores>) {
+    fn item(&mut self, folder: &OwnedFd, name: PathBuf, item: &Item, ignores: &Arc<Ignores>, hop: &Hop) {
         let left_out = &mut self.snapshot.left_out;
         if item.name == ".git" || ignores.matches(&name, item.kind == FileType::Directory) {
             left_out.ignored += 1;
@@ -252,7 +255,7 @@ impl Looking<'_> {
         let Ok(stat) = rustix::fs::statat(folder, &item.name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let Some(seen) = self.look(folder, &name, &item.name, stat) else { return };
         if seen.state.is_folder() {
-            self.pending.push_back((name.clone(), Arc::clone(ignores)));
+            self.pending.push_back((name.clone(), Arc::clone(ignores), hop.clone()));
         }
         self.snapshot.seen.insert(name, seen);
     }
