@@ -174,20 +174,24 @@ impl Reader<'_> {
     }
 
     /// A program in an argument has to be one that only reads.
-    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&str) -> bool) -> Checked {
+    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&[&str]) -> bool) -> Checked {
         let operand = if read.has_pattern { None } else { read.operands.first().copied() };
-        let texts = operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied());
-        let mut known = 0;
-        for text in texts {
-            if !only_reads(text) {
-                return unknown(format!(
-                    "{} is not a program for {program} that is known to only read.",
-                    shown(text, 80)
-                ));
-            }
-            known += 1;
+        let texts: Vec<&str> =
+            operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect();
+        if texts.is_empty() {
+            return unknown(format!("{program} is only known with a literal program."));
         }
-        if known == 0 { unknown(format!("{program} is only known with a literal program.")) } else { Ok(()) }
+        if !only_reads(&texts) {
+            let text = shown(&texts.join("; "), 80);
+            return unknown(format!("{text} is not a program for {program} that is known to only read."));
+        }
+        // An expression that is the name of a file is read as one.
+        let may_be_file = program == "yq" && operand.is_some_and(|word| self.is_blocked(word));
+        if may_be_file { self.walls(program) } else { Ok(()) }
+    }
+
+    fn is_blocked(&self, word: &Word) -> bool {
+        files::blocked(self.ground, self.folders, word).is_some()
     }
 
     /// An interpreter that runs a file of the project.

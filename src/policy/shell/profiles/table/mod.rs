@@ -24,8 +24,8 @@ pub(super) enum Operands {
     Paths,
     /// A pattern and then paths.
     PatternThenPaths,
-    /// A program in a language of its own, held against a reading of it, and then paths.
-    ScriptThenPaths(fn(&str) -> bool),
+    /// A program in a language of its own, held against a reader of it that gets all its pieces, and then paths.
+    ScriptThenPaths(fn(&[&str]) -> bool),
     /// A file of the project that is run, and then its own words.
     Program,
     /// Words of which each has to pass.
@@ -184,7 +184,7 @@ impl Profile {
         Profile { restricts, ..self }
     }
 
-    pub(super) const fn script(self, reads: fn(&str) -> bool, scripts: &'static str) -> Profile {
+    pub(super) const fn script(self, reads: fn(&[&str]) -> bool, scripts: &'static str) -> Profile {
         Profile { operands: Operands::ScriptThenPaths(reads), scripts, ..self }
     }
 
