@@ -8,6 +8,7 @@ use crate::random::Random;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use toolfence::policy::{Judgement, Policy};
 
 /// How many scripts of sed and jq are run, unless `LANGUAGE_SCRIPTS` says another number; and how many one shell runs.
@@ -120,7 +121,8 @@ fn quoted(word: &str) -> String {
 fn is_allowed(program: &str, words: &[String], file: &str) -> bool {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let command = format!("{program} {} {file}", words.join(" "));
-    Policy::default().judge_command(&command, "", &World { walls: false }).judgement == Judgement::Allow
+    static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+    POLICY.judge_command(&command, "", &World { walls: false }).judgement == Judgement::Allow
 }
 
 /// A folder in which scripts run, with what they could touch around it.

@@ -176,13 +176,11 @@ impl Reader<'_> {
             let text = shown(&texts.join("; "), 80);
             return unknown(format!("{text} is not a program for {program} that is known to only read."));
         }
-        // An expression that is the name of a file is read as one.
-        let may_be_file = program == "yq" && operand.is_some_and(|word| self.is_blocked(word));
-        if may_be_file { self.walls(program) } else { Ok(()) }
-    }
-
-    fn is_blocked(&self, word: &Word) -> bool {
-        files::blocked(self.ground, self.folders, word).is_some()
+        // The yq in Go takes an expression that is the name of a file for that file.
+        let names = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+        let may_be_file = |word: &&Word| word.literal().is_some_and(names);
+        let blocked = |word: &Word| files::blocked(self.ground, self.folders, word).is_some();
+        if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.walls(program) } else { Ok(()) }
     }
 
     /// An interpreter that runs a file of the project.
