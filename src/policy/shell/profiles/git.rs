@@ -79,9 +79,12 @@ fn known(subcommand: &str) -> Option<&'static Profile> {
 pub(super) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
     let mut at = 0;
     while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
-        at += if matches!(text, "-C" | "-c") { 2 } else { 1 };
+        at += if text == "-C" { 2 } else { 1 };
     }
-    Some((known(args.get(at)?.literal()?)?, at + 1))
+    let profile = known(args.get(at)?.literal()?)?;
+    // With `-c` a setting could make any of them open a file.
+    Arguments::of("git", &GIT_GLOBAL, &args[..at], false).ok()?;
+    Some((profile, at + 1))
 }
 
 /// `git -C FOLDER`.
