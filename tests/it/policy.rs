@@ -4,6 +4,7 @@ mod agreement;
 mod corpus;
 mod git;
 mod hostile;
+mod languages;
 mod names;
 
 use toolfence::policy::{

@@ -71,6 +71,22 @@ pub(super) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
     Ok((folder, rest))
 }
 
+fn known(subcommand: &str) -> Option<&'static Profile> {
+    GIT.iter().find(|known| has(known.names, subcommand))
+}
+
+/// What is known of the subcommand, and the place from which on its arguments stand.
+pub(super) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
+    let mut at = 0;
+    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
+        at += if text == "-C" { 2 } else { 1 };
+    }
+    let profile = known(args.get(at)?.literal()?)?;
+    // With `-c` a setting could make any of them open a file.
+    Arguments::of("git", &GIT_GLOBAL, &args[..at], false).ok()?;
+    Some((profile, at + 1))
+}
+
 /// `git -C FOLDER`.
 fn in_folder(reader: &Reader<'_>, folder: &str, args: &[Word]) -> Checked {
     reader.path(&Word::text(folder))?;
@@ -86,8 +102,7 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
     if is_exact(args) {
         return repository(reader, false);
     }
-    let known = GIT.iter().find(|known| name.literal().is_some_and(|name| has(known.names, name)));
-    let (Some(profile), Some(name)) = (known, name.literal()) else {
+    let (Some(profile), Some(name)) = (name.literal().and_then(known), name.literal()) else {
         return unknown(format!("git {} is not on the list of what only reads.", shown(&name.pattern(), 40)));
     };
     if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {

@@ -56,7 +56,7 @@ pub(super) struct Walker<'a> {
     /// What the first command of a pipeline reads.
     stdin: Input,
     /// Whether the command at hand runs beside another one.
-    beside: bool,
+    pub(super) beside: bool,
     /// How many scripts are being read, one inside the other.
     pub(super) depth: usize,
     /// How many groups, loops, functions and the like of them are open.
@@ -153,6 +153,14 @@ impl<'a> Walker<'a> {
             self.report.note(Finding::ask("unreadable", "There is no command in it."));
         }
         program.complete_commands.iter().for_each(|list| drop(self.list(list)));
+    }
+
+    /// The commands of a process substitution run beside the one that reads what they write.
+    fn substituted(&mut self, list: &ast::CompoundList) -> Input {
+        let before = std::mem::replace(&mut self.beside, true);
+        let output = self.list(list);
+        self.beside = before;
+        output
     }
 
     /// Gives back what all of it writes.
@@ -277,7 +285,7 @@ impl<'a> Walker<'a> {
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
                 self.construct("a process substitution");
-                let output = self.list(&subshell.list);
+                let output = self.substituted(&subshell.list);
                 if let (Input::Text(text), true) = (output, simple.argv.first().is_some_and(simple::runs_files)) {
                     self.suspected(&text);
                 }

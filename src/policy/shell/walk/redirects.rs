@@ -68,7 +68,7 @@ impl Walker<'_> {
             }
             ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
                 self.construct("a process substitution");
-                self.list(&subshell.list)
+                self.substituted(&subshell.list)
             }
         };
         reads.then_some(read)

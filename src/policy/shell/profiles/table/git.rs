@@ -40,6 +40,7 @@ pub(in super::super) const GIT: &[Profile] = &[
              invert-grep all-match regexp-ignore-case",
         )
         .long_value(FORMATS)
+        .texts("grep author committer S G")
         .number(),
     tool("shortlog").short("snec").long("summary numbered email committer all no-merges").long_value("since until group format"),
     tool("rev-list")
@@ -47,6 +48,7 @@ pub(in super::super) const GIT: &[Profile] = &[
         .value("n")
         .long("count all left-right no-merges merges reverse first-parent oneline abbrev-commit branches tags remotes")
         .long_value("max-count skip since until after before author committer grep format pretty")
+        .texts("grep author committer")
         .number(),
     tool("ls-files")
         .short("cdmosukvtz")
@@ -113,6 +115,7 @@ pub(in super::super) const GIT: &[Profile] = &[
              heading color no-color cached full-name all-match and or not text quiet column null",
         )
         .long_value("max-depth after-context before-context context max-count threads color")
+        .texts("e")
         .number()
         .operands(Operands::PatternThenPaths)
         .folders(""),
