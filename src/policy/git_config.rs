@@ -307,7 +307,7 @@ pub(crate) fn is_remote_name(text: &str) -> bool {
 }
 
 /// Whether the text can be a ref or a refspec, and no option.
-pub(crate) fn is_refspec(text: &str) -> bool {
+fn is_refspec(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "+:/*._-@^~#=,{}".contains(c);
     !text.is_empty() && !text.starts_with('-') && !text.contains("..") && text.chars().all(plain)
 }

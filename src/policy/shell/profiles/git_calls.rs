@@ -50,6 +50,9 @@ pub(in crate::policy::shell) fn git_call(ground: Ground<'_>, folders: Option<&[S
 }
 
 fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Result<GitCall, String> {
+    if matches!(args, [word] if word.literal() == Some("--version")) {
+        return Ok(GitCall::Reads);
+    }
     let (folder, args) = split_globals(args).map_err(|finding| finding.reason)?;
     let folders = folders.ok_or("the folder it runs in cannot be known")?;
     let folders: Vec<String> = match folder {
@@ -62,13 +65,6 @@ fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Resu
     }
     let Some((name, rest)) = args.split_first() else { return Ok(GitCall::Reads) };
     let name = name.literal().ok_or("its command is a word that only a run would tell")?;
-    if name.starts_with('-') {
-        return if matches!(name, "--version" | "--help") {
-            Ok(GitCall::Reads)
-        } else {
-            Err("an option is not known".into())
-        };
-    }
     if name == "config" {
         return Ok(super::git_settings::judged(rest));
     }
@@ -188,7 +184,7 @@ fn names_git(path: &str) -> bool {
 /// Whether enough is known of a word: literal, or names that are surely no options that matter.
 fn is_told(profile: &Profile, word: &Word) -> bool {
     let names = word.is_glob() && (profile.harmless || !may_be_option(word));
-    word.literal().is_some() || names || profile.harmless && word.is_output()
+    word.literal().is_some() || names || profile.harmless && (word.is_output() || word.is_found())
 }
 
 /// The words with a text in place of each message that other commands print into: `git commit -m "$(git describe)"`.

@@ -175,14 +175,14 @@ pub(in super::super) const GIT_WRITES: &[Profile] = &[
         .long_value("create force-create track orphan conflict"),
     tool("commit")
         .short("aqvsnoi")
-        .value("mFtC")
+        .value("mFC")
         .long(
             "all quiet verbose signoff no-signoff no-verify verify amend no-edit allow-empty allow-empty-message only \
              include dry-run short branch porcelain long null status no-status reset-author no-post-rewrite \
              pathspec-file-nul no-gpg-sign",
         )
         .long_value(
-            "message file reuse-message author date cleanup fixup squash untracked-files pathspec-from-file template",
+            "message file reuse-message author date cleanup fixup squash untracked-files pathspec-from-file",
         ),
     tool("branch")
         .short("dDmMcCfqlrtav")
