@@ -113,10 +113,10 @@ impl History {
             for (name, (from, to)) in &net.changes {
                 let change = Change::new(name.clone(), from.clone(), to.clone());
                 let could = match left.get(name) {
-                    Some(state) if state == from => Ok(()),
-                    Some(state) if state == to => continue,
+                    Some(state) if state.is(from) => Ok(Vec::new()),
+                    Some(state) if state.is(to) => continue,
                     Some(_) => Err(Refusal::Changed),
-                    None => workspace.could_restore(&change).and_then(|()| self.content(to).map(drop)),
+                    None => workspace.could_restore(&change).and_then(|()| self.content(to).map(|_| Vec::new())),
                 };
                 let there = || Change::new(name.clone(), to.clone(), to.clone());
                 if could.is_err() && !left.contains_key(name) && workspace.could_restore(&there()).is_ok() {
@@ -187,11 +187,19 @@ fn is(workspace: &Workspace, name: &Path, state: &State) -> bool {
 }
 
 impl Outcome {
-    fn tell(&mut self, change: &Change, done: std::result::Result<(), Refusal>, by_others: &BTreeSet<PathBuf>) {
+    fn tell(
+        &mut self,
+        change: &Change,
+        done: std::result::Result<Vec<String>, Refusal>,
+        by_others: &BTreeSet<PathBuf>,
+    ) {
         let name = names::shown(&change.name);
         match done {
-            Ok(()) => {
-                let what = what(&change.before, &change.after);
+            Ok(lost) => {
+                let mut what = what(&change.before, &change.after);
+                if !lost.is_empty() {
+                    what.push_str(&format!(", but the system refused its {}", lost.join(", ")));
+                }
                 self.done.push(Done { name, what, by_others: by_others.contains(&change.name) });
             }
             Err(why) => self.refused.push(Refused { name, why }),
@@ -203,10 +211,14 @@ fn what(from: &State, to: &State) -> String {
     match (from, to) {
         (_, State::Nothing) => "removed".into(),
         (State::Nothing, _) => "restored".into(),
-        (State::File { content: old, .. }, State::File { content: new, mode, .. }) if old == new => {
-            format!("mode {mode:o}")
+        (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
+            of_mode(*was, *mode)
         }
-        (State::Folder { .. }, State::Folder { mode }) => format!("mode {mode:o}"),
+        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
         _ => "changed back".into(),
     }
+}
+
+fn of_mode(was: u32, mode: u32) -> String {
+    if was == mode { "attributes changed back".into() } else { format!("mode {mode:o}") }
 }

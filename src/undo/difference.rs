@@ -34,7 +34,7 @@ impl History {
                 together.entry(name).and_modify(|(_, last)| last.clone_from(&after)).or_insert((before, after));
             }
         }
-        let changed = together.iter().filter(|(_, (before, after))| before != after);
+        let changed = together.iter().filter(|(_, (before, after))| !before.is(after));
         Ok(changed.map(|(name, (before, after))| self.difference(name, before, after)).collect())
     }
 
@@ -73,12 +73,16 @@ fn about(name: &str, before: &State, after: &State) -> String {
     };
     let come = match (before, after) {
         (_, State::Link { target }) => format!("Link {name} to {} was made.\n", names::shown(target)),
-        (State::Folder { mode: old }, State::Folder { mode }) => {
+        (State::Folder { mode: old, .. }, State::Folder { mode, .. }) if old != mode => {
             format!("Folder {name}: old mode {old:o}, new mode {mode:o}\n")
         }
+        (State::Folder { .. }, State::Folder { .. }) => format!("Folder {name}: attributes changed\n"),
         (_, State::Folder { .. }) => format!("Folder {name} was made.\n"),
         (State::File { mode: old, .. }, State::File { mode, .. }) if old != mode => {
             format!("{name}: old mode {old:o}, new mode {mode:o}\n")
+        }
+        (State::File { content: old, .. }, State::File { content, .. }) if old == content => {
+            format!("{name}: attributes changed\n")
         }
         (State::Unkept { .. }, State::Unkept { .. }) => String::new(),
         (_, State::Unkept { .. }) => format!("What {name} is now is not known.\n"),

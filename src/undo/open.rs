@@ -263,7 +263,7 @@ impl History {
             return;
         }
         for change in changes {
-            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| *left == change.before);
+            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.before));
             let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
             // One that is not there was not kept, which was said.
             if settled.contains(&digest) || !self.objects.has(digest, bytes) {
@@ -395,7 +395,7 @@ impl History {
         let Some((number, changes)) = last else { return };
         let is = |change: &Change| workspace.state(&change.name, u64::MAX, &mut |content| Digest::of(content));
         let made: Vec<Change> =
-            changes.iter().filter(|change| is(change).as_ref() != Some(&change.before)).cloned().collect();
+            changes.iter().filter(|change| !is(change).is_some_and(|now| now.is(&change.before))).cloned().collect();
         if made.len() < changes.len() {
             let _ = open.write(&Line::Unchanged { number }, Sync::Later);
             let _ = open.write(&Line::Change { number: open.next, changes: made }, Sync::Later);

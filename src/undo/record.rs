@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The version of a line's form.
-pub(super) const VERSION: u32 = 1;
+/// The version of a line's form. Since 2 the states have attributes.
+pub(super) const VERSION: u32 = 2;
 
 /// Bytes of a record that are read. Ours is over at the limits of its snapshots.
 const MOST_BYTES: u64 = 256 << 20;
@@ -150,6 +150,13 @@ pub(super) fn lines(path: &Path) -> io::Result<Vec<Line>> {
         }
         line.clear();
     }
+    if matches!(lines.first(), Some(Line::Begin(begin)) if begin.v < 2) {
+        let changes = lines.iter_mut().flat_map(|line| match line {
+            Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_mut_slice(),
+            _ => &mut [],
+        });
+        changes.flat_map(|change| [&mut change.before, &mut change.after]).for_each(State::forget_attributes);
+    }
     Ok(lines)
 }
 
@@ -190,7 +197,7 @@ pub(super) fn net(lines: &[Line]) -> Net {
                 // A tool changed it while commands ran: they saw what was before that, and what is now.
                 Some(since) if known.first >= since && known.first != u64::MAX => *known = new(),
                 Some(since) if known.last >= since && known.last != u64::MAX => known.after = change.after.clone(),
-                _ if known.after == change.before => known.after = change.after.clone(),
+                _ if known.after.is(&change.before) => known.after = change.after.clone(),
                 _ => {
                     by_others.insert(change.name.clone());
                     *known = new();
@@ -199,7 +206,7 @@ pub(super) fn net(lines: &[Line]) -> Net {
             known.last = number;
         }
     }
-    let changed = held.into_iter().filter(|(_, held)| held.before != held.after);
+    let changed = held.into_iter().filter(|(_, held)| !held.before.is(&held.after));
     let changes = changed.map(|(name, held)| (name.to_owned(), (held.before, held.after))).collect();
     Net { changes, by_others }
 }

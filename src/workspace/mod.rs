@@ -44,6 +44,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod checked;
 mod covers;
 #[cfg(test)]
@@ -80,6 +81,7 @@ mod walk;
 mod wanted;
 mod write;
 
+pub use attributes::Attributes;
 pub(crate) use covers::Running;
 #[cfg(target_os = "linux")]
 pub(crate) use covers::settle_for_a_host;

@@ -85,6 +85,13 @@ pub(crate) struct Line {
     listed: bool,
 }
 
+impl Line {
+    /// Its attributes are not known: it was written before they were kept.
+    pub(crate) fn forget_attributes(&mut self) {
+        self.state.forget_attributes();
+    }
+}
+
 impl Snapshot {
     /// Its names, the root among them as "".
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line> {
@@ -185,7 +192,7 @@ impl Workspace {
             !rules_known && after.seen.iter().any(|(name, seen)| is_rules(name) && before.seen.get(name) != Some(seen));
         for (name, now) in &after.seen {
             let was = match before.seen.get(name) {
-                Some(seen) if seen.state == now.state => continue,
+                Some(seen) if seen.state.is(&now.state) => continue,
                 Some(seen) => seen.state.clone(),
                 None if !rules_changed && before.knows_none(name, now.state.is_folder(), &changes) => State::Nothing,
                 None => continue,
@@ -194,7 +201,7 @@ impl Workspace {
         }
         for (name, was) in before.seen.iter().filter(|(name, _)| !after.seen.contains_key(*name)) {
             let now = self.state(name, limits.file_bytes, keep);
-            if let Some(after) = now.filter(|now| *now != was.state) {
+            if let Some(after) = now.filter(|now| !now.is(&was.state)) {
                 changes.insert(name.clone(), Change { name: name.clone(), before: was.state.clone(), after });
             }
         }
@@ -274,7 +281,11 @@ impl Looking<'_> {
         }
         let room = self.limits.file_bytes.min(self.limits.bytes.saturating_sub(self.bytes));
         let state = match known.and_then(|seen| seen.state.content()) {
-            Some((content, bytes)) if bytes <= room => State::File { content, bytes, mode: mode_of(&stat) },
+            // A change of the attributes would show in the stamp too.
+            Some((content, bytes)) if bytes <= room && known.is_some_and(|seen| seen.state.attributes().is_some()) => {
+                let attributes = known.and_then(|seen| seen.state.attributes().cloned());
+                State::File { content, bytes, mode: mode_of(&stat), attributes }
+            }
             _ => state::look_into(folder.as_fd(), last, stat, room, self.keep).ok()?.0,
         };
         let Some((_, bytes)) = state.content() else {
