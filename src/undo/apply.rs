@@ -127,6 +127,7 @@ impl History {
                 }
                 outcome.tell(&change, could, &net.by_others);
             }
+            outcome.leave(workspace, &net);
             Ok(outcome)
         };
         turns.map(would).collect()
@@ -136,9 +137,11 @@ impl History {
     fn backwards(&self, record: u64) -> Result<Net> {
         let path = super::record::path_of(&self.turns(), record);
         let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
-        let Net { changes, by_others } = net(&lines);
-        let changes = changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect();
-        Ok(Net { changes, by_others })
+        let Net { changes, by_others, later } = net(&lines);
+        let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
+            changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect()
+        };
+        Ok(Net { changes: turned(changes), by_others, later: turned(later) })
     }
 
     fn apply(&self, workspace: &Workspace, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
@@ -167,7 +170,9 @@ impl History {
             }
             outcome.tell(&whole, done, &net.by_others);
         }
-        self.end_applied(outcome.refused.is_empty());
+        outcome.leave(workspace, &net);
+        // What is left as somebody else's work is no reason to come back to this turn.
+        self.end_applied(outcome.refused.iter().all(|refused| refused.why == Refusal::Later));
         outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(outcome)
     }
@@ -187,6 +192,12 @@ fn is(workspace: &Workspace, name: &Path, state: &State) -> bool {
 }
 
 impl Outcome {
+    /// Tells the names that somebody may have changed after the turn was cut short.
+    fn leave(&mut self, workspace: &Workspace, net: &Net) {
+        let theirs = net.later.iter().filter(|(name, (_, to))| !is(workspace, name, to));
+        self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Refusal::Later }));
+    }
+
     fn tell(
         &mut self,
         change: &Change,

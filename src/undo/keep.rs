@@ -137,9 +137,11 @@ fn sweep(history: &History, heads: &[record::Head]) -> u64 {
 fn contents(head: &record::Head) -> Vec<Digest> {
     let lines = lines(&head.path).unwrap_or_default();
     let changes = lines.iter().flat_map(|line| match line {
-        Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_slice(),
-        _ => &[],
+        Line::Change { changes, .. } => [changes.as_slice(), &[]],
+        Line::Commands { changes, later, .. } => [changes.as_slice(), later.as_slice()],
+        _ => [&[][..], &[]],
     });
+    let changes = changes.flatten();
     changes.flat_map(|change| [&change.before, &change.after]).filter_map(|state| Some(state.content()?.0)).collect()
 }
 

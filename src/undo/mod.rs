@@ -15,6 +15,7 @@
 //! # On the disk
 //! ```text
 //! lock                 held by who writes
+//! alive                when somebody last was alive while commands ran
 //! turns/00000001.jsonl one file a turn, one line a change, written before the change is made
 //! objects/2d/7116...   contents, each once, under its SHA-256
 //! index                the last look at the project, which saves reading what has not changed
@@ -64,6 +65,7 @@
 //! # }
 //! ```
 
+mod alive;
 mod apply;
 #[cfg(test)]
 mod crash;

@@ -5,6 +5,10 @@ use super::record::{Head, Kind};
 use crate::workspace::LeftOut;
 use std::collections::HashMap;
 
+/// What is said of a turn whose program was killed.
+const CUT_SHORT: &str = "It was cut short. What was changed after its last sign of life counts as somebody else's work and is \
+                         left as it is; commands that ran outside of the walls may have gone on.";
+
 /// The turns of a history.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
@@ -59,7 +63,7 @@ impl Stack {
         let mut notes = end.notes;
         notes.extend(left_out(&end.left_out));
         if end.killed {
-            notes.push("It was cut short; what changed until the next start may be counted to it.".into());
+            notes.push(CUT_SHORT.into());
         }
         let (at, title) = (begin.at, begin.title.clone());
         Some(Listed { number: *number, at, title, names: end.names, undone: false, notes })

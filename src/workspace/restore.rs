@@ -4,10 +4,10 @@ use super::attributes::{self, Attributes, Like, MOST_KEPT};
 use super::journal::Journal;
 use super::record::{Recorder, Recording};
 use super::resolve;
-use super::state::{self, Change, Digest, State};
+use super::state::{self, Change, Digest, Stamp, State};
 use super::temp::{Home, Onto, Temp};
 use super::write::{is_same, other_names};
-use super::{Workspace, fault, names};
+use super::{Workspace, fault, names, snapshot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -22,6 +22,8 @@ use std::path::{Component, Path};
 pub enum Refusal {
     /// It is not what it was left as: somebody else changed it.
     Changed,
+    /// It was changed after the turn was cut short, or too shortly before that to tell: it counts as somebody else's work.
+    Later,
     /// There is something else in the folder that was to go.
     NotEmpty,
     /// Tools may not open it, or not write to it.
@@ -42,6 +44,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::Changed => "it was changed since",
+            Refusal::Later => {
+                "it was changed after the turn was cut short, or in its last moment, and may be somebody else's work"
+            }
             Refusal::NotEmpty => "there is something else in it by now",
             Refusal::Protected => "tools may not change it",
             Refusal::NoName => "that is no name below the root",
@@ -138,6 +143,21 @@ impl Workspace {
             Err(_) => return None,
         };
         self.look(&folder, name.file_name()?, most, keep).ok().map(|(state, _)| state)
+    }
+
+    /// When what stands under a name was last changed in any way, in nanoseconds since 1970, and the length of the tick of
+    /// that clock. Of a name where nothing stands that is the folder in which it would.
+    pub(crate) fn changed_at(&self, name: &Path) -> Option<(i128, i128)> {
+        let stat = name.ancestors().find_map(|name| match name.as_os_str().is_empty() {
+            true => rustix::fs::fstat(&self.root).ok(),
+            false => resolve::stat_exact(self.root.as_fd(), name).ok(),
+        });
+        stat.map(|stat| snapshot::changed_at(&Stamp::of(&stat)))
+    }
+
+    /// The time of a file that is made now, where one can be made.
+    pub(crate) fn file_time(&self) -> Option<i128> {
+        Journal::begin(self).made_at()
     }
 
     /// The last part of a name that may be changed.

@@ -299,10 +299,15 @@ impl Looking<'_> {
 
     /// Whether any change from now on would show in the stamp.
     fn is_settled(&self, stamp: &Stamp) -> bool {
-        let (seconds, nanos) = stamp.changed();
-        let tick = if nanos == 0 { SLOW_TICK } else { TICK };
-        i128::from(seconds) * 1_000_000_000 + i128::from(nanos) + tick < self.now
+        let (changed, tick) = changed_at(stamp);
+        changed + tick < self.now
     }
+}
+
+/// When something was last changed in any way, in nanoseconds since 1970, and the length of the tick of that clock.
+pub(super) fn changed_at(stamp: &Stamp) -> (i128, i128) {
+    let (seconds, nanos) = stamp.changed();
+    (i128::from(seconds) * 1_000_000_000 + i128::from(nanos), if nanos == 0 { SLOW_TICK } else { TICK })
 }
 
 fn nanoseconds(time: SystemTime) -> i128 {
