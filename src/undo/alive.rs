@@ -86,12 +86,14 @@ struct Sign {
 /// Gives signs until it is dropped.
 #[derive(Debug)]
 pub(super) struct Heart {
+    #[cfg(test)]
     beat: Beat,
     stopped: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 struct Beat {
     file: Arc<File>,
     session: String,
@@ -112,17 +114,24 @@ impl Heart {
         let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         let beat = Beat { file: Arc::new(file), session: session.to_owned() };
         let stopped = Arc::new((Mutex::new(false), Condvar::new()));
-        let (own, theirs) = (beat.clone(), Arc::clone(&stopped));
+        let theirs = Arc::clone(&stopped);
+        #[cfg(test)]
+        let own_beat = beat.clone();
         let run = move || {
             let (stopped, changed) = &*theirs;
             let mut is_stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner);
             while !*is_stopped {
-                own.give();
+                beat.give();
                 (is_stopped, _) = changed.wait_timeout(is_stopped, BEAT).unwrap_or_else(PoisonError::into_inner);
             }
         };
         let thread = std::thread::Builder::new().name("undo-alive".into()).spawn(run)?;
-        Ok(Heart { beat, stopped, thread: Some(thread) })
+        Ok(Heart {
+            #[cfg(test)]
+            beat: own_beat,
+            stopped,
+            thread: Some(thread),
+        })
     }
 
     /// Gives one at once.

@@ -60,13 +60,17 @@ impl fmt::Display for Refused {
 }
 
 impl History {
-    /// Undoes the last turn that is not undone; `None` where there is none.
+    /// Undoes the last turn that is not undone and has changed something that is covered; `None` where there is none at all.
+    /// Where all that the turns changed is not covered, nothing is done and the last of them is told.
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
     pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
         let stack = self.stack(workspace);
-        let Some(turn) = stack.done.last().and_then(|number| stack.listed(*number)) else { return Ok(None) };
+        let Some(turn) = stack.undoable().next() else { return Ok(None) };
+        if turn.is_bare() {
+            return Ok(Some(Outcome { turn, done: Vec::new(), refused: Vec::new() }));
+        }
         self.apply(workspace, Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?).map(Some)
     }
 
@@ -88,8 +92,10 @@ impl History {
     /// A record cannot be read.
     pub fn would_undo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
         let stack = self.stack(workspace);
-        let last = stack.done.iter().rev().take(turns);
-        let turns = last.filter_map(|number| stack.listed(*number).map(|turn| (turn, *number)));
+        let turns = stack.undoable().take(turns).map(|turn| {
+            let number = turn.number;
+            (turn, number)
+        });
         self.would_apply(workspace, turns)
     }
 

@@ -105,7 +105,9 @@ fn drop_older(history: &History) {
         return;
     }
     let heads = heads(&history.turns());
-    let mut turns = heads.iter().rev().filter(|head| head.begin.kind == Kind::Turn);
+    // Turns of which nothing can be undone take no place of one that has something.
+    let is_bare = |head: &record::Head| head.end.as_ref().is_some_and(record::End::is_bare);
+    let mut turns = heads.iter().rev().filter(|head| head.begin.kind == Kind::Turn && !is_bare(head));
     let oldest_turn = turns.nth(most - 1).map_or(0, |head| head.number);
     let newest = all.iter().rev().nth(most.saturating_mul(UNDOS_A_TURN)).map_or(0, |(number, _)| *number);
     for (_, path) in all.iter().take_while(|(number, _)| *number < oldest_turn.max(newest)) {

@@ -157,6 +157,7 @@ pub struct Listed {
     pub undone: bool,
     /// What has to be said of it: what it does not cover, and whether it was cut short.
     pub notes: Vec<String>,
+    bare: bool,
 }
 
 impl History {
@@ -271,6 +272,11 @@ impl Drop for Lock {
 }
 
 impl Listed {
+    /// Whether nothing of it can be undone: all that changed is not covered.
+    pub fn is_bare(&self) -> bool {
+        self.bare
+    }
+
     fn undone(self, undone: bool) -> Listed {
         Listed { undone, ..self }
     }

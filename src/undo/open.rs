@@ -5,8 +5,10 @@ use super::keep::Index;
 use super::objects::{made, settled};
 use super::record::{Begin, End, Kind, Line, VERSION, lines, net, path_of};
 use super::{History, Lock, keep, now, record};
-use crate::workspace::{Change, Digest, LeftOut, Recorder, Snapshot, State, Stop, Workspace, fault};
-use std::collections::{HashMap, HashSet};
+use crate::workspace::{
+    Change, Coverage, Digest, LeftOut, Recorder, Snapshot, SnapshotLimits, State, Stop, Workspace, fault, names,
+};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,6 +28,10 @@ pub(super) struct Inner {
     /// Contents that are on the disk, whatever becomes of the machine.
     settled: HashSet<Digest>,
     pub(super) notes: Vec<String>,
+    /// What this session's looks have to cover.
+    coverage: Coverage,
+    /// Whether it was said that the project is over the limits.
+    told_more: bool,
     /// Beats while commands run whose end has still to be looked at.
     heart: Option<Heart>,
 }
@@ -45,6 +51,10 @@ pub(super) struct Open {
     left: HashMap<PathBuf, (u64, State)>,
     left_out: LeftOut,
     notes: Vec<String>,
+    /// Names that are not covered, and that changed while commands ran.
+    aside: BTreeSet<PathBuf>,
+    /// Whether commands changed anything that is covered.
+    by_commands: bool,
     /// When it was last seen to be alive, of one that was cut short.
     last_sign: Option<Moment>,
 }
@@ -112,6 +122,8 @@ impl Open {
             left: HashMap::new(),
             left_out: LeftOut::default(),
             notes: Vec::new(),
+            aside: BTreeSet::new(),
+            by_commands: false,
             last_sign: None,
         }
     }
@@ -343,6 +355,8 @@ impl History {
         let left_out = after.left_out;
         if let Some(open) = &mut inner.open {
             open.left_out = left_out;
+            open.aside.extend(before.snapshot.changed_aside(&after).map(Path::to_owned));
+            open.by_commands |= !changes.is_empty();
             // Now and then they left what a tool had left before them.
             changes.iter().for_each(|change| drop(open.left.remove(&change.name)));
         }
@@ -351,8 +365,19 @@ impl History {
     }
 
     fn look(&self, inner: &mut Inner, workspace: &Workspace, known: &Snapshot, stop: &Stop) -> Snapshot {
+        let mut coverage = std::mem::take(&mut inner.coverage);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        workspace.snapshot(self.limits.snapshot, known, &mut keep, stop)
+        let snapshot = workspace.snapshot(self.limits.snapshot, known, &mut coverage, &mut keep, stop);
+        inner.coverage = coverage;
+        if snapshot.left_out.more && !std::mem::replace(&mut inner.told_more, true) {
+            let SnapshotLimits { entries, bytes, .. } = self.limits.snapshot;
+            inner.notes.push(format!(
+                "The project has more than {entries} files and folders or {} MiB: what commands change of the rest cannot \
+                 be undone.",
+                bytes >> 20
+            ));
+        }
+        snapshot
     }
 
     /// Ends the turn that is under way, if one is.
@@ -377,12 +402,15 @@ impl History {
         let path = path_of(&self.turns(), number);
         let names = lines(&path).map(|lines| net(&lines));
         let names = names.map_or(0, |net| (net.changes.len() + net.later.len()) as u64);
-        if names == 0 && !keep_empty {
+        if names == 0 && open.aside.is_empty() && !keep_empty {
             // It ends nothing that can be redone.
             let _ = std::fs::remove_file(path);
             return;
         }
-        let end = End { names, killed, notes: std::mem::take(&mut open.notes), left_out: open.left_out };
+        let mut notes = std::mem::take(&mut open.notes);
+        notes.extend(aside_words(&open.aside));
+        let (left_out, by_commands) = (open.left_out, open.by_commands);
+        let end = End { names, killed, notes, left_out, by_commands, aside: open.aside.len() as u64 };
         // One without an end is ended by the next that begins.
         let _ = open.write_end(end);
         keep::retain(self, if killed { None } else { Some(open.stored) });
@@ -457,6 +485,16 @@ impl History {
     }
 }
 
+/// Names that changed and do not come back.
+fn aside_words(aside: &BTreeSet<PathBuf>) -> Option<String> {
+    /// So many are named.
+    const MOST: usize = 5;
+    let named: Vec<String> = aside.iter().take(MOST).map(|name| names::shown(name)).collect();
+    let more = aside.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("Changed while its commands ran, and not covered: {}{more}.", named.join(", ")))
+}
+
 /// So much of a title as is kept.
 fn line_of(title: &str) -> String {
     title.lines().next().unwrap_or_default().chars().take(200).collect()
@@ -478,6 +516,9 @@ impl Recorder for History {
 
     fn changing(&self, changes: Vec<Change>) -> u64 {
         let mut inner = self.inner();
+        for change in &changes {
+            inner.coverage.changing(change, |digest, bytes| self.objects.get(digest, bytes));
+        }
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;

@@ -85,6 +85,17 @@ pub(super) struct End {
     pub(super) notes: Vec<String>,
     /// What its commands were not looked at for.
     pub(super) left_out: LeftOut,
+    /// Whether commands changed anything that is covered.
+    pub(super) by_commands: bool,
+    /// Names that are not covered, and that changed while commands ran.
+    pub(super) aside: u64,
+}
+
+impl End {
+    /// Whether nothing of it can be undone: all that changed is not covered.
+    pub(super) fn is_bare(&self) -> bool {
+        self.names == 0 && self.aside > 0
+    }
 }
 
 /// A record without what changed.

@@ -200,7 +200,7 @@ pub(crate) mod as_text {
 
 /// What tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
 /// its last change of any kind, which nobody can set back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
 
 impl Stamp {

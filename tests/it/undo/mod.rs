@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod attributes;
 mod cases;
+mod coverage;
 mod disk;
 mod hostile;
 mod laws;

@@ -44,7 +44,8 @@ fn what_exec_changed_is_shown_and_taken_back() {
     let wanted = "Folder d was made.\nkept.txt: old mode 644, new mode 755\n--- a/kept.txt\n+++ b/kept.txt\n@@ -1 +1,2 @@\n 1\n\
                   +2\nFolder src was made.\n--- /dev/null\n+++ b/src/new.txt\n@@ -0,0 +1 @@\n+hello\n";
     assert_eq!(run(&["diff"]), (0, wanted.into()));
-    let wanted = "  d: removed\n  kept.txt: changed back\n  src: removed\n  src/new.txt: removed\n";
+    let wanted = "  d: removed\n  kept.txt: changed back\n  src: removed\n  src/new.txt: removed\n  \
+                  [Files that somebody else changed while its commands ran count to it: they cannot be told apart.]\n";
     assert_eq!(run(&["undo", "--dry-run"]), (0, format!("Would undo turn 1, write_file src/new.txt:\n{wanted}")));
     assert_eq!(run(&["undo"]), (0, format!("Undid turn 1, write_file src/new.txt:\n{wanted}")));
     assert!(run(&["undo", "--list"]).1.contains("4 names  write_file src/new.txt  (undone)"));
