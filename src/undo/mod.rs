@@ -10,7 +10,13 @@
 //! # What is not covered
 //! Of what commands change: what git ignores and what is in `.git`; names that are blocked or protected, which are never
 //! copied; files that are too large or that nobody may read, and what is beyond the limits of a snapshot. What a job does after
-//! its turn has ended. Owners, times, extended attributes and hard links. FIFOs, sockets and devices.
+//! its turn has ended. Owners, times, hard links and holes. FIFOs, sockets and devices. Names in an index of git are never
+//! ignored, and ignore rules count as they were when the session first looked.
+//!
+//! # A turn that was cut short
+//! While commands run, the time is written down four times a second. After a crash, what was not clearly changed before the
+//! last of these times is not counted to the turn ([`Refusal::Later`](crate::workspace::Refusal::Later)): it may be what a
+//! person did since. Nor is anything, where the clock was set in between or the files have another one.
 //!
 //! # On the disk
 //! ```text
@@ -227,6 +233,11 @@ impl History {
     /// Whether older turns were dropped, because there are limits.
     pub fn has_dropped(&self) -> bool {
         record::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
+    }
+
+    /// Whether commands ever ran whose changes were looked for.
+    pub fn has_looked(&self) -> bool {
+        self.folder.join("index").exists()
     }
 
     /// What went wrong with recording since this was last asked for, for a person.

@@ -18,7 +18,7 @@ use super::{Stop, Workspace, names, resolve};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Stat};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
@@ -89,6 +89,8 @@ pub struct Snapshot {
     pub left_out: LeftOut,
     /// The names that were left out, as far as they were asked for their times.
     aside: BTreeMap<PathBuf, Aside>,
+    /// Ignored folders in which every name is either covered or left out.
+    read_aside: HashSet<PathBuf>,
 }
 
 /// What tells that something below a name that was left out has changed.
@@ -191,14 +193,18 @@ impl Snapshot {
         let changed = self.aside.iter().filter(move |(name, was)| match later.aside.get(*name) {
             Some(now) => differ(was, now),
             // What nobody looked at tells nothing.
-            None => !later.seen.contains_key(*name) && name.parent().is_some_and(|above| later.is_listed(above)),
+            None => !later.seen.contains_key(*name) && name.parent().is_some_and(|above| later.has_read(above)),
         });
         let new = later.aside.keys().filter(|name| {
             !self.aside.contains_key(*name)
                 && !self.seen.contains_key(*name)
-                && name.parent().is_some_and(|above| self.is_listed(above))
+                && name.parent().is_some_and(|above| self.has_read(above))
         });
         changed.map(|(name, _)| name.as_path()).chain(new.map(PathBuf::as_path))
+    }
+
+    fn has_read(&self, folder: &Path) -> bool {
+        self.is_listed(folder) || self.read_aside.contains(folder)
     }
 
     fn is_listed(&self, folder: &Path) -> bool {
@@ -447,9 +453,11 @@ impl<'l> Looking<'l> {
         for item in items {
             complete &= self.item(&folder, name.join(&item.name), &item, &place);
         }
-        // What is new in an ignored folder may only be covered by now.
-        if complete && !place.is_ignored {
-            self.snapshot.listed.insert(name.to_owned(), Some(place.ignores));
+        match (complete, place.is_ignored) {
+            (true, false) => drop(self.snapshot.listed.insert(name.to_owned(), Some(place.ignores))),
+            // What is new in an ignored folder may only be covered by now.
+            (true, true) => drop(self.snapshot.read_aside.insert(name.to_owned())),
+            (false, _) => {}
         }
     }
 

@@ -111,6 +111,17 @@ fn what_is_in_an_index_is_covered() {
     let now = place.picture();
     let differs: Vec<_> = before.keys().filter(|name| now.get(*name) != before.get(*name)).collect();
     assert_eq!(differs, [std::path::Path::new("build/other"), std::path::Path::new("other.log")]);
+    for script in ["echo y > build/new", "rm build/new"] {
+        place.turn(|| place.bash(script));
+        assert!(
+            place
+                .history
+                .list(&place.workspace)
+                .unwrap()
+                .iter()
+                .any(|turn| turn.is_bare() && turn.notes[0].contains("build/new"))
+        );
+    }
     // What goes out of the index in the session stays covered.
     place.turn(|| place.bash("git rm -q --cached x.log"));
     place.turn(|| place.bash("echo gone > x.log"));

@@ -144,6 +144,9 @@ fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failur
         Way::Back if history.has_dropped() => {
             "There is nothing more to undo: older turns were dropped (undo.turns, undo.megabytes)."
         }
+        Way::Back if history.has_looked() => {
+            "There is nothing to undo. Of what commands change, names that git ignores and blocked ones are not covered."
+        }
         Way::Back => "There is nothing to undo.",
     })
 }
