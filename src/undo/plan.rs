@@ -30,8 +30,8 @@ pub(super) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
             }
             (State::Folder { .. }, State::Folder { .. }) => modes.push(step(name, from, to)),
             // Until all is in it the owner has to be able to write.
-            (State::Nothing, State::Folder { mode }) if mode & 0o300 != 0o300 => {
-                let open = State::Folder { mode: mode | 0o700 };
+            (State::Nothing, State::Folder { mode, attributes }) if mode & 0o300 != 0o300 => {
+                let open = State::Folder { mode: mode | 0o700, attributes: attributes.clone() };
                 made.push(step(name, &State::Nothing, &open));
                 modes.push(step(name, &open, to));
             }
@@ -57,7 +57,7 @@ fn is_swap(from: &State, to: &State) -> bool {
 
 /// Whether the owner of such a folder may change what is in it.
 fn opens(state: &State) -> bool {
-    matches!(state, State::Folder { mode } if mode & 0o300 == 0o300)
+    matches!(state, State::Folder { mode, .. } if mode & 0o300 == 0o300)
 }
 
 #[cfg(test)]
@@ -67,9 +67,9 @@ mod tests {
 
     #[test]
     fn what_is_new_comes_before_what_goes() {
-        let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644 };
-        let folder = State::Folder { mode: 0o755 };
-        let shut = State::Folder { mode: 0o555 };
+        let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644, attributes: None };
+        let folder = State::Folder { mode: 0o755, attributes: None };
+        let shut = State::Folder { mode: 0o555, attributes: None };
         let none = State::Nothing;
         let wanted = [
             ("a", &file, &none),

@@ -44,6 +44,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod checked;
 mod covers;
 #[cfg(test)]
@@ -75,12 +76,14 @@ mod stage;
 pub(crate) mod state;
 mod suggest;
 mod temp;
+mod tracked;
 mod trouble;
 mod version;
 mod walk;
 mod wanted;
 mod write;
 
+pub use attributes::Attributes;
 pub(crate) use covers::Running;
 #[cfg(target_os = "linux")]
 pub(crate) use covers::settle_for_a_host;
@@ -94,7 +97,7 @@ pub(crate) use record::Command;
 pub use record::Recorder;
 pub use restore::Refusal;
 pub use search::{Found, SearchFiles, SearchLine};
-pub use snapshot::{LeftOut, Snapshot, SnapshotLimits};
+pub use snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 pub use state::{Change, Digest, Stamp, State};
 pub use version::Version;
 pub use write::Written;

@@ -159,7 +159,8 @@ impl<'w> Walk<'w> {
             Err(errno) if node.depth == 0 => return self.report.not_begun = Some(errno),
             Err(_) => return self.report.unreadable += 1,
         };
-        let ignores = node.ignores.as_ref().map(|above| Ignores::below(above, self.workspace, &node.name, &items));
+        let ignores =
+            node.ignores.as_ref().map(|above| Ignores::below(above, self.workspace, &node.name, &items, None));
         let hop = node.hop.towards(self.workspace.root.as_fd(), &node.name);
         let mut children: Vec<Node> =
             items.into_iter().filter_map(|item| self.child(node, item, ignores.as_ref(), &hop)).collect();
