@@ -143,6 +143,21 @@ fn section_name(inside: &str) -> Option<String> {
     (is_word(section) && !sub.contains(['"', '\\'])).then(|| format!("{}.{sub}", section.to_ascii_lowercase()))
 }
 
+/// Whether a rebase or the like that is under way in this git directory has lines left that run programs: `exec`, or `x` for
+/// short (git-rebase(1), "INTERACTIVE MODE"). A list that cannot be read counts as one that has.
+pub(crate) fn has_programs_to_run(git_dir: &Path) -> bool {
+    const MOST_BYTES: u64 = 4 << 20;
+    ["rebase-merge/git-rebase-todo", "sequencer/todo"].into_iter().any(|list| {
+        let list = git_dir.join(list);
+        fs::symlink_metadata(&list).is_ok()
+            && bytes_of(&list, MOST_BYTES).map_or(true, |text| {
+                let first =
+                    |line: &[u8]| line.trim_ascii_start().split(u8::is_ascii_whitespace).next().map(<[u8]>::to_vec);
+                text.split(|&byte| byte == b'\n').filter_map(first).any(|word| word == b"exec" || word == b"x")
+            })
+    })
+}
+
 /// Whether a `.git` file at `at` is one that git made for a work tree or a submodule of a repository that `is_safe` accepts:
 /// the git directory it names must name this place in turn.
 pub(crate) fn is_answered(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {

@@ -9,7 +9,7 @@ use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
-use crate::workspace::{Access, Command, Covers, Running, Stop, Workspace};
+use crate::workspace::{Access, Command, Covers, Running, Stop, Uncovered, Workspace};
 use crate::{Error, ErrorCode, Output, ToolFailure};
 use git_call::Configurations;
 use rustix::fd::{AsFd, OwnedFd};
@@ -425,8 +425,8 @@ impl Commands {
             pace.wait().await;
             let covers = Arc::clone(covers);
             let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.disturbed(&covers));
-            if let Ok(Some(name)) = blocking(&self.workspace, look).await {
-                return unmasked(&name);
+            if let Ok(Some(found)) = blocking(&self.workspace, look).await {
+                return uncovered(found);
             }
             // What cannot be looked at now is looked at before anything is delivered.
             let _ = appeared.look(&self.workspace).await;
@@ -444,7 +444,7 @@ impl Commands {
             let covers = Arc::clone(covers);
             let look = move |workspace: &Workspace, stop: &Stop| {
                 let planted = workspace.planted(&covers, stop).map(|name| planted(&name));
-                Ok(planted.or_else(|| workspace.disturbed(&covers).map(|name| unmasked(&name))))
+                Ok(planted.or_else(|| workspace.disturbed(&covers).map(uncovered)))
             };
             if let Ok(Some(failure)) = blocking(&self.workspace, look).await {
                 return failure;
@@ -616,11 +616,17 @@ fn planted(name: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::Denied, message)
 }
 
-fn unmasked(name: &str) -> ToolFailure {
-    let message = format!(
-        "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden, so the \
-         command was ended. What it had done by then has stayed. Check before you run it again."
-    );
+fn uncovered(found: Uncovered) -> ToolFailure {
+    let why = match found {
+        Uncovered::Blocked(name) => format!(
+            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"
+        ),
+        Uncovered::Used(name) => format!(
+            "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay read-only"
+        ),
+    };
+    let message =
+        format!("{why}, so the command was ended. What it had done by then has stayed. Check before you run it again.");
     ToolFailure::new(ErrorCode::Conflict, message)
 }
 

@@ -35,6 +35,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+pub(crate) use watch::Uncovered;
 
 /// Folders looked at before the walk is given up.
 const MOST_FOLDERS: usize = 1_000_000;
@@ -161,9 +162,8 @@ impl Workspace {
         suspects.first().map(|suspect| names::shown(suspect.path()))
     }
 
-    /// While a command runs: the name of a blocked file that is not the one that was covered any more, so that the command may
-    /// be able to read it.
-    pub fn disturbed(&self, before: &Covers) -> Option<String> {
+    /// While a command runs: what is not the file any more that was covered, so that the command may be able to read or write it.
+    pub(crate) fn disturbed(&self, before: &Covers) -> Option<Uncovered> {
         watch::disturbed(self, before)
     }
 
