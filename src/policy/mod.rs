@@ -190,6 +190,8 @@ pub struct Policy {
     settings: Settings,
     paths: PathRules,
     answers: Answers,
+    /// See [`shell::Ground::exact_deny`].
+    exact_deny: bool,
 }
 
 impl Policy {
@@ -199,7 +201,7 @@ impl Policy {
     /// A path glob that is not one.
     pub fn new(settings: Settings) -> Result<Policy> {
         let paths = settings.path_rules()?;
-        Ok(Policy { settings, paths, answers: Answers::default() })
+        Ok(Policy { settings, paths, ..Policy::default() })
     }
 
     /// The same in another mode.
@@ -293,7 +295,8 @@ impl Policy {
 
     /// Judges a shell command; `held` says whether walls that hold would be around this very call.
     fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
-        let ground = shell::Ground { settings: &self.settings, answers: &self.answers, paths: &self.paths, facts };
+        let Policy { settings, answers, paths, exact_deny } = self;
+        let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
         shell::judge(command, cwd, ground, held)
     }
 
