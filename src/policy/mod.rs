@@ -261,6 +261,10 @@ impl Policy {
         if decision.judgement != Judgement::Ask || spec.effect_of(&call.args) != Effect::Write || !by_effect {
             return decision;
         }
+        if !judge::names_all(spec, &call.args) {
+            decision.offer.refuse("the patch cannot be read");
+            return decision;
+        }
         let files: Option<Vec<Rule>> = judge::paths(spec, &call.args)
             .iter()
             .map(|(path, _)| match facts.path("", path) {

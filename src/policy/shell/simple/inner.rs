@@ -21,7 +21,7 @@ pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             Inner::Command { from, adds, folder, replace } => {
                 let own = argv[..from].iter().all(|word| word.literal().is_some());
                 if program == "xargs" {
-                    fed(walker, &argv[from..], input, replace.as_deref());
+                    walker.looped(|walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
                     in_folder(walker, folder, |walker| command(walker, &argv[from..], input));
                 }
@@ -29,7 +29,7 @@ pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             }
             Inner::Range { from, to } => {
                 let argv = found_words(&argv[from..to], roots(argv));
-                walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
+                walker.looped(|walker| walker.deeper(|walker| command(walker, &argv, &Input::Unknown)));
             }
             Inner::Script { text, transparent, words } => {
                 walker.variables.arguments(&words);
