@@ -131,7 +131,8 @@ fn blocks(text: &str, catalog: &Catalog, found: &mut Vec<ToolCall>) -> bool {
         let Some((column, fence)) = opening(line) else { continue };
         let behind = &lines[at + 1..];
         let closes = |line: &&str| {
-            let line = line.trim_end();
+            // Inside of a string its end stands behind the fence.
+            let line = line.trim_end_matches(|c: char| c.is_whitespace() || "\"'}],;)".contains(c));
             let rest = line.trim_end_matches(fence.starts_with('`').then_some('`').unwrap_or('~'));
             line.len() - rest.len() >= fence.len() && !rest.contains(['{', '}', '"'])
         };
@@ -189,7 +190,10 @@ fn print(call: &ToolCall, catalog: &Catalog) -> u64 {
         Ok(spec) => {
             let default = |name: &str| spec.params.iter().find(|param| param.name == name)?.default.as_ref();
             let said = |(name, value): &(&String, &serde_json::Value)| default(name) != Some(value);
-            pairs(&taught.args, said)
+            let unset =
+                |name: &str| spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag);
+            let says = |pair: &(&String, &serde_json::Value)| said(pair) && !(unset(pair.0) && pair.1 == &false);
+            pairs(&taught.args, says)
         }
         Err(_) => pairs(&call.args, |_| true),
     };
