@@ -2,6 +2,7 @@
 
 mod agreement;
 mod corpus;
+mod deny;
 mod git;
 mod hostile;
 mod languages;
