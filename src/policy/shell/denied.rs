@@ -210,7 +210,7 @@ fn meets(rule: &CommandRule, spellings: &Spellings, args: &[Word]) -> Meets {
                 continue;
             }
             let word = &args[place];
-            let mut mark = |to: &mut Vec<Meets>, place: usize, how: Meets| {
+            let mark = |to: &mut Vec<Meets>, place: usize, how: Meets| {
                 if let Some(known) = to.get_mut(place) {
                     *known = (*known).max(how);
                 }
