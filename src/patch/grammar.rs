@@ -224,8 +224,13 @@ pub(super) fn loose_names(text: &str) -> Vec<String> {
         }
     }
     let mut names = Vec::new();
-    for name in all.iter().map(|name| String::from_utf8_lossy(name)).filter(|name| !name.trim().is_empty()) {
-        names.extend(name.split_once('/').map(|(_, rest)| rest.to_owned()).filter(|rest| !rest.is_empty()));
+    let is_name = |name: &str| !name.trim().is_empty() && name != "/dev/null";
+    for name in all.iter().map(|name| String::from_utf8_lossy(name)).filter(|name| is_name(name)) {
+        // The letters that git puts before names: git-diff(1), `diff.mnemonicPrefix`.
+        let rest = name.split_once('/').filter(|(first, rest)| {
+            first.len() == 1 && first.bytes().all(|byte| byte.is_ascii_lowercase()) && !rest.is_empty()
+        });
+        names.extend(rest.map(|(_, rest)| rest.to_owned()));
         names.push(name.into_owned());
     }
     names

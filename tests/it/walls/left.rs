@@ -42,6 +42,12 @@ const LEAVERS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Two tests that run the same leavers would find each other's.
+fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
+    static LEAVING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    LEAVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Where no process namespace ends everything with its first process.
 fn without_a_namespace() -> [Settings; 2] {
     [Settings::new().mode(Mode::Off), Settings::new().at_most(Kind::Landlock)]
@@ -49,6 +55,7 @@ fn without_a_namespace() -> [Settings; 2] {
 
 #[test]
 fn an_end_leaves_nothing_where_there_is_no_namespace() {
+    let _alone = one_at_a_time();
     for settings in without_a_namespace() {
         for (command, marker) in LEAVERS {
             let place = Place::new();
@@ -104,6 +111,7 @@ fn without_a_helper_it_is_said() {
 
 #[test]
 fn an_end_leaves_nothing() {
+    let _alone = one_at_a_time();
     let place = Place::new();
     for (command, marker) in LEAVERS {
         let started = Instant::now();
