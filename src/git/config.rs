@@ -127,7 +127,8 @@ fn global_files() -> Vec<PathBuf> {
         .or_else(|| home.as_ref().map(|home| home.join(".config")));
     let person = home.map(|home| home.join(".gitconfig"));
     let system = ["/etc/gitconfig", "/usr/local/etc/gitconfig"].map(PathBuf::from);
-    person.into_iter().chain(xdg.map(|xdg| xdg.join("git/config"))).chain(system).collect()
+    let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    named.chain(person).chain(xdg.map(|xdg| xdg.join("git/config"))).chain(system).collect()
 }
 
 fn key_and_value(entry: &[u8]) -> (String, Option<String>) {

@@ -45,8 +45,7 @@ pub(crate) fn looks_bare<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> bool 
 /// person's own configuration names for every repository; `top` is the folder it would be relative to.
 pub(crate) fn is_as_git_makes_it(git_dir: &Path, top: &Path, hooks_everywhere: Option<&Path>) -> bool {
     let planted = |hooks: &Path| fs::symlink_metadata(plain(&top.join(hooks))).is_ok();
-    let of_module = git_dir.components().any(|name| name.as_os_str() == "modules");
-    !hooks_everywhere.is_some_and(planted) && is_made(git_dir, usize::from(of_module))
+    !hooks_everywhere.is_some_and(planted) && is_made(git_dir, 0)
 }
 
 fn is_made(git_dir: &Path, depth: usize) -> bool {
@@ -64,7 +63,7 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
             _ if kind.is_file() && (FILES.contains(&name) || name.starts_with("sharedindex.")) => true,
             _ if kind.is_file() && name.ends_with(".lock") => true,
             _ if kind.is_dir() && DATA.contains(&name) => true,
-            "config" => kind.is_file() && is_plain_configuration(&entry.path(), depth > 0),
+            "config" => kind.is_file() && is_plain_configuration(&entry.path()),
             "hooks" => kind.is_dir() && has_only_samples(&entry.path()),
             "modules" => kind.is_dir() && are_made(&entry.path(), depth + 1),
             _ => false,
@@ -104,7 +103,7 @@ fn has_only_samples(hooks: &Path) -> bool {
 
 /// Whether every line is one that git writes: a section, or a key with a value, both without quotes in odd places, comments,
 /// escapes or continued lines, and every key on the list.
-fn is_plain_configuration(file: &Path, of_module: bool) -> bool {
+fn is_plain_configuration(file: &Path) -> bool {
     let Some(text) = bytes_of(file, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
         return false;
     };
@@ -126,9 +125,7 @@ fn is_plain_configuration(file: &Path, of_module: bool) -> bool {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_value = value.is_none_or(|value| !value.contains(['"', '\\', '#', ';']));
         let key = format!("{section}.{}", name.to_ascii_lowercase());
-        // The git directory of a submodule says where its work tree is.
-        let is_listed = is_as_cloned(&key, value) || of_module && key == "core.worktree";
-        if !is_name || !is_value || section.is_empty() || !is_listed {
+        if !is_name || !is_value || section.is_empty() || !is_as_cloned(&key, value) {
             return false;
         }
     }
@@ -144,6 +141,21 @@ fn section_name(inside: &str) -> Option<String> {
     };
     let sub = rest.strip_prefix('"')?.strip_suffix('"')?;
     (is_word(section) && !sub.contains(['"', '\\'])).then(|| format!("{}.{sub}", section.to_ascii_lowercase()))
+}
+
+/// Whether a rebase or the like that is under way in this git directory has lines left that run programs: `exec`, or `x` for
+/// short (git-rebase(1), "INTERACTIVE MODE"). A list that cannot be read counts as one that has.
+pub(crate) fn has_programs_to_run(git_dir: &Path) -> bool {
+    const MOST_BYTES: u64 = 4 << 20;
+    ["rebase-merge/git-rebase-todo", "sequencer/todo"].into_iter().any(|list| {
+        let list = git_dir.join(list);
+        fs::symlink_metadata(&list).is_ok()
+            && bytes_of(&list, MOST_BYTES).map_or(true, |text| {
+                let first =
+                    |line: &[u8]| line.trim_ascii_start().split(u8::is_ascii_whitespace).next().map(<[u8]>::to_vec);
+                text.split(|&byte| byte == b'\n').filter_map(first).any(|word| word == b"exec" || word == b"x")
+            })
+    })
 }
 
 /// Whether a `.git` file at `at` is one that git made for a work tree or a submodule of a repository that `is_safe` accepts:
@@ -170,7 +182,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config");
         fs::write(&file, text).unwrap();
-        is_plain_configuration(&file, false)
+        is_plain_configuration(&file)
     }
 
     #[test]

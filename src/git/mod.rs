@@ -18,7 +18,8 @@ use std::time::Duration;
 use wait_timeout::ChildExt;
 
 /// Variables of the host that say where the person's own configuration is.
-const PASSED: &[&str] = &["HOME", "XDG_CONFIG_HOME", "PATH"];
+const PASSED: &[&str] =
+    &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "PATH"];
 
 /// Configuration that overrides every file: with it, the subcommands asked here start no program.
 const OVERRIDES: &[(&str, &str)] = &[

@@ -191,6 +191,8 @@ pub(super) enum Mark<'a> {
 /// A line that begins with three asterisks, if it is one of the marks.
 pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
     let text = line.strip_prefix("*** ")?.trim();
+    // Some close a mark as they open it.
+    let text = text.strip_suffix(" ***").map_or(text, str::trim_end);
     let named = |word: &str| text.strip_prefix(word).map(str::trim);
     match text {
         "Begin Patch" => return Some(Mark::Begin),
@@ -204,6 +206,34 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
         .or_else(|| named("Update File:").map(Mark::Update))
         .or_else(|| named("Delete File:").map(Mark::Delete))
         .or_else(|| named("Move to:").or_else(|| named("Move To:")).map(Mark::MoveTo))
+}
+
+/// What stands where a name of a file could, in a text that is no patch: as it is written, and without its first folder.
+pub(super) fn loose_names(text: &str) -> Vec<String> {
+    const HEADS: [&str; 6] = ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    for line in text.lines().map(str::trim_start) {
+        if let Some(Mark::Add(name) | Mark::Update(name) | Mark::Delete(name) | Mark::MoveTo(name)) = mark(line) {
+            all.push(name.as_bytes().to_vec());
+        }
+        if let Some(Written::File(name)) = HEADS.iter().find_map(|head| line.strip_prefix(head)).map(file_name) {
+            all.push(name);
+        }
+        if let Some((old, new)) = git_names(line) {
+            all.extend([old, new]);
+        }
+    }
+    let mut names = Vec::new();
+    let is_name = |name: &str| !name.trim().is_empty() && name != "/dev/null";
+    for name in all.iter().map(|name| String::from_utf8_lossy(name)).filter(|name| is_name(name)) {
+        // The letters that git puts before names: git-diff(1), `diff.mnemonicPrefix`.
+        let rest = name.split_once('/').filter(|(first, rest)| {
+            first.len() == 1 && first.bytes().all(|byte| byte.is_ascii_lowercase()) && !rest.is_empty()
+        });
+        names.extend(rest.map(|(_, rest)| rest.to_owned()));
+        names.push(name.into_owned());
+    }
+    names
 }
 
 #[cfg(test)]
@@ -257,5 +287,7 @@ mod tests {
         assert_eq!(heredoc_tag("1 < 2"), None);
         assert_eq!(mark("*** Move to:  a b \r"), Some(Mark::MoveTo("a b")));
         assert_eq!(mark("*** a/file.c"), None);
+        assert_eq!((mark("*** Begin Patch ***"), mark("*** End Patch *** ")), (Some(Mark::Begin), Some(Mark::End)));
+        assert_eq!(mark("*** Update File: a *** b ***"), Some(Mark::Update("a *** b")));
     }
 }

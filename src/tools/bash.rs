@@ -57,7 +57,7 @@ impl Bash {
         if background {
             let job = self.jobs.start(wanted, true)?;
             job.ends_within(BEGINNING).await;
-            return self.jobs.told(&job);
+            return self.jobs.told(&job).await;
         }
         if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
             return self.wait(wanted).await;
@@ -72,7 +72,7 @@ impl Bash {
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
         job.ends_within(self.patience).await;
         waited.job = None;
-        self.jobs.told(&job)
+        self.jobs.told(&job).await
     }
 
     fn wanted(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {

@@ -3,12 +3,13 @@
 mod git_call;
 mod refused;
 
+use super::appeared::Appeared;
 use super::jobs::block_on;
 use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
-use crate::workspace::{Access, Command, Covers, Running, Stop, Workspace};
+use crate::workspace::{Access, Command, Covers, Running, Stop, Uncovered, Workspace};
 use crate::{Error, ErrorCode, Output, ToolFailure};
 use git_call::Configurations;
 use rustix::fd::{AsFd, OwnedFd};
@@ -30,6 +31,14 @@ pub(super) const MOST_SECONDS: u64 = 600;
 
 /// Bytes of output that are kept: the sentence about the cut and the notes need room too.
 pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
+
+/// What is said of a command that nothing held.
+const UNSUPERVISED: &str = "There is no helper that holds what a command starts (toolfence-walls or coder, in the PATH), so a \
+                            process that left the process group of this one may go on running, and its memory had no limit.";
+
+/// What is said where the file with all of the output is not there.
+const NO_FILE: &str =
+    "The file with all of the output was removed: lines of a blocked file, which appeared meanwhile, may be in it.";
 
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
@@ -128,7 +137,7 @@ impl Commands {
         let (commands, its_live) = (Arc::clone(self), Arc::clone(&live));
         let work = move || {
             let _running = running;
-            let ran = block_on(commands.run_live(&wanted, &its_live, false, left));
+            let ran = block_on(commands.run_live(&wanted, &its_live, false, left, &Appeared::default()));
             // Nobody may wait for it any more.
             let _ = say.send(ran);
         };
@@ -155,6 +164,7 @@ impl Commands {
         live: &Live,
         of_job: bool,
         left: mpsc::Sender<()>,
+        appeared: &Appeared,
     ) -> Result<Ran, ToolError> {
         let (folder, name) = self.folder(&wanted.folder).await?;
         let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
@@ -178,15 +188,15 @@ impl Commands {
         let writes_git = walled && wanted.writes_git;
         let inside = Inside { words: &words, folder: &name, network: wanted.network, looks, writes_git };
         let (outcome, notes) = if !walled {
-            let outcome = process::run(&job).await.map_err(|error| not_started(&error))?;
+            let ran = self.run_outside(&job, &words).await?;
             drop(left);
-            (outcome, Vec::new())
+            ran
         } else if told.is_some() {
-            self.run_writing(&job, live, &inside, left).await?
+            self.run_writing(&job, live, &inside, left, appeared).await?
         } else {
-            let outcome = self.run_inside(&job, &inside).await?;
+            let ran = self.run_inside(&job, &inside, appeared).await?;
             drop(left);
-            (outcome, Vec::new())
+            ran
         };
         tracing::debug!(
             walled,
@@ -201,10 +211,25 @@ impl Commands {
         if let Some(told) = told.filter(|_| !live.is_killed()) {
             self.tell_end(told).await?;
         }
-        let file = live.file().map(|(name, all)| spilled(&name, all, of_job));
+        let file = live.file().map(|(name, all)| match appeared.takes_file(&self.workspace, &name) {
+            true => NO_FILE.to_owned(),
+            false => spilled(&name, all, of_job),
+        });
         let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
+    }
+
+    /// Runs it without walls: supervised, so that it leaves nothing behind, wherever there is a helper for that.
+    async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<String>), ToolError> {
+        let Some(entry) = self.workspace.enclosure().supervised(words) else {
+            let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
+            return Ok((outcome, vec![UNSUPERVISED.into()]));
+        };
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+        let helper = Job { program: &entry.program, args: &arguments, ..*job };
+        let outcome = process::run_kept(&helper, &entry.told).await.map_err(|error| not_started(&error))?;
+        Ok((outcome, Vec::new()))
     }
 
     /// Whether walls that hold leave nothing of the project to write to: then nothing has to be kept of it.
@@ -248,12 +273,12 @@ impl Commands {
         };
         if report.holds {
             let inside = Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false };
-            return self.run_inside(&job, &inside).await.map(Some);
+            return self.run_inside(&job, &inside, &Appeared::default()).await.map(|(outcome, _)| Some(outcome));
         }
         if !may_run_outside(&self.workspace, checking.harmless) {
             return Ok(None);
         }
-        process::run(&job).await.map(Some).map_err(|error| not_started(&error).into())
+        self.run_outside(&job, &words).await.map(|(outcome, _)| Some(outcome))
     }
 
     async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
@@ -262,22 +287,43 @@ impl Commands {
     }
 
     /// Runs what cannot write in the project inside, or not at all: it was cleared because the walls stand.
-    async fn run_inside(&self, job: &Job<'_>, inside: &Inside<'_>) -> Result<Outcome, ToolError> {
+    async fn run_inside(
+        &self,
+        job: &Job<'_>,
+        inside: &Inside<'_>,
+        appeared: &Appeared,
+    ) -> Result<(Outcome, Vec<String>), ToolError> {
         let mut tries = 0;
         loop {
             tries += 1;
             let covers = Arc::new(blocking(&self.workspace, Workspace::covers).await?);
+            appeared.begin(&covers);
             let ended = tokio::select! {
                 biased;
                 ended = self.run_covered(job, inside, &covers) => ended,
-                disturbed = self.disturbed(&covers, false) => return Err(disturbed.into()),
+                disturbed = self.disturbed(&covers, job.live, appeared) => return Err(disturbed.into()),
             };
             match ended {
                 // A file was put where another was looked at: the covers would be beside it.
                 Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
-                ended => return Ok(ended.map_err(|error| not_walled(&error))?),
+                ended => {
+                    let outcome = ended.map_err(|error| not_walled(&error))?;
+                    return Ok((
+                        self.delivered(outcome, appeared).await?,
+                        appeared.note().map(str::to_owned).into_iter().collect(),
+                    ));
+                }
             }
         }
+    }
+
+    /// What may be told of the output.
+    async fn delivered(&self, outcome: Outcome, appeared: &Appeared) -> Result<Outcome, ToolError> {
+        // A command that said nothing has nothing to withhold.
+        if outcome.total_bytes > 0 {
+            appeared.look(&self.workspace).await?;
+        }
+        Ok(Outcome { output: appeared.deliver(outcome.output), ..outcome })
     }
 
     /// Runs what may write in the project inside, or not at all. Afterwards takes away what appeared meanwhile and would make
@@ -288,6 +334,7 @@ impl Commands {
         live: &Live,
         inside: &Inside<'_>,
         left: mpsc::Sender<()>,
+        appeared: &Appeared,
     ) -> Result<(Outcome, Vec<String>), ToolError> {
         let access = if inside.writes_git { Access::Write } else { Access::Read };
         let mut tries = 0;
@@ -302,10 +349,11 @@ impl Commands {
                 Ok((Arc::new(covers), running, configurations))
             };
             let (covers, running, configurations) = blocking(&self.workspace, look).await?;
+            appeared.begin(&covers);
             let mut disturbance = None;
             let ended = {
                 let mut run = pin!(self.run_covered(job, inside, &covers));
-                let watch = self.watch(&covers, &running, true);
+                let watch = self.watch(&covers, &running, live, appeared);
                 tokio::select! {
                     biased;
                     ended = &mut run => ended,
@@ -324,6 +372,10 @@ impl Commands {
                 continue;
             }
             drop(left);
+            let ended = match ended {
+                Ok(outcome) => Ok(self.delivered(outcome, appeared).await?),
+                Err(error) => Err(error),
+            };
             let outcome = ended.as_ref().ok().cloned();
             let settle = move |workspace: &Workspace, _: &Stop| {
                 let mut notes = workspace.settle(&covers);
@@ -333,7 +385,8 @@ impl Commands {
                 drop(running);
                 Ok(notes)
             };
-            let notes = blocking(&self.workspace, settle).await?;
+            let mut notes = blocking(&self.workspace, settle).await?;
+            notes.extend(appeared.note().map(str::to_owned));
             return match (disturbance, ended) {
                 (Some(mut failure), _) => {
                     for note in &notes {
@@ -365,22 +418,25 @@ impl Commands {
     }
 
     /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the
-    /// mask away with it.
-    async fn disturbed(&self, covers: &Arc<Covers>, new_ones_too: bool) -> ToolFailure {
+    /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
+    async fn disturbed(&self, covers: &Arc<Covers>, live: Option<&Live>, appeared: &Appeared) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
             let covers = Arc::clone(covers);
-            let look = move |workspace: &Workspace, stop: &Stop| Ok(workspace.disturbed(&covers, new_ones_too, stop));
-            if let Ok(Some(name)) = blocking(&self.workspace, look).await {
-                return unmasked(&name);
+            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.disturbed(&covers));
+            if let Ok(Some(found)) = blocking(&self.workspace, look).await {
+                return uncovered(found);
             }
+            // What cannot be looked at now is looked at before anything is delivered.
+            let _ = appeared.look(&self.workspace).await;
+            appeared.takes_file_of(&self.workspace, live);
         }
     }
 
     /// Waits until something has to end a command that may write: a blocked file that is not hidden any more, or something
     /// that git on the host would run. Says meanwhile that this host is there.
-    async fn watch(&self, covers: &Arc<Covers>, running: &Running, new_ones_too: bool) -> ToolFailure {
+    async fn watch(&self, covers: &Arc<Covers>, running: &Running, live: &Live, appeared: &Appeared) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
@@ -388,12 +444,13 @@ impl Commands {
             let covers = Arc::clone(covers);
             let look = move |workspace: &Workspace, stop: &Stop| {
                 let planted = workspace.planted(&covers, stop).map(|name| planted(&name));
-                let unmasked = || workspace.disturbed(&covers, new_ones_too, stop).map(|name| unmasked(&name));
-                Ok(planted.or_else(unmasked))
+                Ok(planted.or_else(|| workspace.disturbed(&covers).map(uncovered)))
             };
             if let Ok(Some(failure)) = blocking(&self.workspace, look).await {
                 return failure;
             }
+            let _ = appeared.look(&self.workspace).await;
+            appeared.takes_file_of(&self.workspace, Some(live));
         }
     }
 
@@ -402,7 +459,8 @@ impl Commands {
         let Ran { outcome, notes, seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
-        let failure = failure_of(&outcome, seconds, row);
+        let memory = self.workspace.enclosure().settings().memory;
+        let failure = failure_of(&outcome, seconds, row, memory);
         let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
@@ -480,16 +538,19 @@ pub(super) fn spilled(name: &str, all: bool, of_job: bool) -> String {
 fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
     if escaped {
         return Some(
-            "At least one process it started could not be ended: it left the process group, as setsid does, still \
-             holds the output and may go on running. End it by its process id if it is not wanted.",
+            "At least one process it started may go on running: it could not be ended, or what held it was ended before it. \
+             End it by its process id if it is not wanted.",
         );
     }
     lingered.then_some("Processes it left running in the background were ended with it.")
 }
 
-fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Option<ToolFailure> {
+fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memory: u64) -> Option<ToolFailure> {
     if outcome.stopped {
         return None;
+    }
+    if outcome.memory_exceeded {
+        return Some(ToolFailure::new(ErrorCode::ExitStatus, too_much_memory(memory)));
     }
     if outcome.timed_out {
         return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), late_in_a_row)));
@@ -500,6 +561,14 @@ fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32) -> Op
         (None, code) => format!("The command ended with status {code}."),
     };
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
+}
+
+fn too_much_memory(most: u64) -> String {
+    format!(
+        "The command was ended: it used more than {} MiB of memory, with all it had started. Do it in smaller pieces or with \
+         fewer processes at a time; the user can change the limit with the setting walls.memory.",
+        most >> 20
+    )
 }
 
 fn late(seconds: u64, in_a_row: u32) -> String {
@@ -547,11 +616,17 @@ fn planted(name: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::Denied, message)
 }
 
-fn unmasked(name: &str) -> ToolFailure {
-    let message = format!(
-        "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden, so the \
-         command was ended. What it had done by then has stayed. Check before you run it again."
-    );
+fn uncovered(found: Uncovered) -> ToolFailure {
+    let why = match found {
+        Uncovered::Blocked(name) => format!(
+            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"
+        ),
+        Uncovered::Used(name) => format!(
+            "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay read-only"
+        ),
+    };
+    let message =
+        format!("{why}, so the command was ended. What it had done by then has stayed. Check before you run it again.");
     ToolFailure::new(ErrorCode::Conflict, message)
 }
 
@@ -565,12 +640,12 @@ fn no_container(why: &str) -> ToolFailure {
 
 fn not_walled(error: &io::Error) -> ToolFailure {
     let message = format!(
-        "The walls around the command could not be raised ({error}), so it was not run. Try again; if it fails again, ask \
-         the user, who can allow it with outside_walls: true."
+        "The walls around the command could not be raised ({error}), so it was not run. Try again; if it fails again, tell \
+         the user: `coder doctor` says what is wrong with them."
     );
     ToolFailure::new(ErrorCode::IoError, message)
 }
 
 fn not_started(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run: {error}."))
+    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run, or not to its end: {error}."))
 }

@@ -2,8 +2,8 @@
 
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
-use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Task, part};
-use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe};
+use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Supervised, Task, part};
+use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe, supervise};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,6 +16,7 @@ pub fn enter_if_asked() {
         Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
         // What that takes knows the project, so it stands above this module.
         Some(argument) if argument == helper::SETTLE => std::process::exit(crate::settle_for_a_host()),
+        Some(argument) if argument == helper::SUPERVISE => std::process::exit(supervise::main()),
         _ => {}
     }
     helper::is_hooked();
@@ -68,6 +69,15 @@ impl Enclosure {
     /// What to start for a command, with the walls that stand here; `None` where there are none.
     pub fn entry(&self, errand: &Errand<'_>) -> Option<Entry> {
         self.entry_of(self.report().kind, errand)
+    }
+
+    /// What to start for a command that runs without walls, so that nothing of it is left behind and its memory has a limit;
+    /// `None` where there is no helper that could see to that.
+    pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
+        let command = command.iter().map(|word| Name::from(*word)).collect();
+        let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory: self.settings.memory, command };
+        let program = self.helper.as_ref()?.into();
+        Some(Entry { program, arguments: vec![helper::SUPERVISE.into()], told: part(&told)?, beginning: 0 })
     }
 
     /// Why no command may run outside of walls either: a container was asked for and is not there.
@@ -149,6 +159,8 @@ impl Enclosure {
             executable: !errand.only_git,
             removable: errand.covers.iter().any(|cover| cover.how == How::HideRemovable),
             processes: self.settings.processes,
+            memory: self.settings.memory,
+            temporary: self.settings.temporary(),
             root: self.root.as_path().into(),
             root_is: self.is,
             steps,

@@ -5,7 +5,7 @@
 
 use super::plan::{Covering, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
-use super::{Identity, Trouble, rights};
+use super::{Identity, Trouble, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_p
 /// last, with [`cover`].
 pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
     let wall = "the new tree of files";
-    enter_an_empty_root().map_err(|error| Trouble::new(wall, error))?;
+    enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(wall, error))?;
     let mut layers = 0;
     for step in &plan.steps {
         take(step, plan, &mut layers).map_err(|error| Trouble::at(wall, step_name(step, plan), error))?;
@@ -49,6 +49,7 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
     rights::bound_processes(plan.processes)?;
+    memory::be_first_to_go();
     rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
@@ -94,7 +95,7 @@ fn open_root() -> Result<OwnedFd, Trouble> {
     root.map_err(|error| Trouble::new("the new tree of files", error))
 }
 
-fn enter_an_empty_root() -> io::Result<()> {
+fn enter_an_empty_root(temporary: u64) -> io::Result<()> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let place = ["/tmp", "/usr", "/etc"].into_iter().find(|place| Path::new(place).is_dir()).unwrap_or("/");
     tmpfs(place, "mode=755,size=16m")?;
@@ -102,7 +103,7 @@ fn enter_an_empty_root() -> io::Result<()> {
     for folder in [STORE, "/proc"] {
         rustix::fs::mkdir(inside(folder), Mode::from(0o755))?;
     }
-    tmpfs(inside(STORE), "mode=755,size=50%")?;
+    tmpfs(inside(STORE), &format!("mode=755,size={temporary}"))?;
     rustix::fs::mkdir(inside(OLD), Mode::from(0o755))?;
     rustix::process::pivot_root(".", inside(OLD))?;
     Ok(rustix::process::chdir("/")?)

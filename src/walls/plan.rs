@@ -28,6 +28,10 @@ pub(super) struct Plan {
     pub(super) removable: bool,
     /// The most processes and threads it may have at a time.
     pub(super) processes: u32,
+    /// The most bytes of memory it may use, with all it starts; 0 where only the machine limits it.
+    pub(super) memory: u64,
+    /// The most bytes in private folders.
+    pub(super) temporary: u64,
     /// The real path of the project, and which folder is meant by it.
     pub(super) root: Name,
     pub(super) root_is: Identity,
@@ -55,6 +59,17 @@ pub(super) struct Covering {
 pub(super) struct Task {
     /// The folder, relative to the project.
     pub(super) folder: Name,
+    /// The command and its arguments.
+    pub(super) command: Vec<Name>,
+}
+
+/// A command that runs without walls and is supervised: all that its helper is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Supervised {
+    /// Of this crate: host and helper must be of one build.
+    pub(super) version: String,
+    /// The most bytes of memory it may use, with all it starts; 0 where only the machine limits it.
+    pub(super) memory: u64,
     /// The command and its arguments.
     pub(super) command: Vec<Name>,
 }

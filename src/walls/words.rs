@@ -15,6 +15,10 @@ pub struct Settings {
     pub network: bool,
     /// The most processes and threads a command may have at a time: 301 at least, which is the kernel's own least.
     pub processes: u32,
+    /// The most bytes of memory a command may use with all it starts, with walls or without; 0 for no limit. The default is
+    /// half of what the machine has, and 8 GiB at the most. Files in its private folders are not in it: they may take half as
+    /// much again.
+    pub memory: u64,
     /// The helper, where it is another one than would be found.
     pub helper: Option<PathBuf>,
     /// The best kind that is tried.
@@ -73,12 +77,33 @@ impl Engine {
 /// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
 const PROCESSES: u32 = 2048;
 
+/// What most builds never need, in bytes.
+const MEMORY: u64 = 8 << 30;
+
+/// Bytes for files: what a program wants to write may be little, but nothing is too little.
+#[cfg(target_os = "linux")]
+const LEAST_TEMPORARY: u64 = 64 << 20;
+
+/// Half of the machine's memory, so that the other half is left for everything else, but not more than [`MEMORY`].
+#[cfg(target_os = "linux")]
+fn default_memory() -> u64 {
+    let machine = rustix::system::sysinfo();
+    let bytes = (machine.totalram as u64).saturating_mul(u64::from(machine.mem_unit.max(1)));
+    if bytes == 0 { MEMORY } else { MEMORY.min(bytes / 2) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn default_memory() -> u64 {
+    MEMORY
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             mode: Mode::default(),
             network: false,
             processes: PROCESSES,
+            memory: default_memory(),
             helper: None,
             at_most: Kind::Namespaces,
             container: None,
@@ -109,6 +134,19 @@ impl Settings {
     #[must_use]
     pub fn processes(self, processes: u32) -> Settings {
         Settings { processes, ..self }
+    }
+
+    /// The same with so many bytes of memory for a command at the most.
+    #[must_use]
+    pub fn memory(self, memory: u64) -> Settings {
+        Settings { memory, ..self }
+    }
+
+    /// The most bytes of files in the private folders of a command.
+    #[cfg(target_os = "linux")]
+    pub(super) fn temporary(&self) -> u64 {
+        let memory = if self.memory > 0 { self.memory } else { default_memory() };
+        (memory / 2).max(LEAST_TEMPORARY)
     }
 
     /// The same where nothing better than this is tried.

@@ -44,6 +44,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod checked;
 mod covers;
 #[cfg(test)]
@@ -55,6 +56,7 @@ mod facts;
 pub(crate) mod fault;
 mod folder;
 mod globs;
+mod hops;
 mod ignores;
 mod journal;
 mod links;
@@ -74,16 +76,18 @@ mod stage;
 pub(crate) mod state;
 mod suggest;
 mod temp;
+mod tracked;
 mod trouble;
 mod version;
 mod walk;
 mod wanted;
 mod write;
 
-pub(crate) use covers::Running;
+pub use attributes::Attributes;
 #[cfg(target_os = "linux")]
 pub(crate) use covers::settle_for_a_host;
-pub use covers::{Access, Covers, Looked};
+pub use covers::{Access, Covers, Looked, Withheld};
+pub(crate) use covers::{Running, Uncovered};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
@@ -93,7 +97,7 @@ pub(crate) use record::Command;
 pub use record::Recorder;
 pub use restore::Refusal;
 pub use search::{Found, SearchFiles, SearchLine};
-pub use snapshot::{LeftOut, Snapshot, SnapshotLimits};
+pub use snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 pub use state::{Change, Digest, Stamp, State};
 pub use version::Version;
 pub use write::Written;

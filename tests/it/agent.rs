@@ -1,5 +1,8 @@
 //! The agent with a recorded model and tools that count what they did.
 
+#[cfg(feature = "backend")]
+mod echo;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

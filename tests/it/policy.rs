@@ -3,7 +3,10 @@
 mod agreement;
 mod corpus;
 mod daily;
+mod deny;
+mod git;
 mod hostile;
+mod languages;
 mod names;
 
 use toolfence::policy::{

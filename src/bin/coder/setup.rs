@@ -235,6 +235,13 @@ pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failu
     let settings = settings
         .git_writable(config.merged.texts("walls.git_writable"))
         .map_err(|error| Failure::wrong_use(error.to_string()))?;
+    let memory = match config.set("walls.memory") {
+        // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.
+        Some(true) => settings.memory.min(config.count("walls.memory") << 20),
+        Some(false) => config.count("walls.memory") << 20,
+        None => settings.memory,
+    };
+    let settings = settings.memory(memory);
     Ok(match container(config)? {
         Some(container) => settings.container(container),
         None if mode == Walls::Container => {

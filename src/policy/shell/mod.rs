@@ -5,7 +5,9 @@
 
 mod advice;
 mod answered;
+mod denied;
 mod files;
+mod git_calls;
 mod profiles;
 mod report;
 mod rules;
@@ -17,7 +19,7 @@ mod wrappers;
 
 pub(super) use report::shown;
 
-use super::{Answers, Decision, Facts, PathRules, Settings};
+use super::{Answers, Decision, Facts, Judgement, PathRules, Settings};
 
 /// What commands are held against.
 #[derive(Clone, Copy)]
@@ -26,14 +28,24 @@ pub(super) struct Ground<'a> {
     pub(super) answers: &'a Answers,
     pub(super) paths: &'a PathRules,
     pub(super) facts: &'a dyn Facts,
+    /// Set where deny rules are compared word by word, as the others are: to try the examples that stand beside a rule.
+    pub(super) exact_deny: bool,
 }
 
-/// Judges a command that would run in `cwd`, a folder relative to the root.
-pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
+/// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether walls would be around it,
+/// in which the repository is read-only but for calls of git alone.
+pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
     walker.fork_bombs();
     walker.upset_variables();
-    let decision = walker.report.decide(command);
-    Decision { walls_suffice: !decision.unreadable && !decision.needs_person, ..decision }
+    let git = std::mem::take(&mut walker.git);
+    if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {
+        walker.report.note(finding);
+    }
+    let mut decision = walker.report.decide(command);
+    decision.writes_git = git.writes_alone() && !decision.unreadable && decision.judgement != Judgement::Deny;
+    // Walls do not hold what a call may do to a repository that is writable for it.
+    decision.walls_suffice = !decision.unreadable && !decision.needs_person && !decision.writes_git;
+    decision
 }

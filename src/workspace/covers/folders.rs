@@ -1,6 +1,7 @@
 //! One folder as the walls must know it, and what is remembered of it between two walks.
 
-use super::super::{Workspace, folder, names, resolve};
+use super::super::hops::Hop;
+use super::super::{Workspace, folder, names};
 use crate::git::made::looks_bare;
 use rustix::fd::AsFd;
 use rustix::fs::{FileType, Stat};
@@ -21,8 +22,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// Entries of one folder; what has more is taken for one that cannot be read.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Folders remembered.
+/// Folders remembered, and the bytes of the longest path that is: a hostile tree must not fill the memory with its names.
 const MOST_REMEMBERED: usize = 200_000;
+const LONGEST_REMEMBERED: usize = 512;
 
 /// What matters of a folder.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,22 +47,34 @@ pub(in super::super) struct Memory(Mutex<HashMap<PathBuf, (Stamp, Arc<Folder>)>>
 
 impl Memory {
     /// What is in a folder, and whether it had to be read. `calm` says that nobody changes it meanwhile.
-    pub(super) fn folder(&self, workspace: &Workspace, at: &Path, calm: bool) -> (Result<Arc<Folder>, Errno>, bool) {
+    pub(super) fn folder(
+        &self,
+        workspace: &Workspace,
+        hop: &Hop,
+        at: &Path,
+        calm: bool,
+    ) -> (Result<Arc<Folder>, Errno>, bool) {
         // The path may lead through a link that was put there: then it leads to another folder, whose stamp is another.
-        let here = if at.as_os_str().is_empty() { Path::new(".") } else { at };
-        let now =
-            rustix::fs::statat(&workspace.root, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).map(|stat| stamp(&stat));
-        if let (Ok(now), Some((then, folder))) = (now, self.lock().get(at))
+        let now = hop.split(workspace.root.as_fd(), at).and_then(|(base, rest)| {
+            let here = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+            Ok(stamp(&rustix::fs::statat(base, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
+        });
+        let remembered = at.as_os_str().len() <= LONGEST_REMEMBERED;
+        if let (true, Ok(now)) = (remembered, now)
+            && let Some((then, folder)) = self.lock().get(at)
             && now == *then
         {
             return (Ok(Arc::clone(folder)), false);
         }
-        (self.read(workspace, at, calm), true)
+        (self.read(workspace, hop, at, calm), true)
     }
 
-    fn read(&self, workspace: &Workspace, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
-        let (found, steady) = steadily(workspace, at, calm)?;
+    fn read(&self, workspace: &Workspace, hop: &Hop, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
+        let (found, steady) = steadily(workspace, hop, at, calm)?;
         let found = Arc::new(found);
+        if at.as_os_str().len() > LONGEST_REMEMBERED {
+            return Ok(found);
+        }
         let mut remembered = self.lock();
         remembered.remove(at);
         if let Some(stamp) = steady.filter(|_| remembered.len() < MOST_REMEMBERED) {
@@ -79,12 +93,12 @@ impl Memory {
 ///
 /// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile is
 /// read again; one that always changes, as where a compiler writes, is taken when it looks the same several times.
-fn steadily(workspace: &Workspace, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
+fn steadily(workspace: &Workspace, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
     const TRIES: u32 = 50;
     const ALIKE: u32 = 4;
     let (mut last, mut alike) = (None, 0);
     for _ in 0..TRIES {
-        let opened = resolve::open_exact(workspace.root.as_fd(), at)?;
+        let opened = hop.open(workspace.root.as_fd(), at)?;
         let before = rustix::fs::fstat(&opened)?;
         let (items, complete) = folder::items(opened.as_fd(), MOST_ENTRIES)?;
         if !complete {

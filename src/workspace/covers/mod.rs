@@ -2,20 +2,24 @@
 //! their configuration makes git run.
 //!
 //! The tree is walked to its full depth before every command that is walled in. A folder that has not changed since it was
-//! read is not read again: its times say so. What cannot be looked at is hidden as a whole.
+//! read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
+//! there is something that no path is short enough to name.
 
+mod appeared;
 mod folders;
 mod repositories;
 mod running;
 mod settle;
 mod watch;
 
+use super::hops::{Hop, NAMEABLE};
 use super::ignores::Ignores;
 use super::walk::{Order, Walk};
 use super::{Stop, Workspace, names, resolve};
 use crate::git::made::looks_bare;
 use crate::walls::{Cover, Enclosure, How, Identity, Settings};
 use crate::{ErrorCode, ToolFailure};
+pub use appeared::Withheld;
 use folders::Folder;
 pub(super) use folders::Memory;
 pub use repositories::Access;
@@ -31,6 +35,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+pub(crate) use watch::Uncovered;
 
 /// Folders looked at before the walk is given up.
 const MOST_FOLDERS: usize = 1_000_000;
@@ -157,10 +162,15 @@ impl Workspace {
         suspects.first().map(|suspect| names::shown(suspect.path()))
     }
 
-    /// While a command runs: the name of a blocked file that is not the one that was covered any more, so that the command may
-    /// be able to read it; with `new_ones_too` also of one that has appeared since.
-    pub fn disturbed(&self, before: &Covers, new_ones_too: bool, stop: &Stop) -> Option<String> {
-        watch::disturbed(self, before, new_ones_too, stop)
+    /// While a command runs: what is not the file any more that was covered, so that the command may be able to read or write it.
+    pub(crate) fn disturbed(&self, before: &Covers) -> Option<Uncovered> {
+        watch::disturbed(self, before)
+    }
+
+    /// While a command runs, and before its output is delivered: adds to `withheld` what stands in blocked files that were not
+    /// there before.
+    pub fn appeared(&self, before: &Covers, withheld: &mut Withheld, stop: &Stop) {
+        appeared::look(self, before, withheld, stop);
     }
 }
 
@@ -213,8 +223,8 @@ impl<'w> Looking<'w> {
     }
 
     fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
-        let mut pending = vec![PathBuf::new()];
-        while let Some(at) = pending.pop() {
+        let mut pending = vec![(Hop::default(), PathBuf::new())];
+        while let Some((hop, at)) = pending.pop() {
             if stop.is_stopped() {
                 return Err(ToolFailure::new(ErrorCode::Cancelled, "The walk over the project was stopped.").into());
             }
@@ -223,17 +233,18 @@ impl<'w> Looking<'w> {
                 return Err(too_much("folders").into());
             }
             let calm = self.purpose != Purpose::Cover;
-            let (mut folder, read) = self.workspace.memory.folder(self.workspace, &at, calm);
+            let (mut folder, read) = self.workspace.memory.folder(self.workspace, &hop, &at, calm);
             self.covers.looked.read += usize::from(read);
             if matches!(folder, Err(Errno::ACCESS)) && self.open_up(&at) {
-                folder = self.workspace.memory.folder(self.workspace, &at, calm).0;
+                folder = self.workspace.memory.folder(self.workspace, &hop, &at, calm).0;
             }
             match folder {
-                Ok(folder) => self.take(&at, &folder, &mut pending)?,
+                Ok(folder) if self.is_too_deep(&at, &folder) => self.cover(&hop, at, How::Hide)?,
+                Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
                 Err(errno) if is_moved(errno) => return Err(Hitch::Moved),
                 Err(_) => {
                     self.probe(&at);
-                    self.cover(at, How::Hide)?;
+                    self.cover(&hop, at, How::Hide)?;
                 }
             }
         }
@@ -287,16 +298,29 @@ impl<'w> Looking<'w> {
         }
     }
 
-    fn take(&mut self, at: &Path, folder: &Folder, pending: &mut Vec<PathBuf>) -> Result<(), Hitch> {
+    /// Whether something in the folder that matters has a path that the kernel does not take, so that nothing could be mounted
+    /// there. Then the folder, which is the deepest that has a path, is hidden with all that is in it.
+    fn is_too_deep(&self, at: &Path, folder: &Folder) -> bool {
+        // What is covered of a repository is below `.git`.
+        const IN_GIT: usize = 64;
+        let above = self.workspace.root().as_os_str().len() + 1 + at.as_os_str().len() + 1;
+        let names = [&folder.folders, &folder.hidden, &folder.frozen].into_iter().flatten();
+        let longest = names.map(|name| name.len()).chain(folder.repository.map(|_| IN_GIT)).max();
+        // A root with so long a path has no command in it anyway: nothing can be named there.
+        !at.as_os_str().is_empty() && longest.is_some_and(|longest| above + longest >= NAMEABLE)
+    }
+
+    fn take(&mut self, hop: &Hop, at: &Path, folder: &Folder, pending: &mut Vec<(Hop, PathBuf)>) -> Result<(), Hitch> {
+        let hop = hop.towards(self.workspace.root.as_fd(), at);
         for name in &folder.frozen {
-            self.cover(at.join(name), How::Freeze)?;
+            self.cover(&hop, at.join(name), How::Freeze)?;
         }
         if !folder.hidden.is_empty() {
             // A mask in a folder that git ignores must not keep a build from removing the folder.
             let removable = !at.as_os_str().is_empty() && Ignores::above(self.workspace, at).is_within(at);
             let how = if removable { How::HideRemovable } else { How::Hide };
             for name in &folder.hidden {
-                self.cover(at.join(name), how)?;
+                self.cover(&hop, at.join(name), how)?;
             }
         }
         if folder.repository.is_some() {
@@ -305,7 +329,7 @@ impl<'w> Looking<'w> {
         if folder.is_bare {
             self.repository(at, None);
         }
-        pending.extend(folder.folders.iter().map(|name| at.join(name)));
+        pending.extend(folder.folders.iter().map(|name| (hop.clone(), at.join(name))));
         Ok(())
     }
 
@@ -329,7 +353,8 @@ impl<'w> Looking<'w> {
         // A mask of a file in a repository has to lie over the cover of the repository.
         let masks = std::mem::take(&mut self.covers.list);
         for (path, how) in covers {
-            self.cover(path, how)?;
+            // It may be elsewhere: a folder of hooks is where the settings say.
+            self.cover(&Hop::default(), path, how)?;
         }
         let root = self.workspace.root.as_fd();
         self.covers.held = self
@@ -345,8 +370,8 @@ impl<'w> Looking<'w> {
         Ok(())
     }
 
-    fn cover(&mut self, path: PathBuf, how: How) -> Result<(), Hitch> {
-        let stat = resolve::stat_exact(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
+    fn cover(&mut self, hop: &Hop, path: PathBuf, how: How) -> Result<(), Hitch> {
+        let stat = hop.stat(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
         let is = Identity::of(&stat);
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if matches!(how, How::Hide | How::HideRemovable) && file && stat.st_nlink > 1 {

@@ -118,7 +118,8 @@ impl Wanted {
         }
         let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
         let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
-        if access == Access::Write {
+        // Lines of a rebase that run a program would run it where the repository is writable.
+        if access == Access::Write && !dirs.iter().any(|dir| made::has_programs_to_run(dir)) {
             // A link can be no mount; the folder behind it is kept.
             if kind != Some(FileType::Symlink) {
                 self.cover(at, How::Keep);

@@ -48,7 +48,14 @@ impl Settler {
         let (program, argument) = settler.ok_or_else(|| io::Error::other("there is no helper"))?;
         let mut command = Command::new(program);
         command.arg(argument).current_dir("/").env_clear();
-        for name in ["HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+        for name in [
+            "HOME",
+            "XDG_STATE_HOME",
+            "XDG_CONFIG_HOME",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_SYSTEM",
+            "GIT_CONFIG_NOSYSTEM",
+        ] {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         // In a group of its own it hears no signal that is meant for the host.

@@ -85,6 +85,15 @@ const WALLS: &[Key] = &[
         "Whether every command may use the network. Where it is off, a command can ask for it, and you are asked.\n\
          on: walls with an open network do not count as holding, so what only walls hold asks.",
     ),
+    Key::new(
+        "walls.memory",
+        Takes::Count(1 << 24),
+        InProject::Stricter,
+        "8192",
+        "MiB of memory that a command may use with all it starts, with walls or without. What uses more is ended.\n\
+         Where nothing is set it is half of the machine's memory, and 8192 at the most. Files in its private folders, such\n\
+         as /tmp, may take half as much again.",
+    ),
 ];
 
 /// What is left to commands, no project may say.

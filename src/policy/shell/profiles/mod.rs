@@ -3,6 +3,8 @@
 
 mod arguments;
 mod git;
+mod git_calls;
+mod git_settings;
 mod held;
 mod languages;
 mod odd;
@@ -17,6 +19,7 @@ use super::words::Word;
 use super::wrappers::{self, Adds, Inner, has};
 use crate::policy::PathFact;
 use arguments::{Arguments, is_source};
+pub(super) use git_calls::{GitCall, git_call};
 pub(super) use held::steers;
 use std::cell::Cell;
 use table::{Operands, Profile, Reads};
@@ -41,6 +44,11 @@ pub(super) struct Deeds {
     pub(super) writes: Cell<bool>,
     pub(super) runs: Cell<bool>,
     pub(super) stores: Cell<bool>,
+}
+
+/// Whether a command that needs no walls is known to only read.
+pub(super) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
+    Reader::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
 }
 
 type Checked = Result<(), Finding>;
@@ -134,29 +142,11 @@ impl<'a> Reader<'a> {
 
     /// Every way in which the table knows the program; the reason is that of the first.
     fn table(&self, program: &str, args: &[Word]) -> Checked {
-        let globals = self.globals(program, args)?;
-        let verb = args.get(globals).and_then(Word::literal).unwrap_or_default();
-        let subcommands = table::subcommands(program, verb);
-        // Other programs in words of their own: `python -m pytest`, `yarn eslint`.
-        let other = match args {
-            _ if !subcommands.is_empty() => None,
-            [option, ..] if has(INTERPRETERS, program) => (option.literal() == Some("-m")).then_some(1),
-            _ if has("yarn pnpm", program) && !has("npm yarn pnpm bun deno", verb) => Some(globals),
-            _ => None,
-        };
-        let named = other.and_then(|at| args.get(at)?.literal()).map_or(&[][..], table::programs);
-        let named = if named.iter().any(|profile| profile.runs) { named } else { &[] };
-        let (profiles, rest) = match (subcommands, other) {
-            ([], Some(at)) if !named.is_empty() || has(INTERPRETERS, program) => {
-                (named, &args[args.len().min(at + 1)..])
-            }
-            ([], _) => (table::programs(program), args),
-            (subcommands, _) => (subcommands, &args[globals + 1..]),
-        };
-        let module = !named.is_empty();
+        let Known { verb, folders, profiles, from, module } = known(program, args);
+        folders.into_iter().try_for_each(|folder| self.inside(folder))?;
         let mut first = None;
         for profile in profiles.iter().filter(|profile| !module || profile.runs) {
-            match self.profiled(program, profile, rest) {
+            match self.profiled(program, profile, &args[from..]) {
                 Ok(()) => return Ok(()),
                 Err(finding) => first = Some(better(first, finding)),
             }
@@ -167,33 +157,6 @@ impl<'a> Reader<'a> {
             let name = format!("{} {what}", shown(program, 40));
             ask(format!("{} is not on the list of commands that only read.", name.trim_end()))
         }))
-    }
-
-    /// How many words stand before a subcommand and only say how much is told, with which toolchain, or where.
-    fn globals(&self, program: &str, args: &[Word]) -> Result<usize, Finding> {
-        let texts: Vec<&str> = args.iter().map_while(Word::literal).collect();
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-        let chosen = texts.first().and_then(|text| text.strip_prefix('+')).filter(|_| program == "cargo");
-        let mut at = usize::from(chosen.is_some_and(|name| !name.is_empty() && name.bytes().all(plain)));
-        while let Some(text) = texts.get(at) {
-            let (name, attached) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
-            let takes =
-                |list: &[(&str, &str)]| list.iter().any(|(programs, names)| has(programs, program) && has(names, name));
-            let folder = takes(FOLDERS);
-            if !folder && !takes(CHOOSERS) {
-                if !is_global(text) {
-                    break;
-                }
-                at += 1;
-                continue;
-            }
-            let Some(value) = attached.or_else(|| texts.get(at + 1).copied()) else { break };
-            if folder {
-                self.inside(value)?;
-            }
-            at += 1 + usize::from(attached.is_none());
-        }
-        Ok(at)
     }
 
     fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
@@ -280,20 +243,22 @@ impl<'a> Reader<'a> {
     }
 
     /// A program in an argument has to be one that only reads.
-    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&str) -> bool) -> Checked {
+    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&[&str]) -> bool) -> Checked {
         let operand = if read.has_pattern { None } else { read.operands.first().copied() };
-        let texts = operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied());
-        let mut known = 0;
-        for text in texts {
-            if !only_reads(text) {
-                return unknown(format!(
-                    "{} is not a program for {program} that is known to only read.",
-                    shown(text, 80)
-                ));
-            }
-            known += 1;
+        let texts: Vec<&str> =
+            operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect();
+        if texts.is_empty() {
+            return unknown(format!("{program} is only known with a literal program."));
         }
-        if known == 0 { unknown(format!("{program} is only known with a literal program.")) } else { Ok(()) }
+        if !only_reads(&texts) {
+            let text = shown(&texts.join("; "), 80);
+            return unknown(format!("{text} is not a program for {program} that is known to only read."));
+        }
+        // The yq in Go takes an expression that is the name of a file for that file.
+        let names = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+        let may_be_file = |word: &&Word| word.literal().is_some_and(names);
+        let blocked = |word: &Word| files::blocked(self.ground, self.folders, word).is_some();
+        if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.walls(program) } else { Ok(()) }
     }
 
     /// An interpreter that runs a file of the project.
@@ -380,28 +345,137 @@ fn checked(program: &str, operands: &[&Word], passes: fn(&str) -> bool) -> Check
     }
 }
 
+/// The words before a subcommand, which only say how much is told, with which toolchain, or where.
+struct Globals<'a> {
+    count: usize,
+    /// The folders to go to first.
+    folders: Vec<&'a str>,
+}
+
+fn globals<'a>(program: &str, args: &'a [Word]) -> Globals<'a> {
+    let texts: Vec<&str> = args.iter().map_while(Word::literal).collect();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let chosen = texts.first().and_then(|text| text.strip_prefix('+')).filter(|_| program == "cargo");
+    let mut at = usize::from(chosen.is_some_and(|name| !name.is_empty() && name.bytes().all(plain)));
+    let mut folders = Vec::new();
+    while let Some(text) = texts.get(at) {
+        let (name, attached) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
+        let takes =
+            |list: &[(&str, &str)]| list.iter().any(|(programs, names)| has(programs, program) && has(names, name));
+        let folder = takes(FOLDERS);
+        if !folder && !takes(CHOOSERS) {
+            if !is_global(text) {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        let Some(value) = attached.or_else(|| texts.get(at + 1).copied()) else { break };
+        if folder {
+            folders.push(value);
+        }
+        at += 1 + usize::from(attached.is_none());
+    }
+    Globals { count: at, folders }
+}
+
+/// What the table knows of a command.
+struct Known<'a> {
+    /// The word that would be a subcommand.
+    verb: &'a str,
+    /// The folders that options before it go to.
+    folders: Vec<&'a str>,
+    /// Every way in which the table knows the program.
+    profiles: &'static [&'static Profile],
+    /// The place from which on its own arguments stand.
+    from: usize,
+    /// Whether they are those of another program, which is named in the words: a module of Python, a tool of the project.
+    module: bool,
+}
+
+fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
+    let Globals { count, folders } = globals(program, args);
+    let verb = args.get(count).and_then(Word::literal).unwrap_or_default();
+    let subcommands = table::subcommands(program, verb);
+    // Other programs in words of their own: `python -m pytest`, `yarn eslint`.
+    let other = match args {
+        _ if !subcommands.is_empty() => None,
+        [option, ..] if has(INTERPRETERS, program) => (option.literal() == Some("-m")).then_some(1),
+        _ if has("yarn pnpm", program) && !has("npm yarn pnpm bun deno", verb) => Some(count),
+        _ => None,
+    };
+    let named = other.and_then(|at| args.get(at)?.literal()).map_or(&[][..], table::programs);
+    let named = if named.iter().any(|profile| profile.runs) { named } else { &[] };
+    let (profiles, from) = match (subcommands, other) {
+        ([], Some(at)) if !named.is_empty() || has(INTERPRETERS, program) => (named, args.len().min(at + 1)),
+        ([], _) => (table::programs(program), 0),
+        (subcommands, _) => (subcommands, count + 1),
+    };
+    Known { verb, folders, profiles, from, module: !named.is_empty() }
+}
+
 /// Whether a program tells no more than names and sizes of what it is pointed at.
 pub(super) fn tells_names_only(program: &str) -> bool {
     table::programs(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)
 }
 
-/// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for.
-pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
+/// Whether the command, with just these words, tells no more than names, sizes and dates of the files it names.
+pub(super) fn shows_no_content(program: &str, args: &[Word]) -> bool {
+    let names = |profile: &&Profile, args: &[Word]| {
+        let known = Arguments::of(program, profile, args, false);
+        profile.reads == Reads::Names
+            && !profile.runs
+            && known.is_ok_and(|read| profile.needs.is_empty() || read.has_any(profile.needs))
+    };
     match program {
-        "echo" | "printf" | "true" | "false" | ":" => (0..args.len()).collect(),
-        "grep" | "egrep" | "fgrep" | "rg" => {
-            let first = args.iter().position(|word| !word.guess().is_some_and(|text| text.starts_with('-')));
-            let sure = first.is_some_and(|first| args[..first].iter().all(takes_no_value));
-            first.filter(|_| sure).into_iter().collect()
+        "test" | "[" => odd::tests(args).is_ok(),
+        "find" => odd::find_lists(args),
+        "git" => git::profile(args).is_some_and(|(profile, from)| names(&profile, &args[from..])),
+        _ => {
+            let Known { profiles, from, module, .. } = known(program, args);
+            !module && profiles.iter().any(|profile| names(profile, &args[from..]))
         }
-        _ => Vec::new(),
     }
 }
 
-/// Options of grep behind which the next word is surely the pattern.
-fn takes_no_value(option: &Word) -> bool {
-    let known = |text: &str| {
-        text.strip_prefix('-').is_some_and(|cluster| cluster.chars().all(|c| "EFGPinrcolLHhsqvwxz".contains(c)))
+/// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for, the program of
+/// `sed`, if it opens no files itself.
+pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
+    if matches!(program, "echo" | "printf" | "true" | "false" | ":") {
+        return (0..args.len()).collect();
+    }
+    let (profiles, from) = match program {
+        "git" => match git::profile(args) {
+            Some((profile, from)) => (vec![profile], from),
+            None => return Vec::new(),
+        },
+        _ => {
+            let Known { profiles, from, .. } = known(program, args);
+            (profiles.to_vec(), from)
+        }
     };
-    option.guess().is_some_and(known)
+    // A word that may become several, or an option, moves those behind it.
+    let certain = |word: &Word| match word.guess() {
+        Some(text) => word.literal().is_some() || !text.starts_with('-'),
+        None => (word.is_glob() || word.is_found()) && !word.may_be_option(),
+    };
+    if !args.iter().all(certain) {
+        return Vec::new();
+    }
+    let own = &args[from..];
+    let texts = profiles.iter().filter(|profile| !profile.runs).find_map(|profile| {
+        let read = Arguments::sorted_only(profile, own)?;
+        match profile.operands {
+            Operands::ScriptThenPaths(only_reads) => only_reads(&scripts(&read)).then_some(read.texts),
+            _ => Some(read.texts),
+        }
+    });
+    let literal = |at: &usize| own[*at].literal().is_some();
+    texts.unwrap_or_default().into_iter().filter(literal).map(|at| from + at).collect()
+}
+
+/// The pieces of the program that an interpreter of a little language is given.
+fn scripts<'a>(read: &Arguments<'a>) -> Vec<&'a str> {
+    let operand = if read.has_pattern { None } else { read.operands.first().copied() };
+    operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect()
 }

@@ -12,8 +12,9 @@ use super::report::{Finding, shown};
 use super::walk::{Input, Simple, Walker};
 use super::words::Word;
 use super::wrappers::{self, Adds, Inner};
-use super::{advice, files, profiles, rules};
+use super::{advice, denied, files, git_calls, profiles, rules};
 use crate::policy::{CommandRule, Judgement, ProgramFact};
+use std::ops::Range;
 
 /// Built into the shell: no program is looked up.
 const BUILTINS: &[&str] = &[
@@ -77,6 +78,9 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
         let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
         walker.report.note(Finding::ask("assignment", reason));
     }
+    if simple.assigned.iter().any(|(name, _)| !wrappers::is_harmless_variable(name)) {
+        walker.git.other("an assignment");
+    }
 }
 
 /// The words of the command that runs in the end, behind wrappers that add nothing.
@@ -100,8 +104,9 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     restrictions(walker, argv);
     let Some(name) = name.guess() else {
+        walker.git.other("a program that only a run would tell");
         walker.report.note(Finding::ask("unknown_program", "The program is a word that only a run would tell."));
-        names(walker, "", argv);
+        names(walker, "", argv, &[]);
         return suspect_tail(walker, argv);
     };
     let program = base_name(name);
@@ -114,13 +119,24 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     if SUBSCRIPTS.contains(&program) {
         args.iter().for_each(|word| walker.subscripts(word));
     }
+    git_calls::count(walker, program, argv, input, is_of_the_system(name, program));
     let inners = wrappers::inner(program, argv);
     // What a wrapper would run looks at its own words.
     let own = inners.iter().find_map(|inner| match inner {
         Inner::Command { from, .. } => argv.get(1..*from),
         _ => None,
     });
-    names(walker, program, own.unwrap_or(args));
+    // So does what `find` would run.
+    let range = |inner: &Inner| match inner {
+        Inner::Range { from, to } => Some(from - 1..to - 1),
+        _ => None,
+    };
+    let executed: Vec<Range<usize>> = inners.iter().filter_map(range).collect();
+    // What other commands are fed with names may be files that they open.
+    let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && is_system(walker, program);
+    if !(alone && profiles::shows_no_content(program, args)) {
+        names(walker, program, own.unwrap_or(args), &executed);
+    }
     // A wrapper is only one where the system has it: `./timeout` is anything.
     let known = inner::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
@@ -134,12 +150,12 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
 
 /// `commands.deny` and `commands.only`.
 fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
-    let settings = &walker.ground.settings.commands;
+    let folders = walker.folders.clone().unwrap_or_default();
     // What is refused is refused where it was only followed, too.
-    if let Some(rule) = settings.deny.iter().find(|rule| rule.begins(argv.iter().map(Word::guess))) {
-        let reason = format!("The settings deny commands that begin with {:?}.", rule.words().join(" "));
-        walker.report.note(Finding::deny("commands.deny", reason));
+    if let Some(finding) = denied::finding(walker.ground, &folders, argv) {
+        walker.report.note(finding);
     }
+    let settings = &walker.ground.settings.commands;
     if !settings.only.is_empty() && !settings.only.iter().any(|rule| matches(rule, argv)) {
         walker
             .report
@@ -160,10 +176,11 @@ fn matches(rule: &CommandRule, argv: &[Word]) -> bool {
     rule.begins(argv.iter().map(Word::literal))
 }
 
-/// Blocked and protected names among the words.
-fn names(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
+/// Blocked and protected names among the words, but for those that are `elsewhere` judged.
+fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Range<usize>]) {
     let text = profiles::text_words(program, args);
-    for (_, word) in args.iter().enumerate().filter(|(at, _)| !text.contains(at)) {
+    let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
+    for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
         let globs_matter = !profiles::tells_names_only(program) || word.guess().is_some();
         let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
         // In the sandbox a mask is over what a pattern could match.

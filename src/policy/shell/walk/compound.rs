@@ -31,10 +31,12 @@ impl Walker<'_> {
             }
             ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0);
-                self.list(&clause.1.list);
+                self.looped(|walker| {
+                    walker.list(&clause.0);
+                    walker.list(&clause.1.list);
+                });
             }
-            ast::CompoundCommand::ForClause(clause) => self.each(clause),
+            ast::CompoundCommand::ForClause(clause) => self.looped(|walker| walker.each(clause)),
             ast::CompoundCommand::CaseClause(clause) => self.case(clause),
             ast::CompoundCommand::Arithmetic(command) => {
                 self.arithmetic(&command.expr);
@@ -44,7 +46,7 @@ impl Walker<'_> {
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 let parts = [&clause.initializer, &clause.condition, &clause.updater];
                 parts.into_iter().flatten().for_each(|expr| self.arithmetic(expr));
-                self.list(&clause.body.list);
+                self.looped(|walker| walker.list(&clause.body.list));
             }
             ast::CompoundCommand::Coprocess(clause) => {
                 self.construct("coproc");
@@ -67,6 +69,9 @@ impl Walker<'_> {
         let name = clause.variable_name.as_str();
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
+        if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
+            self.git.other("a loop over what only a run would tell");
+        }
         if self.unrolls(name, &words) {
             return self.unrolled(name, &words, &clause.body.list);
         }
@@ -110,6 +115,7 @@ impl Walker<'_> {
     fn variable(&mut self, name: &str) {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         if profiles::steers(name) || !name.bytes().all(plain) {
+            self.git.other("an assignment");
             let reason = format!("It sets {}, and what that changes is not known.", super::super::shown(name, 40));
             self.report.note(Finding::ask("assignment", reason));
         }

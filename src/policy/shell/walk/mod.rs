@@ -6,6 +6,7 @@ mod bombs;
 mod compound;
 mod redirects;
 
+use super::git_calls::GitCalls;
 use super::report::{Finding, Report};
 use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
@@ -20,6 +21,8 @@ const MOST_COMMANDS: usize = 1000;
 const MOST_ARGUMENTS: usize = 2000;
 /// The most bytes that are parsed for one command, as text that is fed to a shell is parsed again.
 const MOST_READ: usize = 2 * scan::MOST_BYTES;
+
+const ENDLESS: &str = "It starts commands in the background again and again, and nothing bounds how many run at once.";
 
 /// What a command reads on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub(super) struct Simple {
 pub(super) struct Walker<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) report: Report,
+    /// What the commands so far do to a repository.
+    pub(super) git: GitCalls,
     pub(super) variables: Variables,
     /// Every folder the script may be in; `None` once it cannot be known.
     pub(super) folders: Option<Vec<String>>,
@@ -64,7 +69,7 @@ pub(super) struct Walker<'a> {
     /// What the first command of a pipeline reads.
     stdin: Input,
     /// Whether the command at hand runs beside another one.
-    beside: bool,
+    pub(super) beside: bool,
     /// How many scripts are being read, one inside the other.
     pub(super) depth: usize,
     /// How many groups, loops, functions and the like of them are open.
@@ -72,6 +77,8 @@ pub(super) struct Walker<'a> {
     commands: usize,
     bytes: usize,
     suspicions: usize,
+    /// How many loops are open around what is read: also what `xargs` and `find` start again and again.
+    pub(super) loops: usize,
     /// Whether the body of a loop is being read for one of its values.
     unrolling: bool,
 }
@@ -81,6 +88,7 @@ impl<'a> Walker<'a> {
         Walker {
             ground,
             report: Report::default(),
+            git: GitCalls::default(),
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
             arrived: None,
@@ -94,6 +102,7 @@ impl<'a> Walker<'a> {
             commands: 0,
             bytes: 0,
             suspicions: 0,
+            loops: 0,
             unrolling: false,
         }
     }
@@ -135,8 +144,10 @@ impl<'a> Walker<'a> {
         }
         let (commands, bytes) = (self.commands, self.bytes);
         let before = std::mem::take(&mut self.report);
+        let git = self.git.clone();
         self.script(text);
         let found = std::mem::replace(&mut self.report, before);
+        self.git = git;
         self.report.note_refusal(found);
         (self.commands, self.bytes) = (commands, bytes);
     }
@@ -170,14 +181,35 @@ impl<'a> Walker<'a> {
         program.complete_commands.iter().for_each(|list| drop(self.list(list)));
     }
 
+    /// The commands of a process substitution run beside the one that reads what they write, and go to folders of their own.
+    fn substituted(&mut self, list: &ast::CompoundList) -> Input {
+        let before = (self.folders.clone(), std::mem::replace(&mut self.beside, true));
+        self.groups += 1;
+        let output = self.list(list);
+        self.groups -= 1;
+        (self.folders, self.beside) = before;
+        output
+    }
+
+    /// Reads what may run again and again.
+    pub(super) fn looped<T>(&mut self, go: impl FnOnce(&mut Self) -> T) -> T {
+        self.loops += 1;
+        let done = go(self);
+        self.loops -= 1;
+        done
+    }
+
     /// Gives back what all of it writes.
     fn list(&mut self, list: &ast::CompoundList) -> Input {
         let mut output = Input::Nothing;
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let before = self.beside;
-            let beside = matches!(separator, ast::SeparatorOperator::Async);
+            let in_background = matches!(separator, ast::SeparatorOperator::Async);
             let folders = self.folders.clone();
-            self.beside |= beside;
+            self.beside |= in_background;
+            if in_background && self.loops > 0 {
+                self.report.note(Finding::ask("background_in_loop", ENDLESS));
+            }
             let (text, mut ends) = self.ended(&and_or.first);
             output = output.and(text);
             for next in &and_or.additional {
@@ -200,7 +232,7 @@ impl<'a> Walker<'a> {
                 };
             }
             self.folders = simple::either(ends.success, ends.failure);
-            if beside {
+            if in_background {
                 // Where it goes is its own.
                 self.folders = folders;
             }
@@ -273,8 +305,9 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A construct that the sandbox holds, where it is around the command.
+    /// A construct that the sandbox holds, where it is around the command. It is never git alone.
     fn unheld(&mut self, what: &str) {
+        self.git.other(what);
         if !self.ground.facts.walls().hold {
             self.construct(what);
         }
@@ -283,6 +316,7 @@ impl<'a> Walker<'a> {
     /// A construct that is read, but not known to only read.
     fn construct(&mut self, what: &str) {
         let reason = format!("It uses {what}, which is not on the list of what only reads.");
+        self.git.other(what);
         self.report.note(Finding::ask("not_known_read_only", reason));
     }
 
@@ -355,12 +389,7 @@ impl<'a> Walker<'a> {
             ast::ProcessSubstitutionKind::Read => self.unheld("a process substitution"),
             ast::ProcessSubstitutionKind::Write => self.construct("a process substitution"),
         }
-        let before = (self.folders.clone(), std::mem::replace(&mut self.beside, true));
-        self.groups += 1;
-        let output = self.list(&subshell.list);
-        self.groups -= 1;
-        (self.folders, self.beside) = before;
-        output
+        self.substituted(&subshell.list)
     }
 
     /// The name that is assigned, and its value where that is certain; what it may be is followed.
@@ -429,7 +458,10 @@ impl<'a> Walker<'a> {
             self.groups += 1;
             match substitution.certain {
                 true => self.script(&substitution.text),
-                false => self.suspected(&substitution.text),
+                false => {
+                    self.git.other("text that may be a command");
+                    self.suspected(&substitution.text);
+                }
             }
             self.groups -= 1;
             self.beside = beside;

@@ -76,6 +76,9 @@ impl Walker<'_> {
     }
 
     fn target(&mut self, raw: &str, writes: bool) {
+        if raw != "/dev/null" {
+            self.git.other("a redirect");
+        }
         for word in self.words(raw) {
             if writes && word.literal().is_some_and(|path| files::is_private(self.ground, path)) {
                 self.report.stores();
