@@ -2,8 +2,8 @@
 
 use super::links::Twins;
 use super::resolve::{Last, Spot, Trouble};
-use super::{Workspace, names, repository, wanted};
-use crate::policy::{Facts, PathFact, ProgramFact, RepositoryFact, Walls};
+use super::{Workspace, names, repository, secrets, wanted};
+use crate::policy::{Facts, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
@@ -34,6 +34,17 @@ impl Facts for Workspace {
         fact
     }
 
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        let Ok(relative) = wanted::relative(&joined(cwd, path), &self.spellings()) else { return Seen::Unknown };
+        match self.open_relative(&relative) {
+            Err(Trouble::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => Seen::Missing,
+            Err(_) => Seen::Unknown,
+            Ok(opened) if opened.kind() == FileType::Directory => Seen::Folder,
+            Ok(opened) if secrets::is_public(&opened) => Seen::Certificates,
+            Ok(_) => Seen::File,
+        }
+    }
+
     fn walls(&self) -> Walls {
         Walls { hold: self.enclosure().report().holds }
     }
@@ -41,8 +52,7 @@ impl Facts for Workspace {
 
 impl Workspace {
     fn fact_of(&self, cwd: &str, path: &str) -> PathFact {
-        let joined =
-            if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") };
+        let joined = joined(cwd, path);
         // A shell takes "" for no file at all, and a tilde for somebody's home.
         if path.is_empty() || path.contains('\0') {
             return PathFact::Unknown;
@@ -98,6 +108,10 @@ impl Workspace {
         }
         Twins::of(self).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
     }
+}
+
+fn joined(cwd: &str, path: &str) -> String {
+    if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") }
 }
 
 fn real_name(folder: &Path, last: &Last) -> PathBuf {

@@ -68,6 +68,7 @@ mod repository;
 mod resolve;
 mod restore;
 mod search;
+mod secrets;
 pub(crate) mod snapshot;
 mod spill;
 mod stage;

@@ -96,7 +96,7 @@ impl Workspace {
         for _ in 0..MOST_TRIES {
             let mut looking = Looking::begin(self, false);
             match looking.tree(stop).and_then(|()| looking.twins(stop)) {
-                Ok(()) => return Ok(looking.covers),
+                Ok(()) => return Ok(looking.done()),
                 Err(Hitch::Failure(failure)) => return Err(failure),
                 Err(Hitch::Moved) => std::thread::sleep(PAUSE),
             }
@@ -136,13 +136,21 @@ struct Looking<'w> {
     covers: Covers,
     /// Hidden files that have more than one name.
     linked: HashSet<Identity>,
+    /// Folders that are kept in their place for what is hidden in them.
+    kept: HashSet<PathBuf>,
     /// Whether nobody changes anything meanwhile.
     calm: bool,
 }
 
 impl<'w> Looking<'w> {
     fn begin(workspace: &'w Workspace, calm: bool) -> Looking<'w> {
-        Looking { workspace, covers: Covers::default(), linked: HashSet::new(), calm }
+        Looking { workspace, covers: Covers::default(), linked: HashSet::new(), kept: HashSet::new(), calm }
+    }
+
+    /// A folder that is kept in its place is found after what stands in it.
+    fn done(mut self) -> Covers {
+        self.covers.list.sort_by_key(|cover| cover.path.components().count());
+        self.covers
     }
 
     fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
@@ -171,7 +179,15 @@ impl<'w> Looking<'w> {
             self.cover(at.join(name), How::Freeze)?;
         }
         for name in &folder.hidden {
-            self.cover(at.join(name), How::Hide)?;
+            let path = at.join(name);
+            // Moved out of the folder that is part of its rule, the file could be read by the next command.
+            let folders = self.workspace.folders_of_rule(&path);
+            for above in path.ancestors().skip(1).take(folders) {
+                if self.kept.insert(above.to_owned()) {
+                    self.cover(above.to_owned(), How::Keep)?;
+                }
+            }
+            self.cover(path, How::Hide)?;
         }
         if let Some(kind) = folder.repository {
             let (repository, covers) = repositories::look(self.workspace, at, kind);
@@ -188,8 +204,11 @@ impl<'w> Looking<'w> {
         let stat = resolve::stat_exact(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
         let is = Identity::of(&stat);
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if how == How::Hide && file && stat.st_nlink > 1 {
-            self.linked.insert(is);
+        if how == How::Hide && file {
+            self.workspace.memory.hide(is);
+            if stat.st_nlink > 1 {
+                self.linked.insert(is);
+            }
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
             self.covers.list.push(Cover { path, is, how });
