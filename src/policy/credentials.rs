@@ -236,16 +236,8 @@ const FOLDERS: &[&str] = &["credentials", ".credentials"];
 /// Holds the keys of clusters, whatever stands before or behind it.
 const KUBECONFIG: &str = "kubeconfig";
 
-/// How a name is one of credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) rule: &'static str,
-    /// Whether it has no extension, so that it may be the name of a folder or no name of a file at all.
-    pub(super) bare: bool,
-}
-
 /// The rule for a path, names separated by `/`. Only the last name counts: a folder called `token` holds source.
-pub(super) fn find(path: &str) -> Option<Name> {
+pub(super) fn find(path: &str) -> Option<&'static str> {
     if !speaks_of_credentials(path.as_bytes()) || path.ends_with('/') {
         return None;
     }
@@ -254,16 +246,15 @@ pub(super) fn find(path: &str) -> Option<Name> {
     if folders.split('/').any(|folder| is_one_of(folder, HARMLESS_FOLDERS)) {
         return None;
     }
-    let (stem, bare) = data(name)?;
-    let words = words(stem);
+    let words = words(data(name)?);
     if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
         return None;
     }
     if let Some(rule) = of_words(&words) {
-        return Some(Name { rule, bare });
+        return Some(rule);
     }
     let kept = folders.split('/').any(|folder| is_one_of(folder, FOLDERS));
-    kept.then_some(Name { rule: "credentials/* (data)", bare })
+    kept.then_some("credentials/* (data)")
 }
 
 /// Whether one of the words can be in it at all: nearly every path of a tree is answered here.
@@ -275,11 +266,11 @@ fn speaks_of_credentials(path: &[u8]) -> bool {
     })
 }
 
-/// The name without its extension, if that is one of data; and whether it has none.
-fn data(name: &str) -> Option<(&str, bool)> {
+/// The name without its extension, if it has none or one of data.
+fn data(name: &str) -> Option<&str> {
     let mut name = name.trim_end_matches('~');
     loop {
-        let Some((stem, extension)) = name.rsplit_once('.') else { return Some((name, true)) };
+        let Some((stem, extension)) = name.rsplit_once('.') else { return Some(name) };
         let extension = extension.to_ascii_lowercase();
         let counted = !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_digit());
         if !stem.is_empty() && (COPIES.contains(&extension.as_str()) || counted) {
@@ -287,11 +278,11 @@ fn data(name: &str) -> Option<(&str, bool)> {
             continue;
         }
         if !stem.is_empty() && DATA.contains(&extension.as_str()) {
-            return Some((stem, false));
+            return Some(stem);
         }
         // `.secrets`, `aws.credentials`
         let is_word = extension == KUBECONFIG || CREDENTIALS.iter().any(|(word, _)| *word == extension);
-        return (stem.is_empty() || is_word).then_some((name, true));
+        return (stem.is_empty() || is_word).then_some(name);
     }
 }
 

@@ -46,6 +46,8 @@ pub enum HistoryFact {
         all: bool,
         /// The folder it was asked about, from the top of the repository: "" or with a slash at the end.
         prefix: String,
+        /// Whether one of them is in the index.
+        staged: bool,
     },
     /// The host cannot tell, or not in time.
     Unknown,

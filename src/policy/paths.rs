@@ -199,12 +199,11 @@ impl PathRules {
             let file = path.rsplit('/').next().is_some_and(|name| matches_name(b"*.pem", name.as_bytes()));
             Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
         });
-        let by_data = || self.data.find(path).map(|rule| Blocked { rule, unless: None });
-        let by_words = || {
-            let name = credentials::find(path)?;
-            Some(Blocked { rule: name.rule, unless: name.bare.then_some(Harmless::NoFile) })
-        };
-        let blocked = by_form.or_else(by_data).or_else(by_words)?;
+        // `process.env` and `token` stand in many commands as words that name no file.
+        let last = path.rsplit('/').next().unwrap_or(path);
+        let of_data = || self.data.find(last).or_else(|| credentials::find(path));
+        let by_data = || Some(Blocked { rule: of_data()?, unless: Some(Harmless::NoFile) });
+        let blocked = by_form.or_else(by_data)?;
         if is_in_package(path) {
             return Some(Blocked { unless: Some(Harmless::Package), ..blocked });
         }
@@ -251,7 +250,7 @@ pub(crate) struct Blocked<'a> {
 pub(crate) enum Harmless {
     /// It is PEM without a private key.
     Certificates,
-    /// It is a folder: a name without extension may be one.
+    /// It is a folder, or in a command, where any word could be meant for a name, nothing at all.
     NoFile,
     /// It stands in an installed package, and was never seen elsewhere.
     Package,

@@ -1,13 +1,15 @@
 //! What the policy asks of the world, answered by the same resolution that opens the files.
 
+use super::history::History;
 use super::links::Twins;
 use super::resolve::{Last, Spot, Trouble};
 use super::{Workspace, names, repository, secrets, wanted};
-use crate::policy::{Facts, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
+use crate::policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -34,6 +36,10 @@ impl Facts for Workspace {
         fact
     }
 
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.history().fact(&self.root().join(cwd))
+    }
+
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         let Ok(relative) = wanted::relative(&joined(cwd, path), &self.spellings()) else { return Seen::Unknown };
         match self.open_relative(&relative) {
@@ -46,11 +52,21 @@ impl Facts for Workspace {
     }
 
     fn walls(&self) -> Walls {
+        // The first command is being judged; one of the next may ask.
+        self.history();
         Walls { hold: self.enclosure().report().holds }
     }
 }
 
 impl Workspace {
+    fn history(&self) -> &Arc<History> {
+        self.history.get_or_init(|| {
+            let history = Arc::new(History::new(self.rules.clone(), self.search_path()));
+            history.begin(self.root());
+            history
+        })
+    }
+
     fn fact_of(&self, cwd: &str, path: &str) -> PathFact {
         let joined = joined(cwd, path);
         // A shell takes "" for no file at all, and a tilde for somebody's home.

@@ -55,6 +55,7 @@ mod facts;
 pub(crate) mod fault;
 mod folder;
 mod globs;
+mod history;
 mod ignores;
 mod journal;
 mod links;
@@ -117,6 +118,7 @@ pub struct Workspace {
     walls: Settings,
     enclosure: OnceLock<Enclosure>,
     memory: covers::Memory,
+    history: OnceLock<Arc<history::History>>,
     recorder: Option<Arc<dyn Recorder>>,
 }
 
@@ -143,6 +145,7 @@ impl Workspace {
             walls: Settings::default(),
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
+            history: OnceLock::new(),
             recorder: None,
         };
         journal::clean(&workspace);
@@ -163,7 +166,7 @@ impl Workspace {
     #[must_use]
     pub fn host_path(self, path: &OsStr) -> Workspace {
         let search_path = programs::search_path(Some(path), &self.canonical);
-        Workspace { search_path, enclosure: OnceLock::new(), ..self }
+        Workspace { search_path, enclosure: OnceLock::new(), history: OnceLock::new(), ..self }
     }
 
     /// Opens a folder inside the root, for a process to run in.

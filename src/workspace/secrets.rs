@@ -7,7 +7,7 @@ use super::{Workspace, names};
 use crate::policy::{Blocked, Harmless};
 use crate::walls::Identity;
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -55,6 +55,18 @@ impl Workspace {
         shortest.map_or(0, |from| names.len() - 1 - from)
     }
 
+    /// Whether what stands at this name below a folder beside the project is blocked there as it would be in the project.
+    pub(super) fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool {
+        // The name of the shown folder is part of rules such as `.cargo/credentials`.
+        let name = shown.file_name().map_or_else(|| below.to_owned(), |name| Path::new(name).join(below));
+        let is_harmless = |harmless| match harmless {
+            Harmless::Certificates => open_file(&shown.join(below)).is_some_and(|opened| is_public(&opened)),
+            Harmless::NoFile => is_folder,
+            Harmless::Package => true,
+        };
+        self.judged(&names::text_of(&name)).any(|blocked| !blocked.unless.is_some_and(is_harmless))
+    }
+
     fn judged<'r>(&'r self, name: &str) -> impl Iterator<Item = Blocked<'r>> {
         let folded = names::folded(name).and_then(|folded| self.rules.judge(&folded));
         self.rules.judge(name).into_iter().chain(folded)
@@ -80,6 +92,13 @@ impl Workspace {
             },
         }
     }
+}
+
+/// Opens a file that is beside the project.
+fn open_file(path: &Path) -> Option<Opened> {
+    let fd = rustix::fs::open(path, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&fd).ok()?;
+    Some(Opened { fd, stat, name: path.to_owned() })
 }
 
 /// Whether this is a file in PEM that holds nothing but what is public.

@@ -6,8 +6,8 @@ mod hostile;
 mod names;
 
 use toolfence::policy::{
-    Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact, Settings,
-    Verdict, Walls,
+    Decision, Effective, Facts, HistoryFact, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact,
+    Seen, Settings, Verdict, Walls,
 };
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -43,6 +43,14 @@ impl Facts for World {
             "nosuch" => ProgramFact::Missing,
             _ => ProgramFact::System,
         }
+    }
+
+    fn history_has_blocked(&self, _: &str) -> HistoryFact {
+        HistoryFact::Clean
+    }
+
+    fn seen(&self, _: &str, _: &str) -> Seen {
+        Seen::Missing
     }
 
     fn repository(&self, cwd: &str) -> RepositoryFact {

@@ -33,6 +33,7 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
     walker.fork_bombs();
+    let beyond_walls = walker.report.beyond_walls;
     let decision = walker.report.decide(command);
-    Decision { walls_suffice: !decision.unreadable && !decision.needs_person, ..decision }
+    Decision { walls_suffice: !decision.unreadable && !decision.needs_person && !beyond_walls, ..decision }
 }

@@ -76,7 +76,8 @@ impl Workspace {
     pub fn enclosure(&self) -> &Enclosure {
         self.enclosure.get_or_init(|| {
             let is = rustix::fs::fstat(&self.root).map_or(Identity(0, 0), |stat| Identity::of(&stat));
-            Enclosure::new(self.walls.clone(), &self.canonical, is, self.search_path())
+            let hides = |shown: &Path, below: &Path, folder: bool| self.hides_beside(shown, below, folder);
+            Enclosure::new(self.walls.clone(), &self.canonical, is, self.search_path(), &hides)
         })
     }
 

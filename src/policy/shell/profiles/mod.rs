@@ -266,6 +266,7 @@ pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
             let sure = first.is_some_and(|first| args[..first].iter().all(takes_no_value));
             first.filter(|_| sure).into_iter().collect()
         }
+        "git" => git::left_out(args),
         _ => Vec::new(),
     }
 }
