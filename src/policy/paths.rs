@@ -298,7 +298,10 @@ impl NameTable {
         let mut rest = path;
         while !rest.is_empty() {
             let name = rest.split('/').next().unwrap_or(rest);
-            if let Some(pattern) = self.at(name, rest) {
+            // `./` is no name, and what stands behind it is looked at by itself.
+            if name != "."
+                && let Some(pattern) = self.at(name, rest)
+            {
                 return Some(pattern);
             }
             rest = rest.get(name.len() + 1..).unwrap_or("");

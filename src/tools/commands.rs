@@ -260,7 +260,8 @@ impl Commands {
         let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
-        for note in left.into_iter().chain(missed).chain(notes.iter().map(String::as_str)) {
+        let masked = masked_from_git(outcome.exit_code, &text);
+        for note in left.into_iter().chain(missed).chain(masked).chain(notes.iter().map(String::as_str)) {
             noted(&mut text, note);
         }
         Output {
@@ -271,6 +272,15 @@ impl Commands {
             ..Output::text(text)
         }
     }
+}
+
+/// What is told of a git command that met a blocked file: git looks at every file it tracks that has changed.
+fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
+    let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
+    (status != 0 && end.starts_with("fatal: cannot hash ")).then_some(
+        "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- ':(exclude).env', with \
+         its name.",
+    )
 }
 
 /// The words that start a command line.

@@ -45,6 +45,8 @@ struct Known {
     clean: Vec<String>,
     names: Vec<String>,
     all: bool,
+    /// Names of which the content tells.
+    by_content: Vec<String>,
 }
 
 impl History {
@@ -152,19 +154,20 @@ impl Asking<'_> {
         ids.retain(|id| !id.is_empty());
         ids.sort_unstable();
         ids.dedup();
-        let known = before.map_or(&[][..], |before| &before.clean);
+        let before = before.filter(|before| !before.clean.is_empty());
         // What was known may be gone by now.
-        let found = if known.is_empty() { None } else { self.added(known).ok() };
-        let (names, all) = match found {
+        let found = before.and_then(|before| self.added(&before.clean, &before.by_content).ok());
+        let (names, all, by_content) = match found {
             Some(found) => found,
-            None => self.added(&[])?,
+            None => self.added(&[], &[])?,
         };
         let clean = if names.is_empty() && ids.len() <= MOST_REFS { ids } else { Vec::new() };
-        Ok(Known { refs: key, clean, names, all })
+        Ok(Known { refs: key, clean, names, all, by_content })
     }
 
-    /// Blocked names that were added anywhere in the history but in that of these commits.
-    fn added(&self, but: &[String]) -> io::Result<(Vec<String>, bool)> {
+    /// Blocked names that were added anywhere in the history but in that of these commits, in which there were the names
+    /// `then` of which the content tells.
+    fn added(&self, but: &[String], then: &[String]) -> io::Result<(Vec<String>, bool, Vec<String>)> {
         let args = |more: &[&str], paths: &[&str]| {
             let mut args: Vec<OsString> = LOG.iter().chain(more).map(OsString::from).collect();
             args.extend((!but.is_empty()).then(|| "--not".into()));
@@ -174,13 +177,15 @@ impl Asking<'_> {
             args
         };
         let listed = self.ask(&args(&["--name-only", "--diff-filter=AT", "--format=", "-z"], &[]), &[])?;
-        let (mut names, all, by_content) = self.blocked(&listed);
+        let (mut names, all, mut by_content) = self.blocked(&listed);
+        by_content.extend(then.iter().cloned());
+        by_content.truncate(MOST_NAMES);
         if !by_content.is_empty() {
             // Every version of a file with a private key came from one without, or from none.
-            let changed = self.ask(&args(&["-SPRIVATE KEY", "--format=x", "-n1"], &[BY_CONTENT]), &[])?;
-            names.extend(by_content.into_iter().filter(|_| !changed.is_empty()).take(1));
+            let changed = self.ask(&args(&["-SPRIVATE KEY", "--format=%H", "-n1"], &[BY_CONTENT]), &[])?;
+            names.extend(by_content.iter().filter(|_| !changed.is_empty()).take(1).cloned());
         }
-        Ok((names, all))
+        Ok((names, all, by_content))
     }
 
     /// Blocked names in the index.

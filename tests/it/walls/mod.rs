@@ -15,6 +15,7 @@ mod left;
 mod looks;
 #[cfg(feature = "backend")]
 mod project;
+mod secrets;
 mod users;
 mod work;
 

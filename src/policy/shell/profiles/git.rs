@@ -70,7 +70,11 @@ pub(super) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
 fn in_folder(reader: &Reader<'_>, folder: &str, args: &[Word]) -> Checked {
     reader.path(&Word::text(folder))?;
     let folders: Vec<String> = reader.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
-    if let Some(finding) = args.iter().find_map(|word| files::blocked(reader.ground, Some(&folders), word)) {
+    if let Some(finding) = args
+        .iter()
+        .filter(|word| excluded(word).is_none())
+        .find_map(|word| files::blocked(reader.ground, Some(&folders), word))
+    {
         return Err(finding);
     }
     subcommand(&Reader { folders: Some(&folders), ..*reader }, args)
