@@ -169,6 +169,11 @@ impl PathRules {
         Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
     }
 
+    /// Whether no glob of the user's own blocks anything.
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.denied.is_empty()
+    }
+
     /// The same with `path` and all below it protected from writing: one that the host itself is steered by.
     pub(super) fn guard(&mut self, path: &str) {
         self.guarded.push(path.trim_matches('/').to_lowercase());

@@ -55,7 +55,7 @@ impl Looking {
     pub(super) fn over(&mut self, shown: &Path, hides: Hides<'_>) {
         let mut pending = vec![shown.to_owned()];
         while let Some(folder) = pending.pop() {
-            if STORES.iter().any(|store| folder.ends_with(store)) {
+            if is_store(&folder) {
                 continue;
             }
             let full = self.entries >= MOST_ENTRIES || self.masks.len() >= MOST_MASKS;
@@ -80,6 +80,15 @@ impl Looking {
             }
         }
     }
+}
+
+/// Whether nothing in a folder is the user's own: packages, and the library of a Python.
+fn is_store(folder: &Path) -> bool {
+    let named = |name: &str| name.starts_with("python2.") || name.starts_with("python3.");
+    let of_python = folder.file_name().and_then(|name| name.to_str()).is_some_and(named);
+    let parent = folder.parent().and_then(Path::file_name);
+    of_python && parent.is_some_and(|name| name == "lib" || name == "include")
+        || STORES.iter().any(|store| folder.ends_with(store))
 }
 
 /// Parts of a prefix that hold what is installed there.

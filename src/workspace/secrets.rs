@@ -9,7 +9,7 @@ use crate::walls::Identity;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most bytes of a file that are read to tell whether it holds certificates: bundles have a quarter of that.
 const MOST_BYTES: usize = 1 << 20;
@@ -50,13 +50,24 @@ impl Workspace {
     /// How many folders above a blocked file it is blocked by: moved out of these, it would not be blocked.
     pub(super) fn folders_of_rule(&self, path: &Path) -> usize {
         let names: Vec<_> = path.iter().collect();
-        let below = |from: usize| names[from..].iter().collect::<std::path::PathBuf>();
+        let below = |from: usize| names[from..].iter().collect::<PathBuf>();
         let shortest = (0..names.len()).rev().find(|&from| self.judged(&names::text_of(&below(from))).next().is_some());
         shortest.map_or(0, |from| names.len() - 1 - from)
     }
 
     /// Whether what stands at this name below a folder beside the project is blocked there as it would be in the project.
     pub(super) fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool {
+        // A toolchain has a hundred thousand files. What is above this one was asked about before it, so only rules that end
+        // in its own name can block it; the longest built-in one has three names.
+        let last = |count: usize| below.iter().skip(below.iter().count().saturating_sub(count)).collect::<PathBuf>();
+        let near = if below.iter().nth(2).is_some() {
+            last(3)
+        } else {
+            Path::new(shown.file_name().unwrap_or_default()).join(below)
+        };
+        if self.rules.is_built_in() && self.judged(&names::text_of(&near)).next().is_none() {
+            return false;
+        }
         // The name of the shown folder is part of rules such as `.cargo/credentials`.
         let name = shown.file_name().map_or_else(|| below.to_owned(), |name| Path::new(name).join(below));
         let is_harmless = |harmless| match harmless {

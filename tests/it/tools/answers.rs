@@ -177,7 +177,7 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
     let place = Place::full();
     let before = (picture(&place.root), picture(&place.beside));
     let paths =
-        ["../beside/secret.txt", "up.txt", "chain1/secret.txt", "etc/hosts", "/etc/hosts", "~/x", ".env", "notes.txt"];
+        ["../beside/private.txt", "up.txt", "chain1/private.txt", "etc/hosts", "/etc/hosts", "~/x", ".env", "notes.txt"];
     for path in paths.into_iter().chain(["innocent.txt", "magic/hosts", "zero", "loop_a", "UPPER/.ENV", ".git/config"])
     {
         let calls = [

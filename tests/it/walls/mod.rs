@@ -48,7 +48,7 @@ impl Place {
         for folder in [&root, &beside] {
             fs::create_dir(folder).expect("a folder can be made");
         }
-        fs::write(beside.join("secret.txt"), "OUTSIDE\n").expect("a file can be written");
+        fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
         Place { _home: home, root, beside }
     }
 

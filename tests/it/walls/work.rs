@@ -62,7 +62,7 @@ fn the_network_is_there_when_it_was_allowed() {
 #[test]
 fn outside_the_walls_is_outside() {
     let place = Place::new();
-    let secret = place.beside.join("secret.txt");
+    let secret = place.beside.join("private.txt");
     let command = format!("cat {}", secret.display());
     let Some(result) = place.run_with(Settings::new(), json!({"command": command, "outside_walls": true})) else {
         return;
