@@ -57,7 +57,7 @@ pub enum HistoryFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Seen {
-    /// Nothing.
+    /// Nothing, or nothing in the project.
     Missing,
     /// A folder.
     Folder,

@@ -41,9 +41,12 @@ impl Facts for Workspace {
     }
 
     fn seen(&self, cwd: &str, path: &str) -> Seen {
-        let Ok(relative) = wanted::relative(&joined(cwd, path), &self.spellings()) else { return Seen::Unknown };
+        let joined = joined(cwd, path);
+        let Ok(relative) = wanted::relative(&joined, &self.spellings()) else {
+            return if joined.starts_with(['/', '~']) { Seen::Missing } else { Seen::Unknown };
+        };
         match self.open_relative(&relative) {
-            Err(Trouble::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => Seen::Missing,
+            Err(Trouble::Outside | Trouble::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => Seen::Missing,
             Err(_) => Seen::Unknown,
             Ok(opened) if opened.kind() == FileType::Directory => Seen::Folder,
             Ok(opened) if secrets::is_public(&opened) => Seen::Certificates,

@@ -42,9 +42,15 @@ impl Workspace {
         self.blocked_by(&names::text_of(&opened.name), Some(opened))
     }
 
-    /// Whether only the content of the file tells whether it is blocked, so that it has to be looked at again when it changed.
-    pub(super) fn depends_on_content(&self, name: &str) -> bool {
-        self.judged(name).any(|blocked| blocked.unless == Some(Harmless::Certificates))
+    /// Whether a name is blocked, and whether only the content of the file tells, so that it has to be looked at again when it
+    /// changed. Most names of a tree are answered by the rules alone.
+    pub(super) fn is_blocked(&self, name: &str) -> (bool, bool) {
+        let mut judged = self.judged(name).peekable();
+        if judged.peek().is_none() {
+            return (false, false);
+        }
+        let by_content = judged.any(|blocked| blocked.unless == Some(Harmless::Certificates));
+        (self.blocks(name).is_some(), by_content)
     }
 
     /// How many folders above a blocked file it is blocked by: moved out of these, it would not be blocked.

@@ -129,16 +129,19 @@ fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> (Folder
     let (mut found, mut rested) = (Folder::default(), true);
     for item in items {
         let name = at.join(&item.name);
-        if item.kind == FileType::RegularFile && workspace.depends_on_content(&names::text_of(&name)) {
-            // Before the content is read: what changes meanwhile has another stamp later.
-            match resolve::stat_exact(workspace.root.as_fd(), &name) {
-                Ok(stat) if has_rested(&stat, SETTLED) => found.weighed.push((item.name.clone(), stamp(&stat))),
+        // The stamp is taken before the content is read: what changes meanwhile has another one later.
+        let stat = || resolve::stat_exact(workspace.root.as_fd(), &name);
+        let before = item.name.as_encoded_bytes().to_ascii_lowercase().ends_with(b"pem").then(stat);
+        let (blocked, by_content) = workspace.is_blocked(&names::text_of(&name));
+        if by_content && item.kind == FileType::RegularFile {
+            match before {
+                Some(Ok(stat)) if has_rested(&stat, SETTLED) => found.weighed.push((item.name.clone(), stamp(&stat))),
                 _ => rested = false,
             }
         }
         if item.name == ".git" {
             found.repository = Some(item.kind);
-        } else if item.kind == FileType::Socket || workspace.blocks(&names::text_of(&name)).is_some() {
+        } else if item.kind == FileType::Socket || blocked {
             found.hidden.push(item.name);
         } else {
             if is_protected(workspace, &item.name) {
