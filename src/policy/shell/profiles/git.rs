@@ -222,8 +222,8 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
         };
         let specs: Vec<String> = names.iter().take(3).map(spec).map(|spec| shown(&spec, 120)).collect();
         let reason = format!(
-            "git {name} would print what is committed of blocked files: {}{more}. Name the files that are wanted, or leave those \
-             out: -- {}",
+            "git {name} would print what is committed of blocked files: {}{more}. Name the files that are wanted, or \
+             add -- {} to leave those out.",
             shown_names.join(", "),
             specs.join(" ")
         );
