@@ -114,7 +114,7 @@ const PROSE: &[&str] = &[
 const LONGEST_NAME: usize = 48;
 
 /// Bytes before an option in which the name of a program is looked for.
-const LOOKED_BACK: usize = 384;
+const LOOKED_BACK: usize = 256;
 
 /// Bytes of a value that are looked at before it is taken for a secret.
 const LOOKED_AT: usize = 512;
@@ -241,10 +241,13 @@ fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
         if start > 0 && line[start - 1] == b'\\' && matches!(word.first(), Some(b'n' | b't')) {
             word = &word[1..];
         }
-        let known = SHORT.iter().flat_map(|short| short.programs).chain(OTHERS);
         let is_scheme = line.get(end) == Some(&b':');
-        if let Some(name) = known.copied().find(|name| name.as_bytes() == word && !is_scheme) {
-            return Some(name);
+        // Most words are told apart by this: the longest name of a program has 13 bytes.
+        if !is_scheme && (2..=13).contains(&word.len()) && word[0] != b'-' {
+            let known = SHORT.iter().flat_map(|short| short.programs).chain(OTHERS);
+            if let Some(name) = known.copied().find(|name| name.as_bytes() == word) {
+                return Some(name);
+            }
         }
         end = start;
     }
