@@ -145,8 +145,57 @@ def truncated(rng, patch, old, new):
     return "\n".join(text[: rng.randint(3, len(text) - 3)]) + "\n", old, None
 
 
+def lead_blank_forgotten(rng, patch, old, new):
+    """The indentation of context is taken for its sign."""
+    return lines_changed(patch, lambda sign, text: text if sign == " " and text.startswith(" ") else sign + text), old, new
+
+
+def lead_blank_doubled(rng, patch, old, new):
+    return lines_changed(patch, lambda sign, text: sign + (" " if sign == " " and text else "") + text), old, new
+
+
+def no_break_context(rng, patch, old, new):
+    def change(sign, text):
+        bare = text.lstrip(" ")
+        return sign + ("\u00a0" * (len(text) - len(bare)) + bare if sign == " " else text)
+    return lines_changed(patch, change), old, new
+
+
+def one_replaced_line_exact(rng, patch, old, new):
+    """What is added has the file's indentation, all else is a step too deep."""
+    return lines_changed(patch, lambda sign, text: sign + (" " * 4 if sign != "+" and text else "") + text), old, new
+
+
+def tabs_to_spaces_context(rng, patch, old, new):
+    def tabbed(text):
+        return re.sub(r"^( {4})+", lambda m: "\t" * (len(m[0]) // 4), text, flags=re.M)
+    return lines_changed(patch, lambda sign, text: sign + (tabbed(text) if sign == "+" else text)), tabbed(old), tabbed(new)
+
+
+def lost_indent_context(rng, patch, old, new):
+    return lines_changed(patch, lambda sign, text: sign + (text if sign == "+" else text.lstrip(" "))), old, new
+
+
+def stars_marks(rng, patch, old, new):
+    text = begin_patch(rng, patch, old, new)[0]
+    return text.replace("*** Begin Patch\n", "*** Begin Patch ***\n", 1).removesuffix("\n") + " ***\n", old, new
+
+
+def indented_marks(rng, patch, old, new):
+    text = begin_patch(rng, patch, old, new)[0].removesuffix("*** End Patch\n")
+    text = text.replace("*** Begin Patch\n*** Update", "  *** Begin Patch\n  *** Update", 1)
+    return text + " *** End Patch\n", old, new
+
+
+def lone_returns(rng, patch, old, new):
+    """A file of one line, as it were: to be refused."""
+    return body(patch), old.replace("\n", "\r"), None
+
+
 KINDS = [wrong_numbers, wrong_counts, no_numbers, trailing_blanks, empty_context, crlf_patch, crlf_file, fenced, no_prefixes,
-         begin_patch, drifted, tabs, less_indented, no_final_newline, wrong_context, truncated]
+         begin_patch, drifted, tabs, less_indented, no_final_newline, wrong_context, truncated,
+         lead_blank_forgotten, lead_blank_doubled, no_break_context, one_replaced_line_exact, tabs_to_spaces_context,
+         lost_indent_context, stars_marks, indented_marks, lone_returns]
 
 
 def tree(root):

@@ -114,6 +114,7 @@ impl Host<'_> {
                     covers: covers.list(),
                     network: false,
                     looks: false,
+                    only_git: false,
                 };
                 let entry = self.workspace.enclosure().entry(&errand).ok_or("there are no walls here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();

@@ -6,6 +6,9 @@
 //!
 //! This module runs on the host, outside the sandbox: only fixed subcommands that read may be passed to it.
 
+pub(crate) mod config;
+pub(crate) mod made;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -15,7 +18,8 @@ use std::time::Duration;
 use wait_timeout::ChildExt;
 
 /// Variables of the host that say where the person's own configuration is.
-const PASSED: &[&str] = &["HOME", "XDG_CONFIG_HOME", "PATH"];
+const PASSED: &[&str] =
+    &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "PATH"];
 
 /// Configuration that overrides every file: with it, the subcommands asked here start no program.
 const OVERRIDES: &[(&str, &str)] = &[
@@ -85,6 +89,22 @@ impl Git {
         }
         Ok(all)
     }
+}
+
+/// All of a regular file of at most `most` bytes. Something else in its place is never waited for, as a FIFO would have it.
+///
+/// # Errors
+/// It is missing, no regular file, larger, or cannot be read.
+pub(crate) fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
+    use rustix::fs::{Mode, OFlags};
+    let opened = rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let opened = std::fs::File::from(opened);
+    if !opened.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut all = Vec::new();
+    opened.take(most + 1).read_to_end(&mut all)?;
+    if all.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(all) }
 }
 
 fn environment() -> Vec<(OsString, OsString)> {

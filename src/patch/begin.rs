@@ -16,6 +16,26 @@ pub(super) fn begins(lines: &[&str]) -> bool {
     })
 }
 
+/// Takes away the blanks before marks where no line of a hunk can stand: at the beginning, behind it, and at the end of a
+/// text that has no other end.
+pub(super) fn straighten(lines: &mut [&str]) {
+    let filled: Vec<usize> = (0..lines.len()).filter(|at| !lines[*at].trim().is_empty()).collect();
+    let (Some(first), Some(last)) = (filled.first().copied(), filled.last().copied()) else { return };
+    if grammar::mark(lines[first].trim_start()) != Some(Mark::Begin) {
+        return;
+    }
+    lines[first] = lines[first].trim_start();
+    if let Some(second) = filled.get(1).copied()
+        && matches!(grammar::mark(lines[second].trim_start()), Some(Mark::Update(_) | Mark::Add(_) | Mark::Delete(_)))
+    {
+        lines[second] = lines[second].trim_start();
+    }
+    let has_end = lines.iter().any(|line| grammar::mark(line) == Some(Mark::End));
+    if !has_end && grammar::mark(lines[last].trim_start()) == Some(Mark::End) {
+        lines[last] = lines[last].trim_start();
+    }
+}
+
 /// Reads every patch of the text.
 pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
     let mut patch = Patch::default();

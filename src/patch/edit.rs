@@ -4,7 +4,8 @@ use super::miss::{Miss, Why};
 use super::model::{Hunk, Line, Sign};
 use super::pass::Pass;
 use super::place::Place;
-use super::shift::Shift;
+use super::reading::{self, Block, Reading};
+use super::shift::{Pair, Shift};
 use super::text::Text;
 
 /// Blanks that the lines added to a text get beyond their own. More would be made of little: a line of two bytes can get
@@ -20,8 +21,8 @@ struct Edit<'h, 'a> {
     hunk: usize,
     /// Old lines of the hunk before this place.
     before: usize,
-    /// How many of those are not blank.
-    filled: usize,
+    /// Which block of the hunk it belongs to.
+    block: usize,
 }
 
 /// The text with all hunks applied.
@@ -37,7 +38,8 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     }
     let mut shifts: Vec<Shift<'_>> = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
     share_units(&mut shifts, hunks);
-    let mut builder = Builder { text, shifts, out: text.mark().to_vec(), blanks: 0, last_added: false };
+    let readings = readings(text, hunks, places, &shifts);
+    let mut builder = Builder { text, shifts, readings, out: text.mark().to_vec(), blanks: 0, last_added: false };
     let mut at = 0;
     for edit in &edits {
         builder.keep(at, edit.at);
@@ -53,20 +55,20 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
 /// The changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one change.
 fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit<'h, 'a>> {
     let mut edits: Vec<Edit<'h, 'a>> = Vec::new();
-    let (mut old, mut filled, mut at) = (0, 0, 0);
+    let (mut old, mut block, mut at) = (0, 0, 0);
     while at < hunk.lines.len() {
         let sign = hunk.lines[at].sign;
         let run = hunk.lines[at..].iter().take_while(|line| line.sign == sign).count();
         let lines = &hunk.lines[at..at + run];
-        let edit = Edit { at: place + old, removed: 0, added: &[], hunk: number, before: old, filled };
+        let edit = Edit { at: place + old, removed: 0, added: &[], hunk: number, before: old, block };
         match sign {
-            Sign::Context => {}
+            // A block ends where context comes again.
+            Sign::Context => block += usize::from(at > 0),
             Sign::Remove => edits.push(Edit { removed: run, ..edit }),
             Sign::Add => edits.push(Edit { added: lines, ..edit }),
         }
         if sign != Sign::Add {
             old += run;
-            filled += lines.iter().filter(|line| !line.text.trim().is_empty()).count();
         }
         at += run;
     }
@@ -150,10 +152,75 @@ fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     }
 }
 
+fn readings(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[Shift<'_>]) -> Vec<Vec<Reading>> {
+    if places.iter().all(|place| place.pass < Pass::Surrounding) {
+        return vec![Vec::new(); hunks.len()];
+    }
+    let unit = unit(text);
+    let hunks = hunks.iter().zip(places).zip(shifts);
+    hunks.map(|((hunk, place), shift)| readings_of(text, hunk, *place, shift, unit)).collect()
+}
+
+fn readings_of(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
+    if place.pass < Pass::Surrounding {
+        return Vec::new();
+    }
+    let (mut all, mut blocks): (Vec<Pair<'_>>, Vec<Block<'_>>) = (Vec::new(), vec![Block::default()]);
+    let (mut old, mut above) = (0, None);
+    for (at, line) in hunk.lines.iter().enumerate() {
+        let bytes = line.text.as_bytes();
+        let filled = !bytes.trim_ascii().is_empty();
+        if line.sign == Sign::Context && at > 0 && hunk.lines[at - 1].sign != Sign::Context {
+            blocks.push(Block { above, ..Block::default() });
+        }
+        if line.sign == Sign::Add {
+            blocks.last_mut().filter(|_| filled).into_iter().for_each(|block| block.added.push(bytes));
+            continue;
+        }
+        let pair = (bytes, text.line(place.at + old), line.sign == Sign::Remove);
+        old += 1;
+        if !filled {
+            continue;
+        }
+        all.push(pair);
+        let number = blocks.len() - 1;
+        match line.sign {
+            Sign::Remove => blocks[number].removed.push(pair),
+            _ => {
+                above = Some(pair);
+                blocks[number].above = above;
+                let before = blocks[..number].iter_mut().rev().take_while(|block| block.below.is_none());
+                before.for_each(|block| block.below = above);
+            }
+        }
+    }
+    reading::of(&all, &blocks, shift, unit)
+}
+
+/// How many spaces the file has for a step: nearly all of its indentations are multiples of it.
+fn unit(text: &Text<'_>) -> usize {
+    const STEPS: [usize; 3] = [4, 3, 2];
+    let (mut multiples, mut all) = ([0_usize; 3], 0_usize);
+    for line in text.lines() {
+        let columns = line.iter().take_while(|byte| **byte == b' ').count();
+        // A star goes on with a comment and is off by one.
+        if columns > 0 && !matches!(line.get(columns), None | Some(b'\t' | b'\r' | b'*')) {
+            all += 1;
+            for (count, step) in multiples.iter_mut().zip(STEPS) {
+                *count += usize::from(columns.is_multiple_of(step));
+            }
+        }
+    }
+    let nearly_all = |(count, _): &(usize, usize)| all > 0 && count * 10 >= all * 9;
+    multiples.into_iter().zip(STEPS).find(nearly_all).map_or(1, |(_, step)| step)
+}
+
 struct Builder<'t, 'a> {
     text: &'t Text<'a>,
     /// Of each hunk.
     shifts: Vec<Shift<'t>>,
+    /// Of each block of each hunk; none where all is as the hunk's shift says.
+    readings: Vec<Vec<Reading>>,
     out: Vec<u8>,
     /// Blanks that added lines got beyond their own.
     blanks: usize,
@@ -180,7 +247,11 @@ impl Builder<'_, '_> {
         for line in edit.added {
             let text = if verbatim { line.text } else { line.text.strip_suffix('\r').unwrap_or(line.text) };
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
-            let (indent, rest) = self.shifts[edit.hunk].apply(text, edit.filled)?;
+            let (indent, rest) = match self.readings[edit.hunk].get(edit.block) {
+                Some(Reading::Written) => (Vec::new(), text),
+                Some(Reading::Doubt) => return None,
+                Some(Reading::Shifted) | None => self.shifts[edit.hunk].apply(text)?,
+            };
             self.blanks += (indent.len() + rest.len()).saturating_sub(text.len());
             if self.blanks > MOST_BLANKS {
                 return None;

@@ -29,7 +29,14 @@ pub(super) fn closest(
         differs_at: line_at(differs).map(|at| at + 1),
         wanted: visible(wanted.text.as_bytes()),
         found: line_at(differs).map(|at| visible(text.line(at))),
+        lone_returns: has_lone_returns(text),
     })
+}
+
+/// Whether more lines end with a carriage return alone than with a line feed.
+fn has_lone_returns(text: &Text<'_>) -> bool {
+    let returns = |line: &[u8]| memchr::memchr_iter(b'\r', line.strip_suffix(b"\r").unwrap_or(line)).count();
+    text.lines().map(returns).sum::<usize>() > text.len()
 }
 
 /// The place with most votes, moved down by the length of the hunk so that it may begin before the file.

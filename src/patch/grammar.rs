@@ -191,6 +191,8 @@ pub(super) enum Mark<'a> {
 /// A line that begins with three asterisks, if it is one of the marks.
 pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
     let text = line.strip_prefix("*** ")?.trim();
+    // Some close a mark as they open it.
+    let text = text.strip_suffix(" ***").map_or(text, str::trim_end);
     let named = |word: &str| text.strip_prefix(word).map(str::trim);
     match text {
         "Begin Patch" => return Some(Mark::Begin),
@@ -257,5 +259,7 @@ mod tests {
         assert_eq!(heredoc_tag("1 < 2"), None);
         assert_eq!(mark("*** Move to:  a b \r"), Some(Mark::MoveTo("a b")));
         assert_eq!(mark("*** a/file.c"), None);
+        assert_eq!((mark("*** Begin Patch ***"), mark("*** End Patch *** ")), (Some(Mark::Begin), Some(Mark::End)));
+        assert_eq!(mark("*** Update File: a *** b ***"), Some(Mark::Update("a *** b")));
     }
 }

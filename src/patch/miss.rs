@@ -66,8 +66,8 @@ pub enum Why {
         /// Where the heading stands.
         heading: usize,
     },
-    /// Its old lines are indented otherwise than the file's, and not all in the same way; or they are so much deeper in
-    /// the file that the added lines would get more than 1 MB of blanks.
+    /// Its old lines are indented otherwise than the file's, and the added lines can be read in two ways: as written, or
+    /// moved as the old ones are; or the file is so much deeper that they would get more than 1 MB of blanks.
     Indentation {
         /// Where it stands.
         line: usize,
@@ -106,6 +106,8 @@ pub struct Closest {
     pub wanted: String,
     /// The same of the file.
     pub found: Option<String>,
+    /// Whether the file ends its lines with carriage returns alone, so that a line is many.
+    pub lone_returns: bool,
 }
 
 impl fmt::Display for Miss {
@@ -142,7 +144,8 @@ impl fmt::Display for Miss {
             Why::Indentation { line } => write!(
                 out,
                 "stands at line {line}, but its lines are indented otherwise than the file's, and not in one way that tells \
-                 how the added lines are to be. Read that part of the file again and copy its lines exactly."
+                 how the added lines are to be: as written or moved. Read that part of the file again and copy its lines \
+                 exactly: one blank, + or - in front, then the line with all of its own indentation."
             ),
             Why::BehindEnd { lines } => {
                 write!(out, "adds lines behind the end: the file has {lines} lines. Correct the number behind @@ -.")
@@ -167,6 +170,12 @@ impl fmt::Display for Closest {
             (Some(found), Some(at)) => write!(out, "  file, line {at}: {found}"),
             _ => out.write_str("  file: has no such line"),
         }?;
+        if self.lone_returns {
+            return out.write_str(
+                "\nThe file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it line \
+                 feeds with a command first.",
+            );
+        }
         out.write_str("\nRead that part of the file again and copy its lines exactly.")
     }
 }
@@ -200,7 +209,7 @@ fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
 }
 
 /// What has no width or turns text around.
-fn is_hidden(c: char) -> bool {
+pub(super) fn is_hidden(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 

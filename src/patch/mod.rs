@@ -59,6 +59,7 @@ mod passage;
 mod place;
 mod plan;
 mod print;
+mod reading;
 mod shift;
 mod text;
 mod unified;
@@ -89,6 +90,7 @@ pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
     }
+    begin::straighten(&mut lines);
     let patch = if begin::begins(&lines) { begin::read(&lines)? } else { unified::read(&lines, 0)? };
     if patch.files.is_empty() {
         let message = "no patch is in it. Give a unified diff with \"--- a/path\", \"+++ b/path\" and \"@@\" lines, or a \

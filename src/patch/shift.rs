@@ -2,6 +2,7 @@
 //!
 //! Where the lines disagree about that, nothing is made of it: wrongly indented lines may mean something else.
 
+use super::miss::is_hidden;
 use std::collections::BTreeMap;
 
 /// Bytes of an indentation that something is made of. Of longer ones a short patch would make gigabytes: each added line
@@ -11,7 +12,7 @@ const MOST_INDENT: usize = 256;
 /// What the file has for each indentation of the patch; nothing, where it has several.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shift<'a> {
-    pairs: Vec<(&'a [u8], &'a [u8])>,
+    is_told: bool,
     images: BTreeMap<&'a [u8], Option<&'a [u8]>>,
     rule: Rule<'a>,
 }
@@ -46,10 +47,14 @@ impl Rule<'_> {
             Rule::Same => Some(own.to_vec()),
             Rule::More(more) => Some([more, own].concat()),
             Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
-            Rule::Tabs(width) => all(b' ').then(|| {
+            // Lines in tabs are as the file has them.
+            Rule::Tabs(_) if own.starts_with(b"\t") => steps(own).map(|_| own.to_vec()),
+            Rule::Tabs(width) => {
                 let (tabs, spaces) = (own.len() / width, own.len() % width);
-                [vec![b'\t'; tabs], vec![b' '; spaces]].concat()
-            }),
+                // Half of eight may be a whole step of lines that are one step too deep.
+                let is_whole = all(b' ') && !(width == 8 && spaces == 4);
+                is_whole.then(|| [vec![b'\t'; tabs], vec![b' '; spaces]].concat())
+            }
             Rule::Spaces(width) => {
                 let (tabs, aligned) = steps(own)?;
                 Some(vec![b' '; tabs * width + aligned])
@@ -66,8 +71,15 @@ impl Rule<'_> {
 pub(super) type Pair<'a> = (&'a [u8], &'a [u8], bool);
 
 /// The blanks at the beginning of a line.
-fn indent(line: &[u8]) -> &[u8] {
+pub(super) fn indent(line: &[u8]) -> &[u8] {
     &line[..line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()]
+}
+
+/// Whether a line goes on with a blank that is no indentation: a no-break space, a form feed, and so on.
+pub(super) fn is_blind(line: &[u8]) -> bool {
+    let rest = &line[indent(line).len()..];
+    let first = rest.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    first.is_some_and(|c| (c.is_whitespace() && rest != b"\r") || is_hidden(c))
 }
 
 impl<'a> Shift<'a> {
@@ -83,11 +95,11 @@ impl<'a> Shift<'a> {
         let too_long = pairs.iter().any(|(patch, file)| patch != file && patch.len().max(file.len()) > MOST_INDENT);
         if too_long {
             let images = pairs.iter().map(|(patch, _)| (*patch, None)).collect();
-            return Shift { pairs, images, rule: Rule::None };
+            return Shift { is_told: true, images, rule: Rule::None };
         }
         // Lines at the margin are the same whatever an indentation is made of.
         let units = units(&pairs);
-        let mostly_same = units.is_none() && 2 * same >= lines.len();
+        let mostly_same = units.is_none() && times(&pairs).is_none() && 2 * same >= lines.len();
         let mut images: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
         for (patch, file, removed) in &lines {
             // One line that is off says something only of what replaces it.
@@ -95,7 +107,7 @@ impl<'a> Shift<'a> {
             images.entry(patch).and_modify(|known| *known = known.filter(|_| *known == image)).or_insert(image);
         }
         let rule = if mostly_same { Rule::Same } else { units.unwrap_or_else(|| rule(&pairs)) };
-        Shift { pairs, images, rule }
+        Shift { is_told: true, images, rule }
     }
 
     /// What tabs are in the file, or spaces, where some of these say it and all that do say the same.
@@ -109,34 +121,38 @@ impl<'a> Shift<'a> {
         units.all(|other| other == rule).then(|| Shift { rule, ..Shift::default() })
     }
 
-    /// The indentation an added line gets, and the rest of it; `None` where that is in doubt. `before` is how many of the
-    /// lines stood before it.
-    pub(super) fn apply<'l>(&self, line: &'l [u8], before: usize) -> Option<(Vec<u8>, &'l [u8])> {
+    /// Whether tabs on the one side are spaces on the other.
+    pub(super) fn is_of_units(&self) -> bool {
+        matches!(self.rule, Rule::Tabs(_) | Rule::Spaces(_))
+    }
+
+    /// Whether all lines are moved by one rule.
+    pub(super) fn moves_all(&self) -> bool {
+        matches!(self.rule, Rule::More(_) | Rule::Less(_) | Rule::Times(..))
+    }
+
+    /// Whether lines are moved by whole steps of so many spaces.
+    pub(super) fn is_whole(&self, unit: usize) -> bool {
+        match self.rule {
+            Rule::More(moved) | Rule::Less(moved) => moved.contains(&b'\t') || moved.len().is_multiple_of(unit),
+            _ => true,
+        }
+    }
+
+    /// The indentation an added line gets, and the rest of it; `None` where that is in doubt.
+    pub(super) fn apply<'l>(&self, line: &'l [u8]) -> Option<(Vec<u8>, &'l [u8])> {
         let (own, rest) = line.split_at(indent(line).len());
         if rest.trim_ascii().is_empty() {
             return Some((own.to_vec(), rest));
         }
-        if self.pairs.is_empty() {
+        if !self.is_told {
             return Some((self.rule.apply(own).unwrap_or_else(|| own.to_vec()), rest));
         }
         let image = match self.images.get(own) {
             Some(image) => image.map(<[u8]>::to_vec)?,
-            None => self.rule.apply(own).or_else(|| self.beside(own, before).filter(|_| own.len() <= MOST_INDENT))?,
+            None => self.rule.apply(own)?,
         };
         Some((image, rest))
-    }
-
-    /// As much deeper or less deep than the nearest line as the patch says, unless lines contradict each other.
-    fn beside(&self, own: &[u8], before: usize) -> Option<Vec<u8>> {
-        if self.images.values().any(Option::is_none) {
-            return None;
-        }
-        let (patch, file) = self.pairs[..before.min(self.pairs.len())].last().or(self.pairs.first())?;
-        if let Some(deeper) = own.strip_prefix(*patch) {
-            return Some([*file, deeper].concat());
-        }
-        let less = patch.strip_prefix(own)?;
-        file.strip_suffix(less).map(<[u8]>::to_vec)
     }
 }
 
@@ -188,52 +204,52 @@ fn steps(indent: &[u8]) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    fn shifted(pairs: &[(&str, &str)], line: &str, before: usize) -> Option<String> {
+    fn shifted(pairs: &[(&str, &str)], line: &str) -> Option<String> {
         let pairs = pairs.iter().map(|(patch, file)| (patch.as_bytes(), file.as_bytes(), false));
-        let (indent, rest) = Shift::of(pairs).apply(line.as_bytes(), before)?;
+        let (indent, rest) = Shift::of(pairs).apply(line.as_bytes())?;
         Some(String::from_utf8([&indent, rest].concat()).unwrap())
     }
 
     #[test]
     fn added_lines_follow_the_lines_around_them() {
-        for (pairs, line, before, want) in [
-            (&[("a", "    a")][..], "  b", 1, "      b"),
-            (&[("    a", "a")], "      b", 1, "  b"),
-            (&[("    a", "\ta")], "        b", 1, "\t\tb"),
-            (&[("    a", "\ta")], "      b", 1, "\t  b"),
-            (&[("\ta", "  a"), ("\t\tb", "    b"), ("c", "c")], "\t\t\td", 1, "      d"),
-            (&[("\ta", "  a"), ("b", "b"), ("c", "c")], "\t\t d", 1, "     d"),
-            (&[("\ta", "    a"), ("\t b", "     b"), (" * c", " * c")], "\t\t d", 1, "         d"),
-            (&[("    a", "\ta"), ("     b", "\t b"), (" * c", " * c")], "         d", 1, "\t\t d"),
-            (&[("  a", "    a"), ("    b", "        b")], "      c", 1, "            c"),
-            (&[("    a", "    a")], " b", 1, " b"),
-            (&[("a", "    a")], "", 1, ""),
+        for (pairs, line, want) in [
+            (&[("a", "    a")][..], "  b", "      b"),
+            (&[("    a", "a")], "      b", "  b"),
+            (&[("    a", "\ta")], "        b", "\t\tb"),
+            (&[("    a", "\ta")], "      b", "\t  b"),
+            (&[("\ta", "  a"), ("\t\tb", "    b"), ("c", "c")], "\t\t\td", "      d"),
+            (&[("\ta", "  a"), ("b", "b"), ("c", "c")], "\t\t d", "     d"),
+            (&[("\ta", "    a"), ("\t b", "     b"), (" * c", " * c")], "\t\t d", "         d"),
+            (&[("    a", "\ta"), ("     b", "\t b"), (" * c", " * c")], "         d", "\t\t d"),
+            (&[("  a", "    a"), ("    b", "        b")], "      c", "            c"),
+            (&[("    a", "    a")], " b", " b"),
+            (&[("a", "    a")], "", ""),
         ] {
-            assert_eq!(shifted(pairs, line, before).as_deref(), Some(want), "{pairs:?}");
+            assert_eq!(shifted(pairs, line).as_deref(), Some(want), "{pairs:?}");
         }
     }
 
     #[test]
     fn lines_that_contradict_each_other_leave_a_doubt() {
         let lines = [("a", "a"), ("b", "    b"), ("    c", "    c")];
-        assert_eq!(shifted(&lines, "d", 2), None);
-        assert_eq!(shifted(&lines, "    d", 2).as_deref(), Some("    d"));
-        assert_eq!(shifted(&lines, "        d", 2).as_deref(), Some("        d"));
-        assert_eq!(shifted(&[("a", "    a"), ("b", "  b")], "c", 1), None);
+        assert_eq!(shifted(&lines, "d"), None);
+        assert_eq!(shifted(&lines, "    d").as_deref(), Some("    d"));
+        assert_eq!(shifted(&lines, "        d").as_deref(), Some("        d"));
+        assert_eq!(shifted(&[("a", "    a"), ("b", "  b")], "c"), None);
     }
 
     #[test]
     fn little_text_does_not_become_much() {
         let (tabs, long) = ("\t".repeat(100_000), " ".repeat(100_000));
-        assert_eq!(shifted(&[("\ta", &format!("{long}a"))], &format!("{tabs}b"), 1), None);
-        assert_eq!(shifted(&[("a", &format!("{long}a"))], "b", 1), None);
-        assert_eq!(shifted(&[(" a", "  a")], &format!("{long}b"), 1), None);
-        assert_eq!(shifted(&[("\ta", "    a")], &format!("{tabs}b"), 1), None);
+        assert_eq!(shifted(&[("\ta", &format!("{long}a"))], &format!("{tabs}b")), None);
+        assert_eq!(shifted(&[("a", &format!("{long}a"))], "b"), None);
+        assert_eq!(shifted(&[(" a", "  a")], &format!("{long}b")), None);
+        assert_eq!(shifted(&[("\ta", "    a")], &format!("{tabs}b")), None);
     }
 
     #[test]
     fn a_line_that_replaces_one_goes_where_that_was() {
         let shift = Shift::of([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
-        assert_eq!(shift.apply(b"   c", 1), Some((b"    ".to_vec(), &b"c"[..])));
+        assert_eq!(shift.apply(b"   c"), Some((b"    ".to_vec(), &b"c"[..])));
     }
 }

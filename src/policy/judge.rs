@@ -19,7 +19,7 @@ pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dy
         decision = decision.stricter(path_decision(policy, &path, folder, effect, facts));
     }
     for (name, what) in [("network", "use the network"), ("outside_walls", "run outside the walls")] {
-        if takes_flag(spec, name) && call.args.get(name).and_then(Value::as_bool) == Some(true) {
+        if is_set(spec, &call.args, name) {
             let decision_of_flag = Decision::new(Judgement::Ask, name, format!("It wants to {what}."));
             decision = decision.stricter(decision_of_flag);
             decision.walls_suffice = false;
@@ -28,15 +28,17 @@ pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dy
     decision
 }
 
-fn takes_flag(spec: &ToolSpec, name: &str) -> bool {
-    spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag)
+fn is_set(spec: &ToolSpec, args: &Args, name: &str) -> bool {
+    let takes = spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag);
+    takes && args.get(name).and_then(Value::as_bool) == Some(true)
 }
 
 fn by_effect(policy: &Policy, call: &ToolCall, spec: &ToolSpec, effect: Effect, facts: &dyn Facts) -> Decision {
     let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
     let text = command.and_then(|param| call.args.get(param.name.as_ref())).and_then(Value::as_str);
     if let Some(text) = text {
-        return policy.judge_command(text, text_of(&call.args, "cwd").unwrap_or(""), facts);
+        let held = facts.walls().hold && !is_set(spec, &call.args, "outside_walls");
+        return policy.command(text, text_of(&call.args, "cwd").unwrap_or(""), facts, held);
     }
     let name = shown(&spec.name, 64);
     match effect {

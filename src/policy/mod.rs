@@ -6,6 +6,7 @@
 mod answers;
 mod credentials;
 mod facts;
+pub(crate) mod git_config;
 mod judge;
 mod paths;
 pub mod settings;
@@ -96,7 +97,6 @@ pub struct Decision {
     pub needs_person: bool,
     /// Set for a call of `bash` that writes a git repository: every simple command is git, or one of `cd`, `echo`, `true`
     /// and `printf`, and makes git run no other program. Only such a call finds the repository writable in the walls.
-    #[serde(skip)]
     pub writes_git: bool,
     /// Set where the question is what a command could do, which walls that fully hold answer.
     #[serde(skip)]
@@ -290,8 +290,13 @@ impl Policy {
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
     pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
+        self.command(command, cwd, facts, facts.walls().hold)
+    }
+
+    /// Judges a shell command; `held` says whether walls that hold would be around this very call.
+    fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
         let ground = shell::Ground { settings: &self.settings, answers: &self.answers, paths: &self.paths, facts };
-        shell::judge(command, cwd, ground)
+        shell::judge(command, cwd, ground, held)
     }
 
     /// In the mode that asks for everything, what was allowed before is asked about too.

@@ -19,8 +19,11 @@ pub(super) struct Keeper {
 }
 
 /// What the keeper said.
+#[derive(Debug)]
 pub(super) enum Answer {
     Ended(Ending),
+    /// It was ended, for it used too much memory.
+    Memory,
     Trouble(io::Error),
     None,
 }
@@ -53,7 +56,7 @@ impl Keeper {
     /// future is dropped.
     pub(super) async fn answered(keeper: &mut Option<Keeper>) {
         let Some(keeper) = keeper else { return std::future::pending().await };
-        if !keeper.hear(1).await {
+        if !keeper.hear(|said| said.contains(&b'\n')).await {
             std::future::pending::<()>().await;
         }
     }
@@ -64,32 +67,37 @@ impl Keeper {
         let _ = rustix::net::shutdown(self.line.as_fd(), rustix::net::Shutdown::Write);
     }
 
-    /// Waits until nothing is left of what it kept, which it says with a second line.
-    pub(super) async fn gone(keeper: &mut Option<Keeper>) {
+    /// Waits until it says, with its last line, that nothing is left of what it kept: `gone`, or else `left`, which is `false`.
+    pub(super) async fn gone(keeper: &mut Option<Keeper>) -> bool {
         let Some(keeper) = keeper else { return std::future::pending().await };
-        if !keeper.hear(2).await {
-            std::future::pending::<()>().await;
+        let is = |said: &[u8], word: &[u8]| said.split_inclusive(|&byte| byte == b'\n').any(|line| line == word);
+        if !keeper.hear(|said| is(said, b"gone\n") || is(said, b"left\n")).await {
+            return std::future::pending().await;
         }
+        is(&keeper.heard, b"gone\n")
     }
 
     /// The answer, after the keeper has ended or said that all is gone: then it is there or will never be.
     pub(super) async fn answer(mut self) -> Answer {
-        self.hear(1).await;
-        let line = String::from_utf8_lossy(&self.heard);
-        let line = line.lines().next().unwrap_or_default();
+        self.hear(|said| said.contains(&b'\n')).await;
+        let said = String::from_utf8_lossy(&self.heard);
+        if said.lines().any(|line| line == "memory") {
+            return Answer::Memory;
+        }
+        let line = said.lines().next().unwrap_or_default();
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (word, rest.parse()) {
-            ("status", Ok(code)) => Answer::Ended(Ending { code: Some(code), signal: None }),
-            ("signal", Ok(signal)) => Answer::Ended(Ending { code: None, signal: Some(signal) }),
+            ("status", Ok(code)) => Answer::Ended(Ending { code: Some(code), signal: None, memory: false }),
+            ("signal", Ok(signal)) => Answer::Ended(Ending { code: None, signal: Some(signal), memory: false }),
             ("changed", _) => Answer::Trouble(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, rest.to_owned())),
             ("failed", _) => Answer::Trouble(io::Error::other(rest.to_owned())),
             _ => Answer::None,
         }
     }
 
-    /// Reads on until so many lines were heard; `false` if there are less.
-    async fn hear(&mut self, lines: usize) -> bool {
-        while self.heard.iter().filter(|&&byte| byte == b'\n').count() < lines {
+    /// Reads on until enough was heard; `false` if there is no more.
+    async fn hear(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> bool {
+        while !is_enough(&self.heard) {
             if self.silent {
                 return false;
             }

@@ -15,7 +15,7 @@ pub struct Live {
     output: Mutex<HeadTail>,
     keep: usize,
     written: Notify,
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Ending>,
     input: Option<Input>,
     overflow: Option<Overflow<'static>>,
 }
@@ -26,6 +26,17 @@ struct Input {
     reading: OwnedFd,
     /// `None` where all there is to read is there already.
     writing: Option<OwnedFd>,
+}
+
+/// Whether a command shall end, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ending {
+    /// When it is done.
+    ByItself,
+    /// Soon: it is asked to, and has a moment for it.
+    Soon,
+    /// Now, and all it has started.
+    Now,
 }
 
 /// What came of an attempt to write.
@@ -65,7 +76,7 @@ impl Live {
             output: Mutex::new(HeadTail::new(keep / 2, keep / 2)),
             keep,
             written: Notify::new(),
-            stop: watch::Sender::new(false),
+            stop: watch::Sender::new(Ending::ByItself),
             input,
             overflow: None,
         }
@@ -111,7 +122,21 @@ impl Live {
 
     /// Tells the command to end; see [`run`](super::run).
     pub fn stop(&self) {
-        self.stop.send_replace(true);
+        self.end(Ending::Soon);
+    }
+
+    /// Ends the command at once: nobody waits for it any more.
+    pub fn kill(&self) {
+        self.end(Ending::Now);
+    }
+
+    fn end(&self, how: Ending) {
+        self.stop.send_modify(|ending| *ending = how.max(*ending));
+    }
+
+    /// Whether [`Live::kill`] was called.
+    pub fn is_killed(&self) -> bool {
+        *self.stop.borrow() == Ending::Now
     }
 
     /// Writes on its stdin as much as it takes at once.
@@ -134,10 +159,11 @@ impl Live {
         Ok(Sent::All)
     }
 
-    pub(super) async fn stopped(live: Option<&Live>) {
+    /// Waits until the command shall end in this way, or a harder one.
+    pub(super) async fn ends(live: Option<&Live>, how: Ending) {
         let Some(live) = live else { return std::future::pending().await };
         // The sender lives in this handle: the channel is open as long as somebody waits.
-        let _ = live.stop.subscribe().wait_for(|stop| *stop).await;
+        let _ = live.stop.subscribe().wait_for(|ending| *ending >= how).await;
     }
 
     pub(super) fn push(&self, bytes: &[u8]) {

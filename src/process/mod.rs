@@ -46,6 +46,9 @@ const GRACE: Duration = Duration::from_millis(300);
 /// How long a killed child is waited for; one in the hands of a broken disk may take for ever.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a keeper may take to end all it keeps: longer than the keeper itself gives it.
+const LAST_KEPT: Duration = Duration::from_secs(3);
+
 /// What to run, and within which bounds.
 #[derive(Debug)]
 pub struct Job<'a> {
@@ -88,8 +91,11 @@ pub struct Outcome {
     /// Whether a process it had started still held its output two seconds after the command itself had ended.
     pub lingered: bool,
     /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
-    /// running. One that left the group and gave up the output as well is not noticed.
+    /// running. Without a keeper, one that left the group and gave up the output as well is not noticed; with one, it is said
+    /// here that it could not end everything, or was ended itself before it had.
     pub escaped: bool,
+    /// Whether it was ended because it used more memory than its keeper lets it have.
+    pub memory_exceeded: bool,
 }
 
 /// Runs a command to its end, and ends what it leaves running in its process group. Dropping the future kills the whole
@@ -136,7 +142,7 @@ pub async fn run_kept_ahead(job: &Job<'_>, told: &[u8], beginning: usize, ahead:
         told: first.to_vec(),
     };
     // A stdin can be given to a keeper only at its start.
-    let ready = if job.live.is_none() { ahead.take(&wanted) } else { None };
+    let ready = if job.live.and_then(Live::stdin).is_none() { ahead.take(&wanted) } else { None };
     let outcome = match ready {
         Some(Started { spawned, line }) => {
             let (mut running, output) = Running::new(spawned, Some(Keeper::of(line)?))?;
@@ -159,15 +165,21 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
-        () = Live::stopped(job.live) => None,
+        () = Live::ends(job.live, live::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
     let stopped = stopped.is_none();
     let mut lingered = false;
     if timed_out || stopped {
-        running.group.terminate();
-        running.ends_by(Instant::now() + GRACE, &mut reader).await;
+        if !job.live.is_some_and(Live::is_killed) {
+            running.group.terminate();
+            tokio::select! {
+                biased;
+                () = Live::ends(job.live, live::Ending::Now) => {}
+                _ = running.ends_by(Instant::now() + GRACE, &mut reader) => {}
+            }
+        }
     } else {
         lingered = !reader.drains_by(Instant::now() + LINGER).await;
         if lingered {
@@ -177,10 +189,11 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     }
     running.end().await;
     let escaped = !reader.drains_by(Instant::now() + GRACE).await;
+    let escaped = escaped || running.has_left;
     let ending = running.reap(timed_out || stopped).await;
     let kept = job.live.map_or_else(|| reader.finish(), Live::take);
     let ending = ending.map_err(|error| with_last_line(error, &kept.text))?;
-    let outcome = outcome(&ending, kept, timed_out);
+    let outcome = outcome(&ending, kept, timed_out && !ending.memory);
     Ok(Outcome { stopped, lingered, escaped, ..outcome })
 }
 
@@ -210,8 +223,10 @@ fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {
 struct Running {
     group: Group,
     keeper: Option<Keeper>,
-    /// Whether the keeper has said that nothing is left. It is reaped when it ends, without anybody waiting for it.
+    /// Whether the keeper has said that it is done. It is reaped when it ends, without anybody waiting for it.
     seen_off: bool,
+    /// Whether the keeper could not end everything, or did not say that it had.
+    has_left: bool,
     leader: Leader,
 }
 
@@ -220,7 +235,7 @@ impl Running {
         let Spawned { leader, output } = spawned;
         let mut group = Group::led_by(&leader)?;
         group.ends_by_itself(keeper.is_some());
-        Ok((Running { group, keeper, seen_off: false, leader }, Output::new(output)))
+        Ok((Running { group, keeper, seen_off: false, has_left: false, leader }, Output::new(output)))
     }
 
     /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
@@ -253,13 +268,15 @@ impl Running {
             tokio::select! {
                 biased;
                 // It ends by itself and is reaped behind us: what it kept is gone.
-                () = Keeper::gone(&mut self.keeper) => {
+                all = Keeper::gone(&mut self.keeper) => {
                     self.seen_off = true;
+                    self.has_left = !all;
                     return;
                 }
                 _ = self.group.leader_ended(&mut self.leader) => {}
-                () = sleep_until(Instant::now() + LAST_WAIT) => {}
+                () = sleep_until(Instant::now() + LAST_KEPT) => {}
             }
+            self.has_left = true;
         }
         self.group.kill();
     }
@@ -269,8 +286,12 @@ impl Running {
         let Some(keeper) = self.keeper else { return Ok(Ending::of(status)) };
         match keeper.answer().await {
             Answer::Ended(ending) => Ok(ending),
+            Answer::Memory => Ok(Ending { memory: true, ..Ending::of(None) }),
             Answer::None if timed_out => Ok(Ending::of(None)),
-            Answer::None => Err(io::Error::other(format!("the helper of the walls ended by itself ({status:?})"))),
+            Answer::None => Err(io::Error::other(format!(
+                "the helper that held the command ended before it ({status:?}); without walls, what the command started may \
+                 go on running"
+            ))),
             Answer::Trouble(error) => Err(error),
         }
     }
@@ -289,12 +310,15 @@ impl Running {
 struct Ending {
     code: Option<i32>,
     signal: Option<i32>,
+    /// Whether it was ended for its memory.
+    memory: bool,
 }
 
 impl Ending {
     fn of(status: Option<std::process::ExitStatus>) -> Ending {
         use std::os::unix::process::ExitStatusExt;
-        Ending { code: status.and_then(|status| status.code()), signal: status.and_then(|status| status.signal()) }
+        let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
+        Ending { code, signal, memory: false }
     }
 }
 
@@ -352,8 +376,11 @@ impl<'a> Reader<'a> {
 fn outcome(ending: &Ending, kept: Clipped, timed_out: bool) -> Outcome {
     /// As of timeout(1).
     const TIMED_OUT: i32 = 124;
+    /// As a shell has it where something was killed.
+    const KILLED: i32 = 137;
     let signal = ending.signal.filter(|_| !timed_out);
-    let by_itself = ending.code.or(signal.map(|signal| 128 + signal)).unwrap_or(TIMED_OUT);
+    let otherwise = if ending.memory { KILLED } else { TIMED_OUT };
+    let by_itself = ending.code.or(signal.map(|signal| 128 + signal)).unwrap_or(otherwise);
     Outcome {
         output: kept.text,
         total_bytes: kept.total_bytes,
@@ -364,5 +391,6 @@ fn outcome(ending: &Ending, kept: Clipped, timed_out: bool) -> Outcome {
         stopped: false,
         lingered: false,
         escaped: false,
+        memory_exceeded: ending.memory,
     }
 }

@@ -1,6 +1,6 @@
 //! `apply_patch`: a patch over many files, all of them or none, with what was made of each hunk.
 
-use super::changes::LONGEST_DIFF;
+use super::changes::{LONGEST_DIFF, not_carried};
 use super::checks::{Checked, How};
 use super::{Checks, Views, blocking, capped, counted, spec_of};
 use crate::patch::{Kind, Placed};
@@ -79,6 +79,9 @@ fn words(done: &Patched, dry_run: bool) -> String {
     }
     for name in &done.broken_links {
         let _ = writeln!(text, "[{name} had other names (hard links); there the old content remains.]");
+    }
+    for (name, lost) in &done.lost {
+        let _ = writeln!(text, "[{name}: {}]", not_carried(lost));
     }
     text
 }

@@ -57,12 +57,12 @@ impl Bash {
         if background {
             let job = self.jobs.start(wanted, true)?;
             job.ends_within(BEGINNING).await;
-            return self.jobs.told(&job);
+            return self.jobs.told(&job).await;
         }
         if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
             return self.wait(wanted).await;
         }
-        let ran = self.jobs.commands.run(&wanted, None).await?;
+        let ran = self.jobs.commands.run(wanted).await?;
         Ok(self.jobs.commands.output(ran))
     }
 
@@ -72,7 +72,7 @@ impl Bash {
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
         job.ends_within(self.patience).await;
         waited.job = None;
-        self.jobs.told(&job)
+        self.jobs.told(&job).await
     }
 
     fn wanted(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
@@ -84,6 +84,7 @@ impl Bash {
             outside: permit.flag("outside_walls", false),
             keep: KEPT,
             looks: permit.only_reads(),
+            writes_git: permit.writes_git(),
         }
     }
 }

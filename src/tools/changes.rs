@@ -42,10 +42,18 @@ pub(super) fn notes(written: &Written) -> Vec<String> {
         let names = counted(written.broken_links, "other name");
         notes.push(format!("The file had {names} (hard links); there the old content remains."));
     }
+    if !written.lost.is_empty() {
+        notes.push(not_carried(&written.lost));
+    }
     if written.changed && diff_of(written).is_none() {
         notes.push("No diff: the change is too big for one, or the old file was no text.".into());
     }
     notes
+}
+
+/// What a file in the place of another could not have of it.
+pub(super) fn not_carried(lost: &[String]) -> String {
+    format!("The system refused its {}; where that kept people out, its mode does now. Tell the user.", lost.join(", "))
 }
 
 fn diff_of(written: &Written) -> Option<&str> {

@@ -38,7 +38,7 @@ impl Job {
             Some("write") => self.write(&job, permit.text("input")).await,
             _ => {
                 job.says_within(POLL).await;
-                self.jobs.told(&job)
+                self.jobs.told(&job).await
             }
         }
     }
@@ -57,7 +57,7 @@ impl Job {
             return Err(ToolFailure::new(ErrorCode::InvalidArgument, message).into());
         }
         job.says_within(ANSWER).await;
-        let mut output = self.jobs.told(job)?;
+        let mut output = self.jobs.told(job).await?;
         match sent {
             Ok(Sent::Some(bytes)) => {
                 noted(&mut output.text, &format!("It does not read: only {bytes} bytes of the input were taken."));
@@ -74,7 +74,7 @@ impl Job {
             let message = format!("Job {} was told to end and does not. Poll it later.", job.id());
             return Err(ToolFailure::new(ErrorCode::Timeout, message).into());
         }
-        let mut output = self.jobs.told(job)?;
+        let mut output = self.jobs.told(job).await?;
         noted(&mut output.text, &format!("Job {} has ended.", job.id()));
         Ok(output)
     }

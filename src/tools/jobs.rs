@@ -1,6 +1,7 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
+use super::appeared::Appeared;
 use super::commands::{Commands, KEPT, Ran, Wanted, noted, spilled};
 use crate::process::{Live, Overflow};
 use crate::toolbox::ToolError;
@@ -16,8 +17,12 @@ use tokio::sync::watch;
 /// The most jobs at a time.
 const MOST: usize = 16;
 
-/// How long the end of the session waits for the end of all jobs, which takes a moment.
-const LAST_WAIT: Duration = Duration::from_secs(5);
+/// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
+/// left takes longer in a large project, and is worth waiting for: what they planted would stay.
+const LAST_WAIT: Duration = Duration::from_secs(600);
+
+/// How long a call that is cancelled waits for the end of the processes of its command, which the kernel takes milliseconds for.
+const KILLED: Duration = Duration::from_secs(2);
 
 /// After the first output of a look, how long more is waited for.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -35,6 +40,7 @@ pub struct Jobs {
 pub(super) struct Running {
     id: String,
     live: Arc<Live>,
+    appeared: Appeared,
     ended: watch::Receiver<bool>,
     end: Arc<Mutex<End>>,
     /// Closed when the thread is at its end.
@@ -81,11 +87,11 @@ impl Jobs {
     }
 
     /// What is to be told of a job now; one that has ended is forgotten with it.
-    pub(super) fn told(&self, job: &Running) -> Result<Output, ToolError> {
+    pub(super) async fn told(&self, job: &Running) -> Result<Output, ToolError> {
         // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
-            End::Ahead if !is_over => return Ok(job.so_far()),
+            End::Ahead if !is_over => return job.so_far(self.commands.workspace()).await,
             End::Ahead => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
             End::Come(result) => result,
             End::Told => {
@@ -101,8 +107,9 @@ impl Jobs {
             }
             Err(ToolError::Respond(failure)) => {
                 let rest = job.live.take();
-                let output =
-                    Output { truncated: rest.truncated, total_bytes: rest.total_bytes, ..Output::text(rest.text) };
+                job.appeared.look(self.commands.workspace()).await?;
+                let text = job.appeared.deliver(rest.text);
+                let output = Output { truncated: rest.truncated, total_bytes: rest.total_bytes, ..Output::text(text) };
                 Ok(Output { failure: Some(failure), ..output })
             }
             Err(fatal) => Err(fatal),
@@ -119,6 +126,7 @@ impl Jobs {
         all.iter().for_each(|job| job.live.stop());
         let deadline = Instant::now() + patience;
         all.iter().for_each(|job| job.wait_for_thread(deadline.saturating_duration_since(Instant::now())));
+        self.commands.wait_for_left(deadline);
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
@@ -139,14 +147,15 @@ impl Running {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
-        let (its_live, its_end) = (Arc::clone(&live), Arc::clone(&end));
+        let appeared = Appeared::default();
+        let (its_live, its_end, its_appeared) = (Arc::clone(&live), Arc::clone(&end), appeared.clone());
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
-            let ran = block_on(commands.run(&wanted, Some(&its_live)));
+            let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0, &its_appeared));
             *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran);
             say_ended.send_replace(true);
         })?;
-        Ok(Running { id, live, ended, end, thread: Mutex::new(thread) })
+        Ok(Running { id, live, appeared, ended, end, thread: Mutex::new(thread) })
     }
 
     pub(super) fn id(&self) -> &str {
@@ -181,11 +190,18 @@ impl Running {
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
 
-    fn so_far(&self) -> Output {
+    async fn so_far(&self, workspace: &Arc<Workspace>) -> Result<Output, ToolError> {
         let taken = self.live.take();
-        let mut text = taken.text;
-        if let Some((name, all)) = self.live.file().filter(|_| taken.truncated) {
+        if !taken.text.is_empty() {
+            self.appeared.look(workspace).await?;
+        }
+        let mut text = self.appeared.deliver(taken.text);
+        let file = self.live.file().filter(|_| taken.truncated);
+        if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
             noted(&mut text, &spilled(&name, all, true));
+        }
+        if let Some(note) = self.appeared.note() {
+            noted(&mut text, note);
         }
         noted(
             &mut text,
@@ -195,12 +211,12 @@ impl Running {
                 self.id
             ),
         );
-        Output {
+        Ok(Output {
             truncated: taken.truncated,
             total_bytes: taken.total_bytes,
             data: Some(json!({"job": self.id, "running": true})),
             ..Output::text(text)
-        }
+        })
     }
 
     /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.
@@ -231,7 +247,7 @@ fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 
-fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
     let ran = runtime.block_on(run);
@@ -249,7 +265,8 @@ pub(super) struct Waited<'a> {
 impl Drop for Waited<'_> {
     fn drop(&mut self) {
         if let Some(job) = &self.job {
-            job.live.stop();
+            job.live.kill();
+            job.wait_for_thread(KILLED);
             self.jobs.forget(job);
         }
     }
@@ -260,12 +277,17 @@ mod tests {
     use super::*;
     use crate::policy::PathRules;
 
+    fn block_on_it<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
     /// A job whose thread is `running` as long as the sender that comes with it is there, and has said nothing.
     fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let live = Arc::new(Live::new(KEPT, false).unwrap());
-        let job = Running { id: id.to_owned(), live, ended, end: Arc::default(), thread: Mutex::new(thread) };
+        let appeared = Appeared::default();
+        let job = Running { id: id.to_owned(), live, appeared, ended, end: Arc::default(), thread: Mutex::new(thread) };
         let job = Arc::new(job);
         jobs.all().push(Arc::clone(&job));
         (job, say_ended, running)
@@ -281,11 +303,13 @@ mod tests {
     fn whoever_comes_second_hears_that_the_end_was_told() {
         let (_folder, jobs) = none();
         let (job, say_ended, _running) = begun(&jobs, "j1");
-        assert!(jobs.told(&job).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true)));
+        assert!(
+            block_on_it(jobs.told(&job)).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true))
+        );
         *job.end() = End::Come(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
         drop(say_ended);
-        assert!(jobs.told(&job).is_ok_and(|output| output.failure.is_some()));
-        let Err(ToolError::Respond(second)) = jobs.told(&job) else { panic!("the turn goes on") };
+        assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
+        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn goes on") };
         assert!(second.code == ErrorCode::NotFound && second.message.contains("told already"), "{second:?}");
         assert!(second.message.contains("There is none now"), "{second:?}");
     }
@@ -295,9 +319,9 @@ mod tests {
         let (_folder, jobs) = none();
         let (job, say_ended, _running) = begun(&jobs, "j1");
         drop(say_ended);
-        assert!(matches!(jobs.told(&job), Err(ToolError::Fatal(_))));
+        assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Fatal(_))));
         assert_eq!(jobs.find("j1").unwrap_err().code, ErrorCode::NotFound);
-        assert!(matches!(jobs.told(&job), Err(ToolError::Respond(_))));
+        assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Respond(_))));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! No tool knows another, the policy or the session. What the model's strings may open is the workspace's business.
 
+mod appeared;
 mod apply_patch;
 mod bash;
 mod changes;

@@ -46,8 +46,9 @@ impl Python {
             outside: false,
             keep: KEPT,
             looks: false,
+            writes_git: false,
         };
-        let ran = self.jobs.commands.run(&wanted, None).await?;
+        let ran = self.jobs.commands.run(wanted).await?;
         Ok(self.jobs.commands.output(ran))
     }
 }

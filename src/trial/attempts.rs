@@ -52,7 +52,7 @@ impl Attempt {
 pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt::new("files", "read a file beside the project", "cat \"$BESIDE/secret\""),
     Attempt::new("files", "write a file beside the project", "echo x > \"$BESIDE/new\""),
-    Attempt::new("files", "look into the home folder", "[ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
+    Attempt::new("files", "look into the home folder", "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
     Attempt::new("files", "change the system", "touch /usr/.toolfence && rm /usr/.toolfence"),
     Attempt::new("files", "read the passwords of the system", "cat /etc/shadow"),
     Attempt::new("files", "look at the devices", "ls /dev/mem /dev/kmsg /dev/[sv]da /dev/nvme0n1 2>/dev/null | grep ."),

@@ -100,7 +100,14 @@ impl Ground {
         let told = |failure: crate::ToolFailure| io::Error::other(failure.message);
         let covers = self.workspace.covers(&Stop::default()).map_err(told)?;
         let folder = self.workspace.folder(".").map_err(told)?;
-        let errand = Errand { command, folder: Path::new(""), covers: covers.list(), network: false, looks: false };
+        let errand = Errand {
+            command,
+            folder: Path::new(""),
+            covers: covers.list(),
+            network: false,
+            looks: false,
+            only_git: false,
+        };
         let entry = self.workspace.enclosure().entry(&errand).ok_or_else(|| io::Error::other("there are no walls"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(&self.environment, self.workspace.root());

@@ -60,13 +60,17 @@ impl fmt::Display for Refused {
 }
 
 impl History {
-    /// Undoes the last turn that is not undone; `None` where there is none.
+    /// Undoes the last turn that is not undone and has changed something that is covered; `None` where there is none at all.
+    /// Where all that the turns changed is not covered, nothing is done and the last of them is told.
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
     pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
         let stack = self.stack(workspace);
-        let Some(turn) = stack.done.last().and_then(|number| stack.listed(*number)) else { return Ok(None) };
+        let Some(turn) = stack.undoable().next() else { return Ok(None) };
+        if turn.is_bare() {
+            return Ok(Some(Outcome { turn, done: Vec::new(), refused: Vec::new() }));
+        }
         self.apply(workspace, Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?).map(Some)
     }
 
@@ -88,8 +92,10 @@ impl History {
     /// A record cannot be read.
     pub fn would_undo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
         let stack = self.stack(workspace);
-        let last = stack.done.iter().rev().take(turns);
-        let turns = last.filter_map(|number| stack.listed(*number).map(|turn| (turn, *number)));
+        let turns = stack.undoable().take(turns).map(|turn| {
+            let number = turn.number;
+            (turn, number)
+        });
         self.would_apply(workspace, turns)
     }
 
@@ -113,10 +119,10 @@ impl History {
             for (name, (from, to)) in &net.changes {
                 let change = Change::new(name.clone(), from.clone(), to.clone());
                 let could = match left.get(name) {
-                    Some(state) if state == from => Ok(()),
-                    Some(state) if state == to => continue,
+                    Some(state) if state.is(from) => Ok(Vec::new()),
+                    Some(state) if state.is(to) => continue,
                     Some(_) => Err(Refusal::Changed),
-                    None => workspace.could_restore(&change).and_then(|()| self.content(to).map(drop)),
+                    None => workspace.could_restore(&change).and_then(|()| self.content(to).map(|_| Vec::new())),
                 };
                 let there = || Change::new(name.clone(), to.clone(), to.clone());
                 if could.is_err() && !left.contains_key(name) && workspace.could_restore(&there()).is_ok() {
@@ -127,6 +133,7 @@ impl History {
                 }
                 outcome.tell(&change, could, &net.by_others);
             }
+            outcome.leave(workspace, &net);
             Ok(outcome)
         };
         turns.map(would).collect()
@@ -136,9 +143,11 @@ impl History {
     fn backwards(&self, record: u64) -> Result<Net> {
         let path = super::record::path_of(&self.turns(), record);
         let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
-        let Net { changes, by_others } = net(&lines);
-        let changes = changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect();
-        Ok(Net { changes, by_others })
+        let Net { changes, by_others, later } = net(&lines);
+        let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
+            changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect()
+        };
+        Ok(Net { changes: turned(changes), by_others, later: turned(later) })
     }
 
     fn apply(&self, workspace: &Workspace, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
@@ -167,7 +176,9 @@ impl History {
             }
             outcome.tell(&whole, done, &net.by_others);
         }
-        self.end_applied(outcome.refused.is_empty());
+        outcome.leave(workspace, &net);
+        // What is left as somebody else's work is no reason to come back to this turn.
+        self.end_applied(outcome.refused.iter().all(|refused| refused.why == Refusal::Later));
         outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(outcome)
     }
@@ -187,11 +198,25 @@ fn is(workspace: &Workspace, name: &Path, state: &State) -> bool {
 }
 
 impl Outcome {
-    fn tell(&mut self, change: &Change, done: std::result::Result<(), Refusal>, by_others: &BTreeSet<PathBuf>) {
+    /// Tells the names that somebody may have changed after the turn was cut short.
+    fn leave(&mut self, workspace: &Workspace, net: &Net) {
+        let theirs = net.later.iter().filter(|(name, (_, to))| !is(workspace, name, to));
+        self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Refusal::Later }));
+    }
+
+    fn tell(
+        &mut self,
+        change: &Change,
+        done: std::result::Result<Vec<String>, Refusal>,
+        by_others: &BTreeSet<PathBuf>,
+    ) {
         let name = names::shown(&change.name);
         match done {
-            Ok(()) => {
-                let what = what(&change.before, &change.after);
+            Ok(lost) => {
+                let mut what = what(&change.before, &change.after);
+                if !lost.is_empty() {
+                    what.push_str(&format!(", but the system refused its {}", lost.join(", ")));
+                }
                 self.done.push(Done { name, what, by_others: by_others.contains(&change.name) });
             }
             Err(why) => self.refused.push(Refused { name, why }),
@@ -203,10 +228,14 @@ fn what(from: &State, to: &State) -> String {
     match (from, to) {
         (_, State::Nothing) => "removed".into(),
         (State::Nothing, _) => "restored".into(),
-        (State::File { content: old, .. }, State::File { content: new, mode, .. }) if old == new => {
-            format!("mode {mode:o}")
+        (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
+            of_mode(*was, *mode)
         }
-        (State::Folder { .. }, State::Folder { mode }) => format!("mode {mode:o}"),
+        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
         _ => "changed back".into(),
     }
+}
+
+fn of_mode(was: u32, mode: u32) -> String {
+    if was == mode { "attributes changed back".into() } else { format!("mode {mode:o}") }
 }

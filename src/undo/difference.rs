@@ -2,9 +2,9 @@
 
 use super::record::{lines, net};
 use super::{History, record};
-use crate::workspace::{State, Workspace, diff, names};
+use crate::workspace::{Refusal, State, Workspace, diff, names};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What became of one name.
@@ -26,16 +26,28 @@ impl History {
     pub fn diff(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Difference>> {
         let stack = self.stack(workspace);
         let first = stack.done.len().saturating_sub(turns);
+        let mut later: BTreeSet<PathBuf> = BTreeSet::new();
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
         for number in &stack.done[first..] {
             let path = record::path_of(&self.turns(), *number);
             let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
-            for (name, (before, after)) in net(&lines).changes {
+            let net = net(&lines);
+            later.extend(net.later.keys().cloned());
+            for (name, (before, after)) in net.changes.into_iter().chain(net.later) {
                 together.entry(name).and_modify(|(_, last)| last.clone_from(&after)).or_insert((before, after));
             }
         }
-        let changed = together.iter().filter(|(_, (before, after))| before != after);
-        Ok(changed.map(|(name, (before, after))| self.difference(name, before, after)).collect())
+        let changed = together.iter().filter(|(_, (before, after))| !before.is(after));
+        let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
+            let mut difference = self.difference(name, before, after);
+            if later.contains(name) {
+                difference
+                    .text
+                    .insert_str(0, &format!("{}: {}, so that no undo changes it\n", difference.name, Refusal::Later));
+            }
+            difference
+        };
+        Ok(changed.map(difference).collect())
     }
 
     fn difference(&self, path: &Path, before: &State, after: &State) -> Difference {
@@ -73,12 +85,16 @@ fn about(name: &str, before: &State, after: &State) -> String {
     };
     let come = match (before, after) {
         (_, State::Link { target }) => format!("Link {name} to {} was made.\n", names::shown(target)),
-        (State::Folder { mode: old }, State::Folder { mode }) => {
+        (State::Folder { mode: old, .. }, State::Folder { mode, .. }) if old != mode => {
             format!("Folder {name}: old mode {old:o}, new mode {mode:o}\n")
         }
+        (State::Folder { .. }, State::Folder { .. }) => format!("Folder {name}: attributes changed\n"),
         (_, State::Folder { .. }) => format!("Folder {name} was made.\n"),
         (State::File { mode: old, .. }, State::File { mode, .. }) if old != mode => {
             format!("{name}: old mode {old:o}, new mode {mode:o}\n")
+        }
+        (State::File { content: old, .. }, State::File { content, .. }) if old == content => {
+            format!("{name}: attributes changed\n")
         }
         (State::Unkept { .. }, State::Unkept { .. }) => String::new(),
         (_, State::Unkept { .. }) => format!("What {name} is now is not known.\n"),

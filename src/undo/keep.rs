@@ -1,7 +1,7 @@
 //! What is kept between turns, and for how long.
 
 use super::History;
-use super::record::{self, Kind, Line, heads, lines, numbered};
+use super::record::{self, Kind, Line, VERSION, heads, lines, numbered};
 use crate::workspace::{Digest, Snapshot, fault, snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -25,6 +25,9 @@ pub(super) struct Index {
 #[derive(Serialize, Deserialize)]
 struct Head {
     id: String,
+    /// The version of the form of the lines; 0 is before there was one.
+    #[serde(default)]
+    v: u32,
     /// The lines behind it: what is cut off at the end of one must not be taken for what was not there.
     lines: usize,
 }
@@ -57,7 +60,7 @@ impl Index {
         fault::point();
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;
         let mut out = BufWriter::new(file);
-        serde_json::to_writer(&mut out, &Head { id: id.to_owned(), lines: self.snapshot.lines().count() })?;
+        serde_json::to_writer(&mut out, &Head { id: id.to_owned(), v: VERSION, lines: self.snapshot.lines().count() })?;
         for line in self.snapshot.lines() {
             out.write_all(b"\n")?;
             serde_json::to_writer(&mut out, &line)?;
@@ -73,7 +76,10 @@ pub(super) fn read_index(path: &Path) -> Option<Index> {
     let mut lines = BufReader::new(File::open(path).ok()?.take(MOST_BYTES)).split(b'\n');
     let head: Head = serde_json::from_slice(&lines.next()?.ok()?).ok()?;
     let lines: Option<Vec<snapshot::Line>> = lines.map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
-    let lines = lines.filter(|lines| lines.len() == head.lines)?;
+    let mut lines = lines.filter(|lines| lines.len() == head.lines)?;
+    if head.v < VERSION {
+        lines.iter_mut().for_each(snapshot::Line::forget_attributes);
+    }
     Some(Index { snapshot: Snapshot::of_lines(lines.into_iter()), id: head.id })
 }
 
@@ -99,7 +105,9 @@ fn drop_older(history: &History) {
         return;
     }
     let heads = heads(&history.turns());
-    let mut turns = heads.iter().rev().filter(|head| head.begin.kind == Kind::Turn);
+    // Turns of which nothing can be undone take no place of one that has something.
+    let is_bare = |head: &record::Head| head.end.as_ref().is_some_and(record::End::is_bare);
+    let mut turns = heads.iter().rev().filter(|head| head.begin.kind == Kind::Turn && !is_bare(head));
     let oldest_turn = turns.nth(most - 1).map_or(0, |head| head.number);
     let newest = all.iter().rev().nth(most.saturating_mul(UNDOS_A_TURN)).map_or(0, |(number, _)| *number);
     for (_, path) in all.iter().take_while(|(number, _)| *number < oldest_turn.max(newest)) {
@@ -131,9 +139,11 @@ fn sweep(history: &History, heads: &[record::Head]) -> u64 {
 fn contents(head: &record::Head) -> Vec<Digest> {
     let lines = lines(&head.path).unwrap_or_default();
     let changes = lines.iter().flat_map(|line| match line {
-        Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_slice(),
-        _ => &[],
+        Line::Change { changes, .. } => [changes.as_slice(), &[]],
+        Line::Commands { changes, later, .. } => [changes.as_slice(), later.as_slice()],
+        _ => [&[][..], &[]],
     });
+    let changes = changes.flatten();
     changes.flat_map(|change| [&change.before, &change.after]).filter_map(|state| Some(state.content()?.0)).collect()
 }
 

@@ -10,11 +10,18 @@
 //! # What is not covered
 //! Of what commands change: what git ignores and what is in `.git`; names that are blocked or protected, which are never
 //! copied; files that are too large or that nobody may read, and what is beyond the limits of a snapshot. What a job does after
-//! its turn has ended. Owners, times, extended attributes and hard links. FIFOs, sockets and devices.
+//! its turn has ended. Owners, times, hard links and holes. FIFOs, sockets and devices. Names in an index of git are never
+//! ignored, and ignore rules count as they were when the session first looked.
+//!
+//! # A turn that was cut short
+//! While commands run, the time is written down four times a second. After a crash, what was not clearly changed before the
+//! last of these times is not counted to the turn ([`Refusal::Later`](crate::workspace::Refusal::Later)): it may be what a
+//! person did since. Nor is anything, where the clock was set in between or the files have another one.
 //!
 //! # On the disk
 //! ```text
 //! lock                 held by who writes
+//! alive                when somebody last was alive while commands ran
 //! turns/00000001.jsonl one file a turn, one line a change, written before the change is made
 //! objects/2d/7116...   contents, each once, under its SHA-256
 //! index                the last look at the project, which saves reading what has not changed
@@ -64,6 +71,7 @@
 //! # }
 //! ```
 
+mod alive;
 mod apply;
 #[cfg(test)]
 mod crash;
@@ -155,6 +163,7 @@ pub struct Listed {
     pub undone: bool,
     /// What has to be said of it: what it does not cover, and whether it was cut short.
     pub notes: Vec<String>,
+    bare: bool,
 }
 
 impl History {
@@ -226,6 +235,11 @@ impl History {
         record::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
     }
 
+    /// Whether commands ever ran whose changes were looked for.
+    pub fn has_looked(&self) -> bool {
+        self.folder.join("index").exists()
+    }
+
     /// What went wrong with recording since this was last asked for, for a person.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut self.inner().notes)
@@ -269,6 +283,11 @@ impl Drop for Lock {
 }
 
 impl Listed {
+    /// Whether nothing of it can be undone: all that changed is not covered.
+    pub fn is_bare(&self) -> bool {
+        self.bare
+    }
+
     fn undone(self, undone: bool) -> Listed {
         Listed { undone, ..self }
     }

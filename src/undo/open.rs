@@ -1,11 +1,14 @@
 //! A turn while it is under way: what is about to change is written down first.
 
+use super::alive::{self, Heart, Moment};
 use super::keep::Index;
 use super::objects::{made, settled};
 use super::record::{Begin, End, Kind, Line, VERSION, lines, net, path_of};
 use super::{History, Lock, keep, now, record};
-use crate::workspace::{Change, Digest, LeftOut, Recorder, Snapshot, State, Stop, Workspace, fault};
-use std::collections::{HashMap, HashSet};
+use crate::workspace::{
+    Change, Coverage, Digest, LeftOut, Recorder, Snapshot, SnapshotLimits, State, Stop, Workspace, fault, names,
+};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -25,6 +28,12 @@ pub(super) struct Inner {
     /// Contents that are on the disk, whatever becomes of the machine.
     settled: HashSet<Digest>,
     pub(super) notes: Vec<String>,
+    /// What this session's looks have to cover.
+    coverage: Coverage,
+    /// Whether it was said that the project is over the limits.
+    told_more: bool,
+    /// Beats while commands run whose end has still to be looked at.
+    heart: Option<Heart>,
 }
 
 /// The turn that is under way.
@@ -42,6 +51,12 @@ pub(super) struct Open {
     left: HashMap<PathBuf, (u64, State)>,
     left_out: LeftOut,
     notes: Vec<String>,
+    /// Names that are not covered, and that changed while commands ran.
+    aside: BTreeSet<PathBuf>,
+    /// Whether commands changed anything that is covered.
+    by_commands: bool,
+    /// When it was last seen to be alive, of one that was cut short.
+    last_sign: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -107,6 +122,9 @@ impl Open {
             left: HashMap::new(),
             left_out: LeftOut::default(),
             notes: Vec::new(),
+            aside: BTreeSet::new(),
+            by_commands: false,
+            last_sign: None,
         }
     }
 
@@ -119,6 +137,26 @@ impl Open {
         let written = writer.write(&text, sync);
         writer.is_broken = written.is_err();
         written
+    }
+
+    /// Of a turn that was cut short, what it has changed and what somebody may have changed after it. What a tool was about
+    /// to leave is known to be its work.
+    fn told_apart(&self, workspace: &Workspace, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>) {
+        let Some(last) = &self.last_sign else { return (changes, Vec::new()) };
+        let is_own = |change: &Change| self.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.after));
+        let before = |change: &Change| {
+            let changed = workspace.changed_at(&change.name);
+            changed.is_some_and(|(changed, tick)| changed + tick < last.nanoseconds())
+        };
+        let (own, mut later): (Vec<Change>, Vec<Change>) =
+            changes.into_iter().partition(|change| is_own(change) || before(change));
+        // Only now, for it changes the time of the root. Of no use are times by a clock that was set, or by another.
+        if own.is_empty() || last.leads_to(&Moment::now(), workspace.file_time()) {
+            return (own, later);
+        }
+        let (own, doubtful): (Vec<Change>, Vec<Change>) = own.into_iter().partition(is_own);
+        later.extend(doubtful);
+        (own, later)
     }
 
     /// The last line, also where others could not be written: what is torn must not be taken for its beginning.
@@ -263,7 +301,7 @@ impl History {
             return;
         }
         for change in changes {
-            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| *left == change.before);
+            let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.before));
             let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
             // One that is not there was not kept, which was said.
             if settled.contains(&digest) || !self.objects.has(digest, bytes) {
@@ -291,7 +329,12 @@ impl History {
         let (since, index_id) = (open.next, index.id.clone());
         open.before = Some((index, since));
         match written {
-            Ok(()) => self.write(inner, &Line::Running { since, index: index_id }, Sync::Later),
+            Ok(()) => {
+                let moment = Some(Moment::now());
+                self.write(inner, &Line::Running { since, index: index_id, moment }, Sync::Later);
+                // Without it the moment above is the last that is known.
+                inner.heart = Heart::start(&alive::file(&self.folder), &self.session).ok();
+            }
             // Without that line a crash leaves what the commands did to nobody.
             Err(error) => open.say(self.trouble(&error), &mut inner.notes),
         }
@@ -303,19 +346,38 @@ impl History {
         let after = self.look(inner, workspace, &before.snapshot, stop);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
         let changes = workspace.changes(&before.snapshot, &after, self.limits.snapshot, &mut keep);
+        // To its end, since what is told now is told by what was there before.
+        inner.heart = None;
+        let (changes, later) = match inner.open.as_ref() {
+            Some(open) => open.told_apart(workspace, changes),
+            None => (changes, Vec::new()),
+        };
         let left_out = after.left_out;
         if let Some(open) = &mut inner.open {
             open.left_out = left_out;
+            open.aside.extend(before.snapshot.changed_aside(&after).map(Path::to_owned));
+            open.by_commands |= !changes.is_empty();
             // Now and then they left what a tool had left before them.
             changes.iter().for_each(|change| drop(open.left.remove(&change.name)));
         }
-        self.write(inner, &Line::Commands { since, changes, left_out }, Sync::Later);
+        self.write(inner, &Line::Commands { since, changes, left_out, later }, Sync::Later);
         inner.seen = Some(before.followed_by(after));
     }
 
     fn look(&self, inner: &mut Inner, workspace: &Workspace, known: &Snapshot, stop: &Stop) -> Snapshot {
+        let mut coverage = std::mem::take(&mut inner.coverage);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        workspace.snapshot(self.limits.snapshot, known, &mut keep, stop)
+        let snapshot = workspace.snapshot(self.limits.snapshot, known, &mut coverage, &mut keep, stop);
+        inner.coverage = coverage;
+        if snapshot.left_out.more && !std::mem::replace(&mut inner.told_more, true) {
+            let SnapshotLimits { entries, bytes, .. } = self.limits.snapshot;
+            inner.notes.push(format!(
+                "The project has more than {entries} files and folders or {} MiB: what commands change of the rest cannot \
+                 be undone.",
+                bytes >> 20
+            ));
+        }
+        snapshot
     }
 
     /// Ends the turn that is under way, if one is.
@@ -338,19 +400,24 @@ impl History {
         let Some(mut open) = inner.open.take() else { return };
         let Writing::On(Writer { number, .. }) = open.writing else { return };
         let path = path_of(&self.turns(), number);
-        let names = lines(&path).map_or(0, |lines| net(&lines).changes.len() as u64);
-        if names == 0 && !keep_empty {
+        let names = lines(&path).map(|lines| net(&lines));
+        let names = names.map_or(0, |net| (net.changes.len() + net.later.len()) as u64);
+        if names == 0 && open.aside.is_empty() && !keep_empty {
             // It ends nothing that can be redone.
             let _ = std::fs::remove_file(path);
             return;
         }
-        let end = End { names, killed, notes: std::mem::take(&mut open.notes), left_out: open.left_out };
+        let mut notes = std::mem::take(&mut open.notes);
+        notes.extend(aside_words(&open.aside));
+        let (left_out, by_commands) = (open.left_out, open.by_commands);
+        let end = End { names, killed, notes, left_out, by_commands, aside: open.aside.len() as u64 };
         // One without an end is ended by the next that begins.
         let _ = open.write_end(end);
         keep::retain(self, if killed { None } else { Some(open.stored) });
     }
 
-    /// Ends a turn whose program was killed. What commands that ran then have changed is told by what is there now.
+    /// Ends a turn whose program was killed. What commands that ran then have changed is told by what is there now, as far as
+    /// that is clearly older than the last sign of life.
     pub(super) fn recover(&self, inner: &mut Inner, workspace: &Workspace) {
         if inner.open.is_some() {
             return;
@@ -374,16 +441,30 @@ impl History {
         open.writing = Writing::On(writer);
         open.next = lines.iter().filter(|line| matches!(line, Line::Change { .. })).count() as u64;
         let running = lines.iter().rev().find_map(|line| match line {
-            Line::Running { since, index } => Some(Some((*since, index))),
+            Line::Running { since, index, moment } => Some(Some((*since, index, moment))),
             Line::Commands { .. } => Some(None),
             _ => None,
         });
         let index = || keep::read_index(&self.folder.join("index"));
-        open.before = running.flatten().and_then(|(since, id)| Some((index().filter(|index| index.id == *id)?, since)));
+        let running = running.flatten();
+        open.before = running.and_then(|(since, id, _)| Some((index().filter(|index| index.id == *id)?, since)));
+        let began = running.and_then(|(_, _, moment)| moment.clone());
+        let began = began.unwrap_or_else(|| Moment::of_milliseconds(head.begin.at));
+        let sign = alive::last(&alive::file(&self.folder), &head.begin.session);
+        open.last_sign = Some(sign.filter(|sign| sign.nanoseconds() > began.nanoseconds()).unwrap_or(began));
         self.revoke_undone(&mut open, &lines, workspace);
+        for (number, change) in record::made(&lines) {
+            open.left.insert(change.name.clone(), (number, change.after.clone()));
+        }
         inner.open = Some(open);
         self.look_after(inner, workspace, &Stop::default());
         self.close(inner, true, false);
+    }
+
+    /// A sign of life at once.
+    #[cfg(test)]
+    pub(super) fn beat(&self) {
+        self.inner().heart.iter().for_each(Heart::beat);
     }
 
     /// A change that was told of last may not have been made.
@@ -395,13 +476,23 @@ impl History {
         let Some((number, changes)) = last else { return };
         let is = |change: &Change| workspace.state(&change.name, u64::MAX, &mut |content| Digest::of(content));
         let made: Vec<Change> =
-            changes.iter().filter(|change| is(change).as_ref() != Some(&change.before)).cloned().collect();
+            changes.iter().filter(|change| !is(change).is_some_and(|now| now.is(&change.before))).cloned().collect();
         if made.len() < changes.len() {
             let _ = open.write(&Line::Unchanged { number }, Sync::Later);
             let _ = open.write(&Line::Change { number: open.next, changes: made }, Sync::Later);
             open.next += 1;
         }
     }
+}
+
+/// Names that changed and do not come back.
+fn aside_words(aside: &BTreeSet<PathBuf>) -> Option<String> {
+    /// So many are named.
+    const MOST: usize = 5;
+    let named: Vec<String> = aside.iter().take(MOST).map(|name| names::shown(name)).collect();
+    let more = aside.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("Changed while its commands ran, and not covered: {}{more}.", named.join(", ")))
 }
 
 /// So much of a title as is kept.
@@ -425,6 +516,9 @@ impl Recorder for History {
 
     fn changing(&self, changes: Vec<Change>) -> u64 {
         let mut inner = self.inner();
+        for change in &changes {
+            inner.coverage.changing(change, |digest, bytes| self.objects.get(digest, bytes));
+        }
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;

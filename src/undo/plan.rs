@@ -10,11 +10,17 @@ use std::path::{Path, PathBuf};
 /// The steps for names that shall go from the first state to the second.
 pub(super) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
     let step = |name: &Path, from: &State, to: &State| Change::new(name.to_owned(), from.clone(), to.clone());
-    let swapped = |name: &Path| wanted.get(name).is_some_and(|(from, to)| is_swap(from, to));
+    // In the order of the names, what is in a folder stands right behind it: to ask every folder above every name would take
+    // quadratic time in a deep tree.
+    let mut swapped: Option<&Path> = None;
     let (mut in_the_way, mut made, mut gone, mut modes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (name, (from, to)) in wanted {
+        let in_swapped = swapped.is_some_and(|above| name.starts_with(above));
+        if !in_swapped {
+            swapped = is_swap(from, to).then_some(name);
+        }
         match (from, to) {
-            (from, State::Nothing) if name.ancestors().skip(1).any(swapped) => {
+            (from, State::Nothing) if in_swapped => {
                 in_the_way.push(step(name, from, &State::Nothing));
             }
             (from, State::Nothing) => gone.push(step(name, from, &State::Nothing)),
@@ -24,8 +30,8 @@ pub(super) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
             }
             (State::Folder { .. }, State::Folder { .. }) => modes.push(step(name, from, to)),
             // Until all is in it the owner has to be able to write.
-            (State::Nothing, State::Folder { mode }) if mode & 0o300 != 0o300 => {
-                let open = State::Folder { mode: mode | 0o700 };
+            (State::Nothing, State::Folder { mode, attributes }) if mode & 0o300 != 0o300 => {
+                let open = State::Folder { mode: mode | 0o700, attributes: attributes.clone() };
                 made.push(step(name, &State::Nothing, &open));
                 modes.push(step(name, &open, to));
             }
@@ -51,7 +57,7 @@ fn is_swap(from: &State, to: &State) -> bool {
 
 /// Whether the owner of such a folder may change what is in it.
 fn opens(state: &State) -> bool {
-    matches!(state, State::Folder { mode } if mode & 0o300 == 0o300)
+    matches!(state, State::Folder { mode, .. } if mode & 0o300 == 0o300)
 }
 
 #[cfg(test)]
@@ -61,9 +67,9 @@ mod tests {
 
     #[test]
     fn what_is_new_comes_before_what_goes() {
-        let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644 };
-        let folder = State::Folder { mode: 0o755 };
-        let shut = State::Folder { mode: 0o555 };
+        let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644, attributes: None };
+        let folder = State::Folder { mode: 0o755, attributes: None };
+        let shut = State::Folder { mode: 0o555, attributes: None };
         let none = State::Nothing;
         let wanted = [
             ("a", &file, &none),

@@ -1,5 +1,6 @@
 //! What is written of a turn: JSON lines in a file of its own, that is only added to.
 
+use super::alive::Moment;
 use crate::workspace::{Change, LeftOut, State};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -7,8 +8,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The version of a line's form.
-pub(super) const VERSION: u32 = 1;
+/// The version of a line's form. Since 2 the states have attributes.
+pub(super) const VERSION: u32 = 2;
 
 /// Bytes of a record that are read. Ours is over at the limits of its snapshots.
 const MOST_BYTES: u64 = 256 << 20;
@@ -43,9 +44,20 @@ pub(super) enum Line {
         since: u64,
         #[serde(default)]
         index: String,
+        /// When; `None` in a record of before that was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        moment: Option<Moment>,
     },
     /// What they changed.
-    Commands { since: u64, changes: Vec<Change>, left_out: LeftOut },
+    Commands {
+        since: u64,
+        changes: Vec<Change>,
+        left_out: LeftOut,
+        /// What is not as it was before them either, and was changed after the turn was cut short, or too shortly before that
+        /// to tell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        later: Vec<Change>,
+    },
     /// The last one.
     End(End),
 }
@@ -73,6 +85,17 @@ pub(super) struct End {
     pub(super) notes: Vec<String>,
     /// What its commands were not looked at for.
     pub(super) left_out: LeftOut,
+    /// Whether commands changed anything that is covered.
+    pub(super) by_commands: bool,
+    /// Names that are not covered, and that changed while commands ran.
+    pub(super) aside: u64,
+}
+
+impl End {
+    /// Whether nothing of it can be undone: all that changed is not covered.
+    pub(super) fn is_bare(&self) -> bool {
+        self.names == 0 && self.aside > 0
+    }
 }
 
 /// A record without what changed.
@@ -91,6 +114,9 @@ pub(super) struct Net {
     pub(super) changes: BTreeMap<PathBuf, (State, State)>,
     /// Names that somebody else changed in the middle: what that one left is what they go back to.
     pub(super) by_others: BTreeSet<PathBuf>,
+    /// Each name that somebody may have changed after the turn was cut short, as it was before and is by now. It is in
+    /// `changes` no more.
+    pub(super) later: BTreeMap<PathBuf, (State, State)>,
 }
 
 /// The records of a folder, oldest first. What is none is passed over.
@@ -150,6 +176,13 @@ pub(super) fn lines(path: &Path) -> io::Result<Vec<Line>> {
         }
         line.clear();
     }
+    if matches!(lines.first(), Some(Line::Begin(begin)) if begin.v < 2) {
+        let changes = lines.iter_mut().flat_map(|line| match line {
+            Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_mut_slice(),
+            _ => &mut [],
+        });
+        changes.flat_map(|change| [&mut change.before, &mut change.after]).for_each(State::forget_attributes);
+    }
     Ok(lines)
 }
 
@@ -162,15 +195,25 @@ struct Held {
     last: u64,
 }
 
+/// The numbers of changes that came to nothing.
+fn undone(lines: &[Line]) -> HashSet<u64> {
+    let number = |line: &Line| if let Line::Unchanged { number } = line { Some(*number) } else { None };
+    lines.iter().filter_map(number).collect()
+}
+
+/// What tools changed, in its order, each with the number of its change.
+pub(super) fn made(lines: &[Line]) -> impl Iterator<Item = (u64, &Change)> {
+    let undone = undone(lines);
+    let made = lines.iter().filter_map(move |line| match line {
+        Line::Change { number, changes } if !undone.contains(number) => Some((*number, changes)),
+        _ => None,
+    });
+    made.flat_map(|(number, changes)| changes.iter().map(move |change| (number, change)))
+}
+
 /// What the lines come to.
 pub(super) fn net(lines: &[Line]) -> Net {
-    let undone: HashSet<u64> = lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Unchanged { number } => Some(*number),
-            _ => None,
-        })
-        .collect();
+    let undone = undone(lines);
     let mut held: BTreeMap<&Path, Held> = BTreeMap::new();
     let mut by_others = BTreeSet::new();
     for line in lines {
@@ -190,7 +233,7 @@ pub(super) fn net(lines: &[Line]) -> Net {
                 // A tool changed it while commands ran: they saw what was before that, and what is now.
                 Some(since) if known.first >= since && known.first != u64::MAX => *known = new(),
                 Some(since) if known.last >= since && known.last != u64::MAX => known.after = change.after.clone(),
-                _ if known.after == change.before => known.after = change.after.clone(),
+                _ if known.after.is(&change.before) => known.after = change.after.clone(),
                 _ => {
                     by_others.insert(change.name.clone());
                     *known = new();
@@ -199,7 +242,14 @@ pub(super) fn net(lines: &[Line]) -> Net {
             known.last = number;
         }
     }
-    let changed = held.into_iter().filter(|(_, held)| held.before != held.after);
+    let mut later = BTreeMap::new();
+    for change in
+        lines.iter().flat_map(|line| if let Line::Commands { later, .. } = line { later.as_slice() } else { &[] })
+    {
+        let before = held.remove(change.name.as_path()).map_or_else(|| change.before.clone(), |held| held.before);
+        later.insert(change.name.clone(), (before, change.after.clone()));
+    }
+    let changed = held.into_iter().filter(|(_, held)| !held.before.is(&held.after));
     let changes = changed.map(|(name, held)| (name.to_owned(), (held.before, held.after))).collect();
-    Net { changes, by_others }
+    Net { changes, by_others, later }
 }

@@ -1,9 +1,13 @@
 //! What can be undone and what can be redone, read from the records there are.
 
 use super::Listed;
-use super::record::{Head, Kind};
+use super::record::{End, Head, Kind};
 use crate::workspace::LeftOut;
 use std::collections::HashMap;
+
+/// What is said of a turn whose program was killed.
+const CUT_SHORT: &str = "It was cut short. What was changed after its last sign of life counts as somebody else's work and is \
+                         left as it is; commands that ran outside of the walls may have gone on.";
 
 /// The turns of a history.
 #[derive(Debug, Default)]
@@ -24,7 +28,10 @@ impl Stack {
             match head.begin.kind {
                 Kind::Turn => {
                     stack.done.push(head.number);
-                    stack.undone.clear();
+                    // One that changed nothing that is covered is in nobody's way.
+                    if !head.end.as_ref().is_some_and(End::is_bare) {
+                        stack.undone.clear();
+                    }
                 }
                 // What was cut short, either way, can be undone: what is so already is left out then.
                 Kind::Undo(_) if cut_short => {}
@@ -45,6 +52,29 @@ impl Stack {
         stack
     }
 
+    /// The turns that an undo can do something about, the last one first. Those between them changed only what is not covered;
+    /// each is told with the one below it. Where there are none but such, the last of them is given.
+    pub(super) fn undoable(&self) -> impl Iterator<Item = Listed> {
+        let mut passed: Vec<Listed> = Vec::new();
+        let mut all: Vec<Listed> = Vec::new();
+        for turn in self.done.iter().rev().filter_map(|number| self.listed(*number)) {
+            if turn.is_bare() {
+                passed.push(turn);
+                continue;
+            }
+            let told = passed.drain(..).map(|above| {
+                let title = if above.title.is_empty() { String::new() } else { format!(", {}", above.title) };
+                format!("Turn {}{title}, came after it and is left as it is. {}", above.number, above.notes.join(" "))
+            });
+            let notes = told.chain(turn.notes.iter().cloned()).collect();
+            all.push(Listed { notes, ..turn });
+        }
+        if all.is_empty() {
+            all.extend(passed.into_iter().next());
+        }
+        all.into_iter()
+    }
+
     pub(super) fn head(&self, number: u64) -> Option<&Head> {
         self.heads.get(&number)
     }
@@ -56,13 +86,20 @@ impl Stack {
     pub(super) fn listed(&self, number: u64) -> Option<Listed> {
         let Head { number, begin, end, .. } = self.head(number)?;
         let end = end.clone().unwrap_or_default();
+        let bare = end.is_bare();
         let mut notes = end.notes;
         notes.extend(left_out(&end.left_out));
+        if end.by_commands {
+            notes.push(
+                "Files that somebody else changed while its commands ran count to it: they cannot be told apart."
+                    .into(),
+            );
+        }
         if end.killed {
-            notes.push("It was cut short; what changed until the next start may be counted to it.".into());
+            notes.push(CUT_SHORT.into());
         }
         let (at, title) = (begin.at, begin.title.clone());
-        Some(Listed { number: *number, at, title, names: end.names, undone: false, notes })
+        Some(Listed { number: *number, at, title, names: end.names, undone: false, notes, bare })
     }
 }
 
@@ -73,6 +110,7 @@ fn left_out(left_out: &LeftOut) -> Option<String> {
         counted(left_out.ignored, "that git ignores"),
         counted(left_out.blocked, "blocked"),
         counted(left_out.large, "too large or not to be read"),
+        counted(left_out.attributes, "by their access control lists and extended attributes"),
         left_out.more.then(|| "whatever is beyond the limits of a snapshot".to_owned()),
     ]
     .into_iter()

@@ -42,17 +42,26 @@ fn always() -> Vec<Attempt> {
         ("measure the machine", libc::SYS_perf_event_open, nothing),
         ("use io_uring", libc::SYS_io_uring_setup, nothing),
         ("type into a terminal", libc::SYS_ioctl, [0, TIOCSTI, 0, 0, 0]),
+        (
+            "open a socket to the kernel",
+            libc::SYS_socket,
+            [family(libc::AF_NETLINK), 3, libc::NETLINK_KOBJECT_UEVENT.cast_unsigned().into(), 0, 0],
+        ),
+        ("open a socket to the host of a machine", libc::SYS_socket, [family(libc::AF_VSOCK), 1, 0, 0, 0]),
     ]
 }
 
 /// What only a command with the network may do.
 fn of_the_network() -> Vec<Attempt> {
-    let socket = |family: c_int| [u64::from(family.cast_unsigned()), 1, 0, 0, 0];
+    let netlink = [family(libc::AF_NETLINK), 3, libc::NETLINK_ROUTE.cast_unsigned().into(), 0, 0];
     vec![
-        ("open an internet socket", libc::SYS_socket, socket(libc::AF_INET)),
-        ("open a socket to the kernel", libc::SYS_socket, [u64::from(libc::AF_NETLINK.cast_unsigned()), 3, 0, 0, 0]),
-        ("open a socket to the host of a machine", libc::SYS_socket, socket(libc::AF_VSOCK)),
+        ("open an internet socket", libc::SYS_socket, [family(libc::AF_INET), 1, 0, 0, 0]),
+        ("ask the kernel for addresses", libc::SYS_socket, netlink),
     ]
+}
+
+fn family(number: c_int) -> u64 {
+    u64::from(number.cast_unsigned())
 }
 
 /// Tries them all and writes a line for each: `refused NAME`, or `allowed NAME`.

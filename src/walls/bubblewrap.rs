@@ -48,7 +48,7 @@ impl Bubblewrap {
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
         covering.guards.iter().for_each(|guard| line.guard(guard, plan));
-        let masks = plan.masks.iter().chain(covering.masks.iter().map(|spot| &spot.at));
+        let masks = plan.masks.iter().chain(covering.masks.iter().chain(&covering.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0

@@ -44,6 +44,11 @@ impl Enclosure {
         &self.settings
     }
 
+    /// Never anything: a supervisor needs what Linux has.
+    pub fn supervised(&self, _: &[&OsStr]) -> Option<Entry> {
+        None
+    }
+
     /// Never anything.
     pub fn entry(&self, _: &Errand<'_>) -> Option<Entry> {
         None

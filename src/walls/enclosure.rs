@@ -2,8 +2,8 @@
 
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
-use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Task, part};
-use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe};
+use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Supervised, Task, part};
+use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe, supervise};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,6 +14,9 @@ pub fn enter_if_asked() {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
         Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
+        // What that takes knows the project, so it stands above this module.
+        Some(argument) if argument == helper::SETTLE => std::process::exit(crate::settle_for_a_host()),
+        Some(argument) if argument == helper::SUPERVISE => std::process::exit(supervise::main()),
         _ => {}
     }
     helper::is_hooked();
@@ -76,6 +79,15 @@ impl Enclosure {
         self.entry_of(self.report().kind, errand)
     }
 
+    /// What to start for a command that runs without walls, so that nothing of it is left behind and its memory has a limit;
+    /// `None` where there is no helper that could see to that.
+    pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
+        let command = command.iter().map(|word| Name::from(*word)).collect();
+        let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory: self.settings.memory, command };
+        let program = self.helper.as_ref()?.into();
+        Some(Entry { program, arguments: vec![helper::SUPERVISE.into()], told: part(&told)?, beginning: 0 })
+    }
+
     /// Why no command may run outside of walls either: a container was asked for and is not there.
     pub fn refusal(&self) -> Option<String> {
         let report = self.report();
@@ -86,6 +98,11 @@ impl Enclosure {
 
     pub(super) fn helper(&self) -> Option<&Path> {
         self.helper.as_deref()
+    }
+
+    /// The helper, and the argument with which it waits for the end of the host to settle what commands of the project left.
+    pub(crate) fn settler(&self) -> Option<(&Path, &'static str)> {
+        Some((self.helper()?, helper::SETTLE))
     }
 
     /// Why no walls can stand around this project, whatever the machine can do.
@@ -147,7 +164,11 @@ impl Enclosure {
             namespaces: kind == Kind::Namespaces,
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !errand.looks,
+            executable: !errand.only_git,
+            removable: errand.covers.iter().any(|cover| cover.how == How::HideRemovable),
             processes: self.settings.processes,
+            memory: self.settings.memory,
+            temporary: self.settings.temporary(),
             root: self.root.as_path().into(),
             root_is: self.is,
             steps,
@@ -157,16 +178,20 @@ impl Enclosure {
     }
 
     fn covering(&self, errand: &Errand<'_>) -> Covering {
-        Covering { masks: self.masks(errand), guards: self.guards(errand) }
+        Covering {
+            masks: self.masks(errand, How::Hide),
+            removable: self.masks(errand, How::HideRemovable),
+            guards: self.guards(errand),
+        }
     }
 
-    fn masks(&self, errand: &Errand<'_>) -> Vec<Spot> {
-        let hidden = errand.covers.iter().filter(|cover| cover.how == How::Hide);
+    fn masks(&self, errand: &Errand<'_>, how: How) -> Vec<Spot> {
+        let hidden = errand.covers.iter().filter(|cover| cover.how == how);
         hidden.map(|cover| Spot { at: self.root.join(&cover.path).into(), is: cover.is }).collect()
     }
 
     fn guards(&self, errand: &Errand<'_>) -> Vec<Guard> {
-        let guarded = errand.covers.iter().filter(|cover| cover.how != How::Hide);
+        let guarded = errand.covers.iter().filter(|cover| matches!(cover.how, How::Keep | How::Freeze));
         let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == How::Freeze };
         guarded.map(|cover| guard(&cover.path, cover.is, cover.how)).collect()
     }

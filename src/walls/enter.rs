@@ -8,6 +8,7 @@
 //! Most of it needs no command. A helper that is told the beginning of a plan raises what it can and waits for the rest, so
 //! that a host can have one ready.
 
+use super::memory::Limit;
 use super::plan::{LONGEST, Plan};
 use super::sys::{self, Side};
 use super::{Trouble, inner, mounts, outer, rights};
@@ -86,11 +87,17 @@ fn take_input(host: &File) -> Result<u8, Trouble> {
 fn read_plan(host: &File, first: u8) -> Result<Plan, Trouble> {
     let wall = "the plan";
     let plan: Plan = read_begun(host, first, wall)?;
-    if plan.version != env!("CARGO_PKG_VERSION") {
-        let why = format!("the helper is version {}, the host {}", env!("CARGO_PKG_VERSION"), plan.version);
-        return Err(Trouble::new(wall, io::Error::other(why)));
-    }
+    is_of_this_build(&plan.version)?;
     Ok(plan)
+}
+
+pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
+    let helper = env!("CARGO_PKG_VERSION");
+    if host == helper {
+        return Ok(());
+    }
+    let why = format!("the helper is version {helper}, the host {host}");
+    Err(Trouble::new("the plan", io::Error::other(why)))
 }
 
 /// A part of what the host tells.
@@ -133,8 +140,19 @@ pub(super) fn tell(mut host: &File, line: &str) {
     let _ = host.write_all(line.as_bytes());
 }
 
+/// Tells how the command ended.
+pub(super) fn tell_status(host: &File, status: rustix::process::WaitStatus) {
+    let code = status.exit_status().map(|code| format!("status {code}\n"));
+    let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
+    tell(host, &code.or(signal).unwrap_or_default());
+}
+
 fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
     let alone = sys::alone().map_err(|error| Trouble::new("the helper", error))?;
+    let limit = Limit::new(plan.memory);
+    // Where there is no process namespace, what is left of the command comes to this process.
+    let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    subreaper.map_err(|error| Trouble::new("the watch over the command", error.into()))?;
     rights::limit(plan.processes).map_err(|error| Trouble::new("the limits", error))?;
     let mut blanks = None;
     if plan.namespaces {
@@ -146,10 +164,11 @@ fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
     match sys::fork(&alone).map_err(started)? {
         Side::Parent(first) => {
             drop(theirs);
-            outer::keep(plan, host, blanks, ours, first)
+            outer::keep(plan, host, blanks, ours, first, limit)
         }
         Side::Child => {
             drop((ours, blanks));
+            limit.enter();
             inner::first(plan, host, theirs, &alone).map(|never| match never {})
         }
     }

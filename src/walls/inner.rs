@@ -3,7 +3,7 @@
 
 use super::plan::{Name, Plan, Task};
 use super::sys::{self, Alone, Side, Signals};
-use super::{Trouble, attempts, enter, landlock, mounts, rights, seccomp};
+use super::{Trouble, attempts, enter, landlock, memory, mounts, rights, seccomp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -20,6 +20,12 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) 
     rustix::process::setsid().map_err(|error| Trouble::new("a session of its own", error.into()))?;
     if plan.namespaces {
         mounts::finish(plan).map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
+    }
+    if plan.namespaces && plan.removable {
+        mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new("the removable masks", error))?;
+    }
+    if !plan.namespaces {
+        memory::be_first_to_go();
     }
     rights::drop_all().map_err(|error| Trouble::new("the drop of all capabilities", error))?;
     landlock::raise(plan).map_err(|error| Trouble::new("Landlock", error))?;
@@ -84,9 +90,7 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == main => {
-                let code = status.exit_status().map(|code| format!("status {code}\n"));
-                let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
-                enter::tell(host, &code.or(signal).unwrap_or_default());
+                enter::tell_status(host, status);
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(false),

@@ -33,6 +33,8 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod container;
 #[cfg(target_os = "linux")]
+mod descendants;
+#[cfg(target_os = "linux")]
 mod enter;
 mod helper;
 #[cfg(target_os = "linux")]
@@ -41,6 +43,8 @@ mod inner;
 mod landlock;
 #[cfg(target_os = "linux")]
 mod layout;
+#[cfg(target_os = "linux")]
+mod memory;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
@@ -53,6 +57,8 @@ mod probe;
 mod rights;
 #[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod supervise;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]

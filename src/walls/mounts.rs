@@ -5,7 +5,7 @@
 
 use super::plan::{Covering, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
-use super::{Identity, Trouble, rights};
+use super::{Identity, Trouble, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -25,13 +25,13 @@ const PRIVATE: &str = "/.store/private";
 /// Devices that are nothing but a function.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
-const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
+const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_programs: false };
 
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`cover`].
 pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
     let wall = "the new tree of files";
-    enter_an_empty_root().map_err(|error| Trouble::new(wall, error))?;
+    enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(wall, error))?;
     let mut layers = 0;
     for step in &plan.steps {
         take(step, plan, &mut layers).map_err(|error| Trouble::at(wall, step_name(step, plan), error))?;
@@ -49,6 +49,7 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
     rights::bound_processes(plan.processes)?;
+    memory::be_first_to_go();
     rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
@@ -61,7 +62,32 @@ pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result
     guard(plan, covering, &root)?;
     // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
     hide_of_host(plan.masks.iter(), &root, blanks)?;
-    mask(covering, &root, blanks)
+    mask(&covering.masks, &root, blanks)?;
+    if covering.removable.is_empty() {
+        return Ok(());
+    }
+    // From here on mounts stay in this namespace, see `leave_mounts_behind`.
+    rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|errno| Trouble::new(MASKS, errno.into()))?;
+    mask(&covering.removable, &root, blanks)
+}
+
+/// Gives the calling process a mount namespace of its own, while its root stays the tree it has.
+///
+/// The kernel refuses to remove or rename what is a mount point in the namespace of whoever asks (EBUSY; vfs_unlink and
+/// vfs_rename ask `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask that
+/// is put into the old namespace alone hides a file from this process and lets it remove the file, which takes the mask
+/// away with it; a renamed file keeps its mask. Mounts below the project are shared between the two until
+/// [`cover`] ends that: those that must not be removed are made before, in both.
+///
+/// The process finds its /proc/self/mountinfo empty then, so this is done only where there are such masks.
+pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
+    let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
+    rustix::mount::mount_change(plan.root.path(), shared)?;
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
+    sys::unshare(rustix::thread::UnshareFlags::NEWNS)?;
+    rustix::process::fchdir(&root)?;
+    Ok(rustix::process::chroot(".")?)
 }
 
 fn open_root() -> Result<OwnedFd, Trouble> {
@@ -69,7 +95,7 @@ fn open_root() -> Result<OwnedFd, Trouble> {
     root.map_err(|error| Trouble::new("the new tree of files", error))
 }
 
-fn enter_an_empty_root() -> io::Result<()> {
+fn enter_an_empty_root(temporary: u64) -> io::Result<()> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let place = ["/tmp", "/usr", "/etc"].into_iter().find(|place| Path::new(place).is_dir()).unwrap_or("/");
     tmpfs(place, "mode=755,size=16m")?;
@@ -77,7 +103,7 @@ fn enter_an_empty_root() -> io::Result<()> {
     for folder in [STORE, "/proc"] {
         rustix::fs::mkdir(inside(folder), Mode::from(0o755))?;
     }
-    tmpfs(inside(STORE), "mode=755,size=50%")?;
+    tmpfs(inside(STORE), &format!("mode=755,size={temporary}"))?;
     rustix::fs::mkdir(inside(OLD), Mode::from(0o755))?;
     rustix::process::pivot_root(".", inside(OLD))?;
     Ok(rustix::process::chdir("/")?)
@@ -108,7 +134,7 @@ fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
             layer(at.path(), *layers).or_else(|_| show(at.path(), READ_ONLY))
         }
         Step::Private { at, mode } => private(at.path(), *mode),
-        Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true }),
+        Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true, no_programs: false }),
         Step::Project => project(plan),
     }
 }
@@ -148,7 +174,8 @@ fn project(plan: &Plan) -> io::Result<()> {
     if identity(source.as_fd())? != plan.root_is {
         return Err(changed("the project is not the folder it was"));
     }
-    copy_of(source.as_fd(), Attributes { read_only: !plan.writable, devices: false })?.put(plan.root.path())
+    let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
+    copy_of(source.as_fd(), attributes)?.put(plan.root.path())
 }
 
 /// overlayfs: the lower layer is the host's, the upper one is in the store and ends with it.
@@ -185,7 +212,8 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
 fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble> {
     for guard in &covering.guards {
-        let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
+        let attributes =
+            Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
         meant(root, guard.at.path(), guard.is)
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
             .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
@@ -194,8 +222,8 @@ fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble
 }
 
 /// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
-fn mask(covering: &Covering, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
-    for spot in &covering.masks {
+fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for spot in masks {
         hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
     }
     Ok(())

@@ -1,9 +1,11 @@
 //! The outer process: what the host started. It covers what the host has looked at, lets the command start, and ends
 //! everything when the host asks for it or is gone.
 
+use super::memory::Limit;
 use super::plan::{Covering, Plan};
+use super::supervise::PATIENCE;
 use super::sys::Signals;
-use super::{Trouble, enter, mounts, rights};
+use super::{Trouble, descendants, enter, mounts, rights};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -20,6 +22,7 @@ pub(super) fn keep(
     blanks: Option<mounts::Blanks>,
     line: UnixStream,
     inner: Pid,
+    mut limit: Limit,
 ) -> Result<i32, Trouble> {
     let watched = |error| Trouble::new("the watch over the command", error);
     let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
@@ -30,11 +33,16 @@ pub(super) fn keep(
     }
     enter::silence().map_err(watched)?;
     rights::drop_all().map_err(watched)?;
-    let code = watch(host, inner, &inner_is).map_err(watched)?;
+    // /proc is that of the new namespace, where there is one; the inner process is the first in it.
+    let top = if plan.namespaces { "1" } else { "self" };
+    let code = watch(host, inner, &inner_is, &mut limit, top).map_err(watched)?;
     drop(guard);
-    sweep().map_err(watched)?;
+    let all_ended = descendants::end(PATIENCE);
+    if limit.has_killed() {
+        enter::tell(host, "memory\n");
+    }
     // The host need not wait for the kernel to put away what was mounted.
-    enter::tell(host, "gone\n");
+    enter::tell(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(code)
 }
 
@@ -67,12 +75,17 @@ fn wait_for(host: &File) -> io::Result<()> {
 }
 
 /// Waits for the end of the inner process, and brings it about when the host wants it or is gone. SIGTERM is passed on.
-fn watch(host: &File, inner: Pid, inner_is: &OwnedFd) -> io::Result<i32> {
-    rustix::process::set_child_subreaper(Some(inner))?;
+fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &str) -> io::Result<i32> {
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
-        match next(host, inner_is, &term)? {
+        match next(host, inner_is, &term, limit.pause())? {
             What::Ended => break,
+            What::Time if !limit.is_exceeded(top) => {}
+            What::Time => {
+                enter::tell(host, "memory\n");
+                rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
+                break;
+            }
             What::Term => rustix::process::pidfd_send_signal(inner_is, Signal::TERM)?,
             What::Stop => {
                 rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
@@ -83,24 +96,6 @@ fn watch(host: &File, inner: Pid, inner_is: &OwnedFd) -> io::Result<i32> {
     // It is gone when all it held is gone, if it had a namespace to hold them; else they are ours now.
     let status = rustix::process::waitpid(Some(inner), WaitOptions::empty())?;
     Ok(status.and_then(|(_, status)| status.exit_status()).unwrap_or(enter::NOT_STARTED))
-}
-
-/// Kills children, and their children when they have become ours, until there are none.
-fn sweep() -> io::Result<()> {
-    loop {
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => continue,
-            Ok(None) => {}
-            Err(Errno::CHILD) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        let children = std::fs::read_to_string("/proc/thread-self/children")?;
-        for child in children.split_whitespace().filter_map(|number| Pid::from_raw(number.parse().ok()?)) {
-            // It is ours and not reaped, so the number is still its own.
-            let _ = rustix::process::kill_process(child, Signal::KILL);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// Kills the inner process, so that trouble on the way leaves nothing running.
@@ -116,15 +111,21 @@ pub(super) enum What {
     Ended,
     Stop,
     Term,
+    /// So long nothing did.
+    Time,
 }
 
 /// What happens first.
-pub(super) fn next(host: &File, inner: &OwnedFd, term: &OwnedFd) -> io::Result<What> {
+pub(super) fn next(host: &File, inner: &OwnedFd, term: &OwnedFd, pause: Option<Duration>) -> io::Result<What> {
+    let pause = pause.and_then(|pause| Timespec::try_from(pause).ok());
     let mut all =
         [PollFd::new(inner, PollFlags::IN), PollFd::new(host, PollFlags::IN), PollFd::new(term, PollFlags::IN)];
-    while let Err(error) = poll(&mut all, None) {
-        if error != Errno::INTR {
-            return Err(error.into());
+    loop {
+        match poll(&mut all, pause.as_ref()) {
+            Ok(0) => return Ok(What::Time),
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     if !all[0].revents().is_empty() {

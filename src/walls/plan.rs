@@ -22,8 +22,16 @@ pub(super) struct Plan {
     pub(super) network: bool,
     /// Whether it may write in the project.
     pub(super) writable: bool,
+    /// Whether files of the project may be run as programs.
+    pub(super) executable: bool,
+    /// Whether some masks over files of the project may be removed with the files.
+    pub(super) removable: bool,
     /// The most processes and threads it may have at a time.
     pub(super) processes: u32,
+    /// The most bytes of memory it may use, with all it starts; 0 where only the machine limits it.
+    pub(super) memory: u64,
+    /// The most bytes in private folders.
+    pub(super) temporary: u64,
     /// The real path of the project, and which folder is meant by it.
     pub(super) root: Name,
     pub(super) root_is: Identity,
@@ -38,8 +46,10 @@ pub(super) struct Plan {
 /// What is covered right before the command starts: it must be as the host has just seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Covering {
-    /// What is hidden of the project.
+    /// What is hidden of the project, and can be neither moved nor removed.
     pub(super) masks: Vec<Spot>,
+    /// What is hidden of the project and may be moved or removed.
+    pub(super) removable: Vec<Spot>,
     /// What stays where it is and as it is.
     pub(super) guards: Vec<Guard>,
 }
@@ -49,6 +59,17 @@ pub(super) struct Covering {
 pub(super) struct Task {
     /// The folder, relative to the project.
     pub(super) folder: Name,
+    /// The command and its arguments.
+    pub(super) command: Vec<Name>,
+}
+
+/// A command that runs without walls and is supervised: all that its helper is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Supervised {
+    /// Of this crate: host and helper must be of one build.
+    pub(super) version: String,
+    /// The most bytes of memory it may use, with all it starts; 0 where only the machine limits it.
+    pub(super) memory: u64,
     /// The command and its arguments.
     pub(super) command: Vec<Name>,
 }

@@ -60,7 +60,8 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
         return Err(io::Error::other(why.to_owned()));
     }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
-    let errand = Errand { command: &command, folder: Path::new(""), covers: &[], network: false, looks: false };
+    let errand =
+        Errand { command: &command, folder: Path::new(""), covers: &[], network: false, looks: false, only_git: false };
     let entry = enclosure.entry_of(kind, &errand).ok_or_else(|| io::Error::other("there is no plan for it"))?;
     let answer = ask(&entry)?;
     match answer.lines().next().unwrap_or_default() {

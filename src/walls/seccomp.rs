@@ -74,10 +74,8 @@ fn refusals(network: bool) -> io::Result<BpfProgram> {
     rules.insert(libc::SYS_clone, clone.collect::<io::Result<_>>()?);
     let ioctl = TYPING.iter().map(|&request| rule(1, SeccompCmpOp::Eq, request));
     rules.insert(libc::SYS_ioctl, ioctl.collect::<io::Result<_>>()?);
-    if !network {
-        for number in [libc::SYS_socket, libc::SYS_socketpair] {
-            rules.insert(number, vec![rule(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?]);
-        }
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        rules.insert(number, sockets(network)?);
     }
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     // Calls by another architecture's numbers end the process.
@@ -86,9 +84,32 @@ fn refusals(network: bool) -> io::Result<BpfProgram> {
     BpfProgram::try_from(filter).map_err(io::Error::other)
 }
 
+/// Which sockets are refused. All but those of files; with the network, all but those of files and of the internet, and the one
+/// by which the C library asks the kernel for the machine's addresses (`getaddrinfo`, `getifaddrs`): netlink(7) has many other
+/// protocols, and vsock(7) leads to the host of a virtual machine.
+fn sockets(network: bool) -> io::Result<Vec<SeccompRule>> {
+    let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
+    if !network {
+        return Ok(vec![all_of(vec![is_not(libc::AF_UNIX)?])?]);
+    }
+    let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let other_family = known.into_iter().map(is_not).collect::<io::Result<_>>()?;
+    let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?;
+    let not_of_routes = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?;
+    // Raw packets of a network of its own would need a capability, and there is none.
+    Ok(vec![all_of(other_family)?, all_of(vec![netlink, not_of_routes])?])
+}
+
 fn rule(argument: u8, how: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
-    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).map_err(io::Error::other)?;
-    SeccompRule::new(vec![condition]).map_err(io::Error::other)
+    all_of(vec![condition(argument, how, value)?])
+}
+
+fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).map_err(io::Error::other)
+}
+
+fn all_of(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
 }
 
 /// `ENOSYS` for clone3(2), whose flags are behind a pointer, and for numbers of the x32 interface, which has the same

@@ -17,7 +17,7 @@ impl Trouble {
     }
 
     pub(super) fn at(wall: &'static str, at: &Path, cause: io::Error) -> Trouble {
-        Trouble { wall, at: Some(at.display().to_string()), cause }
+        Trouble { wall, at: Some(clipped(&at.display().to_string())), cause }
     }
 
     /// `changed` where the host has to look at the project again, else `failed`, and the sentence.
@@ -27,5 +27,31 @@ impl Trouble {
         let sentence = format!("{}{at}: {}", self.wall, self.cause);
         let plain: String = sentence.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         format!("{word} {plain}\n")
+    }
+}
+
+/// A path on a line: one that goes on for ever keeps its beginning and its end.
+fn clipped(path: &str) -> String {
+    const ENDS: usize = 100;
+    let length = path.chars().count();
+    if length <= 2 * ENDS {
+        return path.to_owned();
+    }
+    let (head, tail): (String, String) =
+        (path.chars().take(ENDS).collect(), path.chars().skip(length - ENDS).collect());
+    format!("{head}...{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_does_not_make_a_long_line() {
+        let path = format!("/begin/{}/end", "d/".repeat(10_000));
+        let line = Trouble::at("the masks", Path::new(&path), io::Error::other("why")).line();
+        assert!(line.len() < 400 && line.contains("/begin/d") && line.contains("d//end: why\n"), "{line}");
+        let short = Trouble::at("the masks", Path::new("/a/b"), io::Error::other("why")).line();
+        assert_eq!(short, "failed the masks at /a/b: why\n");
     }
 }

@@ -1,5 +1,7 @@
 //! The words in which the host speaks of walls.
 
+use crate::Result;
+use crate::globs::UserGlob;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -13,12 +15,18 @@ pub struct Settings {
     pub network: bool,
     /// The most processes and threads a command may have at a time: 301 at least, which is the kernel's own least.
     pub processes: u32,
+    /// The most bytes of memory a command may use with all it starts, with walls or without; 0 for no limit. The default is
+    /// half of what the machine has, and 8 GiB at the most. Files in its private folders are not in it: they may take half as
+    /// much again.
+    pub memory: u64,
     /// The helper, where it is another one than would be found.
     pub helper: Option<PathBuf>,
     /// The best kind that is tried.
     pub at_most: Kind,
     /// A container in the place of all other kinds: then a command runs in it or, within walls, not at all.
     pub container: Option<Container>,
+    /// Repositories below these stay writable to commands.
+    git_writable: Vec<UserGlob>,
 }
 
 /// A container to run commands in.
@@ -69,15 +77,37 @@ impl Engine {
 /// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
 const PROCESSES: u32 = 2048;
 
+/// What most builds never need, in bytes.
+const MEMORY: u64 = 8 << 30;
+
+/// Bytes for files: what a program wants to write may be little, but nothing is too little.
+#[cfg(target_os = "linux")]
+const LEAST_TEMPORARY: u64 = 64 << 20;
+
+/// Half of the machine's memory, so that the other half is left for everything else, but not more than [`MEMORY`].
+#[cfg(target_os = "linux")]
+fn default_memory() -> u64 {
+    let machine = rustix::system::sysinfo();
+    let bytes = (machine.totalram as u64).saturating_mul(u64::from(machine.mem_unit.max(1)));
+    if bytes == 0 { MEMORY } else { MEMORY.min(bytes / 2) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn default_memory() -> u64 {
+    MEMORY
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             mode: Mode::default(),
             network: false,
             processes: PROCESSES,
+            memory: default_memory(),
             helper: None,
             at_most: Kind::Namespaces,
             container: None,
+            git_writable: Vec::new(),
         }
     }
 }
@@ -106,6 +136,19 @@ impl Settings {
         Settings { processes, ..self }
     }
 
+    /// The same with so many bytes of memory for a command at the most.
+    #[must_use]
+    pub fn memory(self, memory: u64) -> Settings {
+        Settings { memory, ..self }
+    }
+
+    /// The most bytes of files in the private folders of a command.
+    #[cfg(target_os = "linux")]
+    pub(super) fn temporary(&self) -> u64 {
+        let memory = if self.memory > 0 { self.memory } else { default_memory() };
+        (memory / 2).max(LEAST_TEMPORARY)
+    }
+
     /// The same where nothing better than this is tried.
     #[must_use]
     pub fn at_most(self, at_most: Kind) -> Settings {
@@ -116,6 +159,26 @@ impl Settings {
     #[must_use]
     pub fn container(self, container: Container) -> Settings {
         Settings { container: Some(container), ..self }
+    }
+
+    /// The same where commands may write the repositories that these path globs name, or that stand below what they name:
+    /// `target/**` for those that tests make there. What a command leaves in them, git on the host may run.
+    ///
+    /// # Errors
+    /// A path glob that is not one.
+    pub fn git_writable<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Settings> {
+        let globs = globs.into_iter().map(|glob| UserGlob::new(glob.as_ref())).collect::<Result<_>>()?;
+        Ok(Settings { git_writable: globs, ..self })
+    }
+
+    /// The globs of [`Settings::git_writable`].
+    pub(crate) fn globs_of_git(&self) -> impl Iterator<Item = &str> {
+        self.git_writable.iter().map(|glob| glob.shown.as_str())
+    }
+
+    /// Whether a repository at this path, relative to the root, is left to commands.
+    pub(crate) fn leaves_git_writable(&self, path: &str) -> bool {
+        self.git_writable.iter().any(|glob| glob.covers(path))
     }
 
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
@@ -190,6 +253,9 @@ pub enum How {
     Freeze,
     /// Nor read.
     Hide,
+    /// Its content cannot be read. It may be removed, renamed or replaced: what stands in a folder that git ignores is the
+    /// build's, and a mask must not keep `rm -rf dist` from working.
+    HideRemovable,
 }
 
 /// Device and inode of a file.
@@ -218,6 +284,9 @@ pub struct Errand<'a> {
     pub network: bool,
     /// Whether it only looks: it may not write in the project, whatever the settings allow.
     pub looks: bool,
+    /// Whether no file of the project may be run as a program: for a call that runs nothing but git, so that no hook and no
+    /// filter of the project is started by it.
+    pub only_git: bool,
 }
 
 /// What has to be started for it: a helper, and what it is told on a socket that is its stdin.

@@ -1,12 +1,13 @@
 //! What a change would make of files, before it is made; and the same change taken back.
 
+use super::attributes::Like;
 use super::resolve::Last;
 use super::stage::{Target, Wanted};
-use super::write::conflict;
+use super::write::{Old, conflict};
 use super::{EditFile, ReplaceText, Version, Workspace, names, trouble};
 use crate::ToolFailure;
 use crate::patch::{Change, Done, Kind};
-use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::fs::{AtFlags, FileType};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -22,8 +23,8 @@ pub struct Draft {
     pub after: Option<Vec<u8>>,
     /// The content it comes from, where that is another file's: of one that is renamed or copied.
     origin: Option<Vec<u8>>,
-    /// Whose mode and owner come back with the old content.
-    was: Option<Stat>,
+    /// What comes back with the old content.
+    was: Option<Like>,
     /// How many folders are made for it.
     folders: usize,
 }
@@ -67,7 +68,7 @@ impl Workspace {
                     before: Some(old),
                     after,
                     origin: None,
-                    was: Some(over.stat),
+                    was: Some(over.found.like()),
                     folders: 0,
                 };
                 Ok(over.old.map(draft))
@@ -111,7 +112,7 @@ impl Workspace {
                 before: change.before.clone(),
                 after: change.after.clone(),
                 origin,
-                was: target.stat,
+                was: target.old.as_ref().map(Old::like),
                 folders,
             })
         };
@@ -131,7 +132,7 @@ impl Workspace {
             .map(|(draft, target)| Wanted {
                 target,
                 content: draft.before.as_deref(),
-                like: draft.was.as_ref(),
+                like: draft.was.clone(),
                 executable: None,
             })
             .collect();
@@ -146,15 +147,15 @@ impl Workspace {
     fn as_left(&self, draft: &Draft) -> Result<Target, ToolFailure> {
         let path = &draft.path;
         let (spot, _) = self.spot_to_write(path)?;
-        let (now, stat) = match &spot.last {
-            Last::File(_) => self.old_content(path, &spot).map(|(content, stat)| (content, Some(stat)))?,
+        let (now, old) = match &spot.last {
+            Last::File(_) => self.old_content(path, &spot).map(|(content, old)| (content, Some(old)))?,
             Last::Missing(_) => (None, None),
             Last::Folder => return Err(trouble::not_a_file(path, FileType::Directory)),
         };
         if now != draft.after {
             return Err(conflict(path));
         }
-        Ok(Target { path: path.clone(), spot, stat })
+        Ok(Target { path: path.clone(), spot, old })
     }
 
     /// The folders that were made for a file which is no more. One that is in use by now stays.
@@ -181,7 +182,7 @@ impl From<super::edit::Planned> for Draft {
             before: Some(planned.old),
             after: Some(planned.content),
             origin: None,
-            was: Some(planned.stat),
+            was: Some(planned.found.like()),
             folders: 0,
         }
     }

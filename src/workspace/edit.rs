@@ -4,12 +4,12 @@ use super::read::refuse_no_text;
 use super::resolve::{Last, Spot, Trouble};
 use super::version::Version;
 use super::wanted::{invalid, shown};
-use super::write::{MOST, Written, other_names, stale, too_large, written};
+use super::write::{MOST, Old, Written, other_names, stale, too_large, written};
 use super::{Workspace, trouble};
 use crate::clip::grouped;
 use crate::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
 use crate::{ErrorCode, ToolFailure};
-use rustix::fs::{FileType, Stat};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -115,8 +115,8 @@ impl Workspace {
             Last::Missing(_) => return Err(self.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
             Last::File(_) => {}
         }
-        let (old, stat) = self.old_content(path, &spot)?;
-        let old = old.ok_or_else(|| too_long(path, stat.st_size.unsigned_abs()))?;
+        let (old, found) = self.old_content(path, &spot)?;
+        let old = old.ok_or_else(|| too_long(path, found.stat.st_size.unsigned_abs()))?;
         refuse_no_text(&old, old.len() as u64, path)?;
         if base.is_some_and(|base| base != Version::of(&old)) {
             return Err(stale(path));
@@ -125,11 +125,11 @@ impl Workspace {
         if content.len() > MOST {
             return Err(too_large(path, content.len()));
         }
-        Ok(Planned { spot, stat, name, old, content })
+        Ok(Planned { spot, found, name, old, content })
     }
 
     fn change(&self, path: &str, planned: Planned, dry_run: bool) -> Result<Written, ToolFailure> {
-        let Planned { spot, stat, name, old, content } = planned;
+        let Planned { spot, found, name, old, content } = planned;
         let written = Written { before: Some(Version::of(&old)), ..written(&name, Some(&old), &content) };
         if dry_run {
             return Ok(Written { after: None, ..written });
@@ -137,15 +137,15 @@ impl Workspace {
         if !written.changed {
             return Ok(written);
         }
-        self.put(path, &spot, &stat, &content)?;
-        Ok(Written { broken_links: other_names(&stat), ..written })
+        let lost = self.put(path, &spot, &found, &content)?;
+        Ok(Written { broken_links: other_names(&found.stat), lost, ..written })
     }
 }
 
 /// A file as it was found, and what it shall be.
 pub(super) struct Planned {
     pub(super) spot: Spot,
-    pub(super) stat: Stat,
+    pub(super) found: Old,
     pub(super) name: String,
     pub(super) old: Vec<u8>,
     pub(super) content: Vec<u8>,

@@ -64,7 +64,7 @@ impl Facts for Workspace {
 impl Workspace {
     fn history(&self) -> &Arc<History> {
         self.history.get_or_init(|| {
-            let history = Arc::new(History::new(self.rules.clone(), self.search_path()));
+            let history = Arc::new(History::new(self.rules.clone(), self.git().cloned()));
             history.begin(self.root());
             history
         })

@@ -50,8 +50,8 @@ struct Known {
 }
 
 impl History {
-    pub(super) fn new(rules: PathRules, search_path: &OsStr) -> History {
-        History { git: Git::find(search_path), rules, known: Mutex::default() }
+    pub(super) fn new(rules: PathRules, git: Option<Git>) -> History {
+        History { git, rules, known: Mutex::default() }
     }
 
     /// Begins to look at the history of this folder, so that the answer is there when it is needed.

@@ -7,7 +7,8 @@
 
 use super::fault;
 use super::resolve::{self, LOOK};
-use super::{Workspace, folder, names};
+use super::state::Stamp;
+use super::{Workspace, folder, names, snapshot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use std::cell::{Cell, RefCell};
@@ -61,6 +62,13 @@ impl Room {
 impl Journal {
     pub(super) fn begin(workspace: &Workspace) -> Journal {
         Journal { file: RefCell::new(make(workspace).ok()), room: Cell::new(Room::WHOLE) }
+    }
+
+    /// When the file system says it was made, in nanoseconds since 1970; `None` where the root cannot be written to.
+    pub(super) fn made_at(&self) -> Option<i128> {
+        let file = self.file.borrow();
+        let stat = rustix::fs::fstat(&file.as_ref()?.0).ok()?;
+        Some(snapshot::changed_at(&Stamp::of(&stat)).0)
     }
 
     /// A name nobody can guess for a file in this folder, which will be taken away if nobody does it before.

@@ -44,6 +44,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod checked;
 mod covers;
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub(crate) mod fault;
 mod folder;
 mod globs;
 mod history;
+mod hops;
 mod ignores;
 mod journal;
 mod links;
@@ -76,13 +78,18 @@ mod stage;
 pub(crate) mod state;
 mod suggest;
 mod temp;
+mod tracked;
 mod trouble;
 mod version;
 mod walk;
 mod wanted;
 mod write;
 
-pub use covers::{Covers, Looked};
+pub use attributes::Attributes;
+#[cfg(target_os = "linux")]
+pub(crate) use covers::settle_for_a_host;
+pub use covers::{Access, Covers, Looked, Withheld};
+pub(crate) use covers::{Running, Uncovered};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
@@ -92,11 +99,12 @@ pub(crate) use record::Command;
 pub use record::Recorder;
 pub use restore::Refusal;
 pub use search::{Found, SearchFiles, SearchLine};
-pub use snapshot::{LeftOut, Snapshot, SnapshotLimits};
+pub use snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 pub use state::{Change, Digest, Stamp, State};
 pub use version::Version;
 pub use write::Written;
 
+use crate::git::{self, Git};
 use crate::policy::PathRules;
 use crate::walls::{Enclosure, Settings};
 use crate::{Error, Result, ToolFailure};
@@ -119,12 +127,17 @@ pub struct Workspace {
     enclosure: OnceLock<Enclosure>,
     memory: covers::Memory,
     history: OnceLock<Arc<history::History>>,
+    git: OnceLock<Option<Git>>,
+    git_memory: git::config::Memory,
+    notices: Vec<String>,
+    settler: OnceLock<Option<covers::Settler>>,
     recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Workspace {
     /// Opens the root once; it stays the same folder even if it is renamed. What changes left behind whose process was
-    /// killed is taken away.
+    /// killed is taken away, and so is what a command planted for git whose host was killed: see
+    /// [`Workspace::notices`].
     ///
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
@@ -136,7 +149,7 @@ impl Workspace {
         let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
         let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
-        let workspace = Workspace {
+        let mut workspace = Workspace {
             root: fd,
             canonical,
             given,
@@ -146,9 +159,14 @@ impl Workspace {
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
             history: OnceLock::new(),
+            git: OnceLock::new(),
+            git_memory: git::config::Memory::default(),
+            notices: Vec::new(),
+            settler: OnceLock::new(),
             recorder: None,
         };
         journal::clean(&workspace);
+        workspace.notices = workspace.recover_commands();
         Ok(workspace)
     }
 
@@ -166,7 +184,7 @@ impl Workspace {
     #[must_use]
     pub fn host_path(self, path: &OsStr) -> Workspace {
         let search_path = programs::search_path(Some(path), &self.canonical);
-        Workspace { search_path, enclosure: OnceLock::new(), history: OnceLock::new(), ..self }
+        Workspace { search_path, enclosure: OnceLock::new(), git: OnceLock::new(), history: OnceLock::new(), ..self }
     }
 
     /// Opens a folder inside the root, for a process to run in.

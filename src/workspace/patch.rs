@@ -4,7 +4,7 @@ use super::resolve::{Last, Trouble};
 use super::stage::{Target, Wanted};
 use super::version::Version;
 use super::wanted::{invalid, shown};
-use super::write::{MOST, other_names, too_large};
+use super::write::{MOST, Old, other_names, too_large};
 use super::{Workspace, diff, names, trouble};
 use crate::patch::{self, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
 use crate::{ErrorCode, ToolFailure};
@@ -33,6 +33,8 @@ pub struct Patched {
     pub diff: Option<String>,
     /// Files that had other names (hard links), which still hold the old content, as they can be shown on one line.
     pub broken_links: Vec<String>,
+    /// Files that could not have all of what they were like, as they can be shown on one line, each with what is missing.
+    pub lost: Vec<(String, Vec<String>)>,
 }
 
 /// What a patch did to one file.
@@ -70,9 +72,10 @@ impl Workspace {
             return Ok(patched(&plan));
         }
         planned();
-        self.change_together(&wanted)?;
+        let lost = self.change_together(&wanted)?;
+        let lost = lost.into_iter().map(|(at, lost)| (names::quoted(&wanted[at].target.path).into(), lost)).collect();
         let broken_links = wanted.iter().filter_map(broken_link).collect();
-        Ok(Patched { after: wanted.iter().map(after).collect(), broken_links, ..patched(&plan) })
+        Ok(Patched { after: wanted.iter().map(after).collect(), broken_links, lost, ..patched(&plan) })
     }
 
     pub(super) fn planned_patch(&self, text: &str) -> Result<(Plan, Files<'_>), ToolFailure> {
@@ -98,13 +101,13 @@ impl Source for Files<'_> {
 
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, ToolFailure> {
         let (spot, name) = self.workspace.spot_to_write(path)?;
-        let (content, stat) = match &spot.last {
+        let (content, old) = match &spot.last {
             Last::Folder => return Err(trouble::not_a_file(path, FileType::Directory)),
             Last::Missing(_) => (None, None),
             Last::File(_) => {
-                let (content, stat) = self.workspace.old_content(path, &spot)?;
-                let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
-                (Some(content.ok_or_else(|| too_large(path, size))?), Some(stat))
+                let (content, old) = self.workspace.old_content(path, &spot)?;
+                let size = usize::try_from(old.stat.st_size).unwrap_or(usize::MAX);
+                (Some(content.ok_or_else(|| too_large(path, size))?), Some(old))
             }
         };
         if let Some(other) = self.real.insert(name, path.to_owned()) {
@@ -118,7 +121,7 @@ impl Source for Files<'_> {
         if self.bytes > MOST_BYTES {
             return Err(too_much(&format!("{} MB of files", MOST_BYTES >> 20)));
         }
-        self.targets.insert(path.to_owned(), Target { path: path.to_owned(), spot, stat });
+        self.targets.insert(path.to_owned(), Target { path: path.to_owned(), spot, old });
         Ok(content)
     }
 }
@@ -142,7 +145,7 @@ impl Files<'_> {
         if let Some(long) = change.after.as_ref().filter(|after| after.len() > MOST) {
             return Err(too_large(&change.path, long.len()));
         }
-        let like = change.like.as_ref().and_then(|path| self.targets.get(path)?.stat.as_ref());
+        let like = change.like.as_ref().and_then(|path| self.targets.get(path)?.old.as_ref()).map(Old::like);
         let executable = change.mode.map(|mode| mode & 0o111 != 0);
         Ok(Wanted { target, content: change.after.as_deref(), like, executable })
     }
@@ -170,7 +173,7 @@ fn after(wanted: &Wanted<'_>) -> (String, Option<Version>) {
 }
 
 fn broken_link(wanted: &Wanted<'_>) -> Option<String> {
-    let stat = wanted.target.stat.as_ref().filter(|stat| wanted.content.is_some() && other_names(stat) > 0);
+    let stat = wanted.target.stat().filter(|stat| wanted.content.is_some() && other_names(stat) > 0);
     stat.map(|_| names::quoted(&wanted.target.path).into())
 }
 

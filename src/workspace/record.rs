@@ -4,7 +4,7 @@
 //! before and after them.
 
 use super::state::{self, Change, Digest, State};
-use super::temp::{Home, Made};
+use super::temp::{Home, Made, Temp};
 use super::write::MOST;
 use super::{Stop, Workspace};
 use rustix::fd::{AsFd, OwnedFd};
@@ -69,8 +69,8 @@ pub(super) struct Coming<'c> {
     last: &'c OsStr,
     /// Whether something stands there already.
     replaces: bool,
-    /// The new content and its mode; `None` for no file.
-    content: Option<(&'c [u8], u32)>,
+    /// The new content, and the file it is in already; `None` for no file.
+    content: Option<(&'c [u8], &'c Temp<'c>)>,
 }
 
 impl<'c> Coming<'c> {
@@ -78,7 +78,7 @@ impl<'c> Coming<'c> {
         home: Home<'c>,
         last: &'c OsStr,
         replaces: Option<&Stat>,
-        content: Option<(&'c [u8], u32)>,
+        content: Option<(&'c [u8], &'c Temp<'c>)>,
     ) -> Coming<'c> {
         Coming { home, last, replaces: replaces.is_some(), content }
     }
@@ -91,10 +91,11 @@ impl<'c> Coming<'c> {
             true => state::look(home.folder.as_fd(), last, MOST as u64, &mut keep).ok()?.0,
             false => State::Nothing,
         };
-        let after = content.map_or(State::Nothing, |(content, mode)| State::File {
+        let after = content.map_or(State::Nothing, |(content, temp)| State::File {
             content: recorder.keep(content),
             bytes: content.len() as u64,
-            mode,
+            mode: temp.mode(),
+            attributes: temp.attributes(),
         });
         Some(Change { name: home.name.join(last), before, after })
     }
@@ -115,8 +116,8 @@ impl Workspace {
     /// Tells of files that are about to be changed together, and of folders that were made for them.
     pub(super) fn record<'c>(&self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'_> {
         let Some(recorder) = self.recording() else { return Recording { told: None } };
-        let folders = made.iter().flat_map(|made| made.modes());
-        let folders = folders.map(|(name, mode)| Change::new(name, State::Nothing, State::Folder { mode }));
+        let folders = made.iter().flat_map(|made| made.states());
+        let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
         let files = files.into_iter().filter_map(|coming| coming.change(recorder));
         Recording::of(recorder, folders.chain(files).collect())
     }

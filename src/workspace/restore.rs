@@ -1,17 +1,19 @@
 //! A name put back to a state, if it still is in the one it was left in.
 
+use super::attributes::{self, Attributes, Like, MOST_KEPT};
 use super::journal::Journal;
 use super::record::{Recorder, Recording};
 use super::resolve;
-use super::state::{self, Change, Digest, State, mode_of};
+use super::state::{self, Change, Digest, Stamp, State};
 use super::temp::{Home, Onto, Temp};
 use super::write::{is_same, other_names};
-use super::{Workspace, fault, names};
+use super::{Workspace, fault, hops, names, snapshot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
 use std::path::{Component, Path};
 
 /// Why a name was left as it is.
@@ -20,6 +22,8 @@ use std::path::{Component, Path};
 pub enum Refusal {
     /// It is not what it was left as: somebody else changed it.
     Changed,
+    /// It was changed after the turn was cut short, or too shortly before that to tell: it counts as somebody else's work.
+    Later,
     /// There is something else in the folder that was to go.
     NotEmpty,
     /// Tools may not open it, or not write to it.
@@ -40,6 +44,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::Changed => "it was changed since",
+            Refusal::Later => {
+                "it was changed after the turn was cut short, or in its last moment, and may be somebody else's work"
+            }
             Refusal::NotEmpty => "there is something else in it by now",
             Refusal::Protected => "tools may not change it",
             Refusal::NoName => "that is no name below the root",
@@ -80,22 +87,28 @@ impl Workspace {
     pub(crate) fn could_restore(&self, change: &Change) -> Result<(), Refusal> {
         self.restorable(&change.name, &change.after)?;
         match self.state(&change.name, MOST, &mut |content| Digest::of(content)) {
-            Some(now) if now == change.before => Ok(()),
+            Some(now) if now.is(&change.before) => Ok(()),
             _ => Err(Refusal::Changed),
         }
     }
 
     /// Makes a name what it shall be after this change, if it is what it was before. A file or a link is replaced at once;
-    /// `content` is that of a new file. A folder that goes must be empty.
+    /// `content` is that of a new file. A folder that goes must be empty. Gives the names of the attributes that the system
+    /// refused.
     ///
     /// # Errors
     /// Why it was left as it is.
-    pub(crate) fn restore(&self, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<(), Refusal> {
+    pub(crate) fn restore(
+        &self,
+        change: &Change,
+        content: &[u8],
+        recorder: &dyn Recorder,
+    ) -> Result<Vec<String>, Refusal> {
         let Change { name, before: from, after: to } = change;
         let last = self.restorable(name, to)?;
         let folder = self.folder_above(name)?;
         let (now, stat) = self.look(&folder, last, MOST, &mut |content| recorder.keep(content))?;
-        if now != *from {
+        if !now.is(from) {
             return Err(Refusal::Changed);
         }
         let spot = Spot { workspace: self, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
@@ -103,9 +116,9 @@ impl Workspace {
         if !recorder.is_recording() {
             return Err(Refusal::Unrecorded);
         }
-        spot.put(from, to, content, stat.as_ref())?;
+        let lost = spot.put(&now, to, content, stat.as_ref())?;
         recording.keep();
-        Ok(())
+        Ok(lost)
     }
 
     /// What stands there. The content of a file that is also a blocked one is not for anybody.
@@ -130,6 +143,21 @@ impl Workspace {
             Err(_) => return None,
         };
         self.look(&folder, name.file_name()?, most, keep).ok().map(|(state, _)| state)
+    }
+
+    /// When what stands under a name was last changed in any way, in nanoseconds since 1970, and the length of the tick of
+    /// that clock. Of a name where nothing stands that is the folder in which it would.
+    pub(crate) fn changed_at(&self, name: &Path) -> Option<(i128, i128)> {
+        let stat = name.ancestors().find_map(|name| match name.as_os_str().is_empty() {
+            true => rustix::fs::fstat(&self.root).ok(),
+            false => resolve::stat_exact(self.root.as_fd(), name).ok(),
+        });
+        stat.map(|stat| snapshot::changed_at(&Stamp::of(&stat)))
+    }
+
+    /// The time of a file that is made now, where one can be made.
+    pub(crate) fn file_time(&self) -> Option<i128> {
+        Journal::begin(self).made_at()
     }
 
     /// The last part of a name that may be changed.
@@ -165,19 +193,24 @@ struct Spot<'s> {
 }
 
 impl Spot<'_> {
-    fn put(&self, from: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<(), Refusal> {
-        match (from, to) {
-            (_, State::Nothing) => self.remove(from, stat),
-            // The mode of a file with several names is that of all of them; only this one goes back.
+    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<String>, Refusal> {
+        // What was not known stays as it is.
+        let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
+        match (now, to) {
+            (_, State::Nothing) => self.remove(now, stat).map(|()| Vec::new()),
+            // The mode of a file with several names is that of all of them; only this one goes back. And two steps, one for
+            // the mode and one for a list, would let somebody in between them.
             (State::File { content: old, .. }, State::File { content: new, mode, .. })
-                if old == new && stat.is_some_and(|stat| other_names(stat) == 0) =>
+                if old == new
+                    && stat.is_some_and(|stat| other_names(stat) == 0)
+                    && now.attributes().is_some_and(|now| now.is_as(&attributes())) =>
             {
-                self.set_mode(*mode, stat)
+                self.set_mode(*mode, stat).map(|()| Vec::new())
             }
-            (State::Folder { .. }, State::Folder { mode }) => self.set_mode(*mode, stat),
-            (_, State::Folder { mode }) => self.make_folder(*mode),
-            (_, State::File { mode, .. }) => self.put_file(content, *mode, stat),
-            (_, State::Link { target }) => self.put_link(target, stat),
+            (State::Folder { .. }, State::Folder { mode, .. }) => self.set_folder(*mode, attributes(), stat),
+            (_, State::Folder { mode, .. }) => self.make_folder(*mode, attributes()),
+            (_, State::File { mode, .. }) => self.put_file(content, *mode, attributes(), stat),
+            (_, State::Link { target }) => self.put_link(target, stat).map(|()| Vec::new()),
             (_, State::Unkept { .. }) => Err(Refusal::NotKept),
         }
     }
@@ -188,38 +221,67 @@ impl Spot<'_> {
             return Err(Refusal::Changed);
         }
         fault::point();
-        let flags = if from.is_folder() { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        Ok(rustix::fs::unlinkat(self.folder, self.last, flags)?)
+        if !from.is_folder() {
+            return Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::empty())?);
+        }
+        let name = self.workspace.root().as_os_str().len() + 1 + self.above.as_os_str().len() + 1 + self.last.len();
+        match rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY) => {
+                hops::remove_unnameable(self.folder.as_fd(), self.last, name)?;
+                Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR)?)
+            }
+            done => Ok(done?),
+        }
     }
 
     /// On the open file, for a name could lead elsewhere by now.
     fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), Refusal> {
-        let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
-        let now = rustix::fs::fstat(&fd)?;
-        if !stat.is_some_and(|stat| is_same(&now, stat)) {
-            return Err(Refusal::Changed);
-        }
+        let fd = self.opened(stat)?;
         fault::point();
         Ok(rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?)
     }
 
-    fn make_folder(&self, mode: u32) -> Result<(), Refusal> {
+    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<String>, Refusal> {
+        let fd = self.opened(stat)?;
+        let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.is_as(&attributes));
+        fault::point();
+        if same {
+            rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?;
+            return Ok(Vec::new());
+        }
+        // Closed while it has neither the one list nor the other.
+        rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode & 0o700))?;
+        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+    }
+
+    /// What stands there, if it is what was looked at.
+    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, Refusal> {
+        let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
+        let now = rustix::fs::fstat(&fd)?;
+        if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(Refusal::Changed) }
+    }
+
+    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<String>, Refusal> {
         fault::point();
         rustix::fs::mkdirat(self.folder, self.last, Mode::from_raw_mode(0o700))?;
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
-        let stat = rustix::fs::fstat(&fd)?;
-        if mode_of(&stat) != mode {
-            rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?;
-        }
-        Ok(())
+        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
     }
 
-    fn put_file(&self, content: &[u8], mode: u32, stat: Option<&Stat>) -> Result<(), Refusal> {
+    fn put_file(
+        &self,
+        content: &[u8],
+        mode: u32,
+        attributes: Attributes,
+        stat: Option<&Stat>,
+    ) -> Result<Vec<String>, Refusal> {
         let journal = Journal::begin(self.workspace);
         let home = Home { folder: self.folder, name: self.above, journal: &journal };
-        let temp = Temp::write(home, content, stat)?;
-        temp.set_mode(mode)?;
-        self.rename(temp, stat)
+        let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));
+        let temp = Temp::write(home, content, Some(&Like { owner, mode, attributes }))?;
+        let lost = temp.lost().to_vec();
+        self.rename(temp, stat)?;
+        Ok(lost)
     }
 
     fn put_link(&self, target: &Path, stat: Option<&Stat>) -> Result<(), Refusal> {

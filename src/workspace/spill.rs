@@ -41,6 +41,18 @@ impl Workspace {
     }
 }
 
+impl Workspace {
+    /// Removes such a file by its name, as far as it is there.
+    pub fn unspill(&self, name: &str) {
+        let Some((above, last)) = name.rsplit_once('/') else { return };
+        if above == format!("{}/{}", FOLDER[0], FOLDER[1])
+            && let Ok(folder) = resolve::open_exact(self.root.as_fd(), above.as_ref())
+        {
+            let _ = rustix::fs::unlinkat(&folder, last, rustix::fs::AtFlags::empty());
+        }
+    }
+}
+
 /// A folder, made where it is missing. A link in its place is not followed.
 fn entered(above: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {

@@ -3,11 +3,12 @@
 //! Everything new is written beside its place first. Then one name after the other is put in place, each at once; where
 //! one fails, those before it are put back from the links that were kept of the old files.
 
+use super::attributes::Like;
 use super::journal::Journal;
 use super::record::Coming;
 use super::resolve::{Last, Spot};
 use super::temp::{Home, Made, Onto, Temp};
-use super::write::{conflict, is_same, not_put};
+use super::write::{Old, conflict, is_same, not_put};
 use super::{Workspace, fault, trouble};
 use crate::{ErrorCode, ToolFailure};
 use rustix::fd::OwnedFd;
@@ -23,7 +24,7 @@ pub(super) struct Target {
     pub(super) path: String,
     pub(super) spot: Spot,
     /// What was there; `None` for nothing.
-    pub(super) stat: Option<Stat>,
+    pub(super) old: Option<Old>,
 }
 
 /// What one file shall be.
@@ -32,8 +33,8 @@ pub(super) struct Wanted<'w> {
     pub(super) target: &'w Target,
     /// `None` for no file.
     pub(super) content: Option<&'w [u8]>,
-    /// Whose mode and owner it takes, where those are not its own.
-    pub(super) like: Option<&'w Stat>,
+    /// Whose owner, mode and attributes it takes, where those are not its own.
+    pub(super) like: Option<Like>,
     pub(super) executable: Option<bool>,
 }
 
@@ -53,8 +54,9 @@ impl Place<'_> {
 }
 
 impl Workspace {
-    /// Makes the files what they shall be. On any failure all of them are as they were.
-    pub(super) fn change_together(&self, wanted: &[Wanted<'_>]) -> Result<(), ToolFailure> {
+    /// Makes the files what they shall be. On any failure all of them are as they were. Gives for each, by its place in
+    /// `wanted`, what it could not have of the file it is like.
+    pub(super) fn change_together(&self, wanted: &[Wanted<'_>]) -> Result<Vec<(usize, Vec<String>)>, ToolFailure> {
         // It goes last: until then it names what the others take away.
         let journal = Journal::begin(self);
         let mut made = Folders(Vec::new());
@@ -64,6 +66,8 @@ impl Workspace {
         for (one, place) in wanted.iter().zip(&places) {
             staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
         }
+        let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
+        let lost: Vec<(usize, Vec<String>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
         // What is new comes before what goes, so that a crash in between loses nothing.
         staged.sort_by_key(|step| step.temp.is_none());
         let several = staged.len() > 1;
@@ -76,7 +80,7 @@ impl Workspace {
         }
         recording.keep();
         made.keep();
-        Ok(())
+        Ok(lost)
     }
 
     fn place<'j>(
@@ -109,11 +113,18 @@ impl Workspace {
     }
 }
 
+impl Target {
+    pub(super) fn stat(&self) -> Option<&Stat> {
+        self.old.as_ref().map(|old| &old.stat)
+    }
+}
+
 impl Wanted<'_> {
     fn temp<'p>(&self, place: &'p Place<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
         let failed = |error: std::io::Error| trouble::of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
-        let temp = Temp::write(place.home(), content, self.like.or(self.target.stat.as_ref())).map_err(failed)?;
+        let like = self.like.clone().or_else(|| self.target.old.as_ref().map(Old::like));
+        let temp = Temp::write(place.home(), content, like.as_ref()).map_err(failed)?;
         if let Some(executable) = self.executable {
             temp.set_executable(executable).map_err(failed)?;
         }
@@ -146,15 +157,15 @@ struct Step<'s> {
 
 impl Step<'_> {
     fn coming(&self) -> Coming<'_> {
-        let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp.mode()));
-        Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat.as_ref(), content)
+        let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp));
+        Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
     }
 
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
         let path = &self.wanted.target.path;
         let system = |errno: Errno| trouble::of_system(errno, path);
         let Place { folder, name, .. } = self.place;
-        if let Some(before) = &self.wanted.target.stat {
+        if let Some(before) = self.wanted.target.stat() {
             let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
             if !now.is_ok_and(|now| is_same(&now, before)) {
                 return Err(conflict(path));
@@ -163,7 +174,7 @@ impl Step<'_> {
                 self.old = Some(Temp::link(self.place.home(), name).map_err(|error| trouble::of_io(&error, path))?);
             }
         }
-        let onto = self.wanted.target.stat.as_ref().map_or(Onto::Nothing, Onto::This);
+        let onto = self.wanted.target.stat().map_or(Onto::Nothing, Onto::This);
         match self.temp.take() {
             Some(temp) => temp.rename(name, onto).map_err(|errno| not_put(errno, path)),
             None => {

@@ -12,6 +12,7 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use super::attributes::{self, Attributes, MOST_KEPT};
 use super::resolve::LOOK;
 
 /// The bits of a mode that can be set (chmod(2)).
@@ -32,6 +33,9 @@ pub enum State {
         bytes: u64,
         /// Permission bits, with those above them.
         mode: u32,
+        /// Access control lists and extended attributes; `None` where they are not known.
+        #[serde(default = "none", skip_serializing_if = "is_none")]
+        attributes: Option<Attributes>,
     },
     /// A symbolic link.
     Link {
@@ -43,6 +47,9 @@ pub enum State {
     Folder {
         /// Permission bits, with those above them.
         mode: u32,
+        /// Access control lists and extended attributes; `None` where they are not known.
+        #[serde(default = "none", skip_serializing_if = "is_none")]
+        attributes: Option<Attributes>,
     },
     /// Something that cannot be put back: too large, unreadable, a FIFO, a socket or a device.
     Unkept {
@@ -60,9 +67,45 @@ impl State {
         }
     }
 
+    /// Whether another state is the same. Attributes that are not known are no difference.
+    pub(crate) fn is(&self, other: &State) -> bool {
+        let without = |state: &State| {
+            let mut state = state.clone();
+            state.forget_attributes();
+            state
+        };
+        match (self.attributes(), other.attributes()) {
+            (Some(one), Some(other)) if !one.is_as(other) => false,
+            _ => self == other || without(self) == without(other),
+        }
+    }
+
+    pub(super) fn attributes(&self) -> Option<&Attributes> {
+        match self {
+            State::File { attributes, .. } | State::Folder { attributes, .. } => attributes.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Its attributes are not known: a record of before they were kept does not say so itself.
+    pub(crate) fn forget_attributes(&mut self) {
+        if let State::File { attributes, .. } | State::Folder { attributes, .. } = self {
+            *attributes = None;
+        }
+    }
+
     pub(super) fn is_folder(&self) -> bool {
         matches!(self, State::Folder { .. })
     }
+}
+
+/// Almost every file has none, so that they are only written where there are some, or where they are not known.
+fn none() -> Option<Attributes> {
+    Some(Attributes::default())
+}
+
+fn is_none(attributes: &Option<Attributes>) -> bool {
+    attributes.as_ref().is_some_and(Attributes::is_empty)
 }
 
 /// A name that goes from one state to another.
@@ -124,12 +167,12 @@ impl TryFrom<String> for Digest {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-fn bytes_of(hex: &str) -> Option<Vec<u8>> {
+pub(super) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let pairs = hex.as_bytes().chunks(2);
     pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
@@ -157,7 +200,7 @@ pub(crate) mod as_text {
 
 /// What tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
 /// its last change of any kind, which nobody can set back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
 
 impl Stamp {
@@ -201,7 +244,11 @@ pub(super) fn look(
         Err(errno) => return Err(errno),
     };
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => Ok((State::Folder { mode: mode_of(&stat) }, Some(stat))),
+        FileType::Directory => {
+            let fd = rustix::fs::openat(folder, last, LOOK | OFlags::NOFOLLOW | OFlags::DIRECTORY, Mode::empty());
+            let attributes = fd.ok().and_then(|fd| attributes::read(fd, MOST_KEPT));
+            Ok((State::Folder { mode: mode_of(&stat), attributes }, Some(stat)))
+        }
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(folder, last, Vec::new())?.into_bytes();
             Ok((State::Link { target: OsString::from_vec(target).into() }, Some(stat)))
@@ -235,11 +282,12 @@ pub(super) fn look_into(
         return Ok((unkept(&stat), stat));
     }
     let room = usize::try_from(stat.st_size).unwrap_or(0) + 1;
+    let attributes = attributes::read(&fd, MOST_KEPT);
     let mut content = Vec::with_capacity(room.min(usize::try_from(most).unwrap_or(usize::MAX)));
     match File::from(fd).take(most.saturating_add(1)).read_to_end(&mut content) {
         Ok(read) if read as u64 <= most => {
             let bytes = read as u64;
-            Ok((State::File { content: keep(&content), bytes, mode: mode_of(&stat) }, stat))
+            Ok((State::File { content: keep(&content), bytes, mode: mode_of(&stat), attributes }, stat))
         }
         _ => Ok((unkept(&stat), stat)),
     }
@@ -259,9 +307,11 @@ mod tests {
         let content = Digest::of(b"x");
         let states = [
             State::Nothing,
-            State::File { content, bytes: 1, mode: 0o4755 },
+            State::File { content, bytes: 1, mode: 0o4755, attributes: none() },
+            State::File { content, bytes: 1, mode: 0o4755, attributes: None },
             State::Link { target: latin.clone() },
-            State::Folder { mode: 0o700 },
+            State::Folder { mode: 0o700, attributes: None },
+            State::Folder { mode: 0o700, attributes: none() },
             State::Unkept { stamp: Stamp(1, 2, 3, (4, 5), (-6, 7)) },
         ];
         for state in states {

@@ -3,8 +3,9 @@
 //! It is written under a name nobody can guess in the folder where it will stay, and renamed over the old one. Whatever
 //! goes wrong before that, it is taken away again, with the folders that were made for it.
 
+use super::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use super::journal::Journal;
-use super::state::mode_of;
+use super::state::{self, Digest, State, mode_of};
 use super::{fault, resolve};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
@@ -71,11 +72,11 @@ impl Made {
         Ok((here, made))
     }
 
-    /// Their names relative to the root, and their modes.
-    pub(super) fn modes(&self) -> impl Iterator<Item = (PathBuf, u32)> {
+    /// Their names relative to the root, and what they are.
+    pub(super) fn states(&self) -> impl Iterator<Item = (PathBuf, State)> {
         self.folders.iter().filter_map(|(above, name, path)| {
-            let stat = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some((path.clone(), mode_of(&stat)))
+            let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::of).ok()?;
+            Some((path.clone(), state))
         })
     }
 
@@ -100,24 +101,27 @@ pub(super) struct Temp<'f> {
     name: String,
     file: File,
     renamed: bool,
+    /// What the system would not let it have of the file it is like.
+    lost: Vec<String>,
 }
 
 impl<'f> Temp<'f> {
-    /// Writes `content` beside where it will be. Mode and owner are those of the file it will replace.
-    pub(super) fn write(home: Home<'f>, content: &[u8], replaces: Option<&Stat>) -> io::Result<Temp<'f>> {
+    /// Writes `content` beside where it will be. Owner, mode and attributes are those of `like`; without, those of any new
+    /// file.
+    pub(super) fn write(home: Home<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
         let name = home.journal.temporary(home.name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Nobody may open it before it has the owner and mode of the file it replaces.
-        let mode = Mode::from_raw_mode(if replaces.is_some() { 0o600 } else { NEW });
+        // Nobody may open it before it has the owner, lists and mode of the file it is like.
+        let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { NEW });
         fault::point();
         let file = File::from(rustix::fs::openat(home.folder, &name, flags, mode)?);
-        let mut temp = Temp { folder: home.folder, name, file, renamed: false };
+        let mut temp = Temp { folder: home.folder, name, file, renamed: false, lost: Vec::new() };
         for piece in content.chunks(fault::PIECE) {
             fault::point();
             temp.file.write_all(piece)?;
         }
-        if let Some(stat) = replaces {
-            temp.take_after(stat)?;
+        if let Some(like) = like {
+            temp.lost = like.give(&temp.file)?;
         }
         fault::point();
         temp.file.sync_all()?;
@@ -131,11 +135,13 @@ impl<'f> Temp<'f> {
         let name = home.journal.temporary(home.name)?;
         fault::point();
         if rustix::fs::linkat(home.folder, old, home.folder, &name, AtFlags::empty()).is_ok() {
-            return Ok(Temp { folder: home.folder, name, file, renamed: false });
+            return Ok(Temp { folder: home.folder, name, file, renamed: false, lost: Vec::new() });
         }
         let mut content = Vec::new();
         (&file).read_to_end(&mut content)?;
-        Temp::write(home, &content, Some(&rustix::fs::fstat(&file)?))
+        let attributes = attributes::read(&file, MOST_CARRIED);
+        let attributes = attributes.ok_or_else(|| io::Error::other("its extended attributes cannot be copied"))?;
+        Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
     }
 
     /// A symbolic link beside where it will be.
@@ -146,7 +152,7 @@ impl<'f> Temp<'f> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(home.folder, &name, flags, Mode::empty());
         // Where it cannot be opened it is taken away by whoever opens the root next.
-        Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false })
+        Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false, lost: Vec::new() })
     }
 
     /// The bits of its mode.
@@ -154,8 +160,14 @@ impl<'f> Temp<'f> {
         rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
     }
 
-    pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
-        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
+    /// Its attributes as a record keeps them.
+    pub(super) fn attributes(&self) -> Option<Attributes> {
+        attributes::read(&self.file, MOST_KEPT)
+    }
+
+    /// What the system would not let it have of the file it is like.
+    pub(super) fn lost(&self) -> &[String] {
+        &self.lost
     }
 
     /// Lets everybody run it who may read it, or nobody.
@@ -163,16 +175,6 @@ impl<'f> Temp<'f> {
         let mode = rustix::fs::fstat(&self.file)?.st_mode;
         let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
         Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
-    }
-
-    fn take_after(&self, old: &Stat) -> io::Result<()> {
-        let own = rustix::fs::fstat(&self.file)?;
-        if (own.st_uid, own.st_gid) != (old.st_uid, old.st_gid) {
-            let (user, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
-            // Only root may give a file away; anybody else becomes its owner, as with every editor that renames.
-            let _ = rustix::fs::fchown(&self.file, Some(user), Some(group));
-        }
-        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(old.st_mode))?)
     }
 
     /// Puts it in the place of `name`, at once.

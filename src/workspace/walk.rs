@@ -5,14 +5,15 @@
 
 use super::checked::Opened;
 use super::folder::{self, Item};
+use super::hops::Hop;
 use super::ignores::Ignores;
-use super::{Stop, Workspace, resolve, trouble};
+use super::{Stop, Workspace, trouble};
 use crate::ToolFailure;
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What comes next after a folder.
@@ -35,6 +36,7 @@ pub(super) struct Node {
     /// The rule that blocks it.
     pub(super) blocked: Option<String>,
     ignores: Option<Arc<Ignores>>,
+    hop: Hop,
 }
 
 /// How a walk went.
@@ -66,7 +68,14 @@ pub(super) struct Walk<'w> {
 impl<'w> Walk<'w> {
     /// From the root, without hidden and blocked folders, until told otherwise.
     pub(super) fn new(workspace: &'w Workspace, order: Order, stop: &'w Stop) -> Walk<'w> {
-        let root = Node { name: PathBuf::new(), depth: 0, kind: FileType::Directory, blocked: None, ignores: None };
+        let root = Node {
+            name: PathBuf::new(),
+            depth: 0,
+            kind: FileType::Directory,
+            blocked: None,
+            ignores: None,
+            hop: Hop::default(),
+        };
         Walk {
             workspace,
             stop,
@@ -145,22 +154,24 @@ impl<'w> Walk<'w> {
     }
 
     fn expand(&mut self, node: &Node) {
-        let items = match self.items_of(&node.name) {
+        let items = match self.items_of(node) {
             Ok(items) => items,
             Err(errno) if node.depth == 0 => return self.report.not_begun = Some(errno),
             Err(_) => return self.report.unreadable += 1,
         };
-        let ignores = node.ignores.as_ref().map(|above| Ignores::below(above, self.workspace, &node.name, &items));
+        let ignores =
+            node.ignores.as_ref().map(|above| Ignores::below(above, self.workspace, &node.name, &items, None));
+        let hop = node.hop.towards(self.workspace.root.as_fd(), &node.name);
         let mut children: Vec<Node> =
-            items.into_iter().filter_map(|item| self.child(node, item, ignores.as_ref())).collect();
+            items.into_iter().filter_map(|item| self.child(node, item, ignores.as_ref(), &hop)).collect();
         match self.order {
             Order::Depth => self.pending.extend(children.drain(..).rev()),
             Order::Breadth => self.pending.extend(children),
         }
     }
 
-    fn items_of(&mut self, name: &Path) -> Result<Vec<Item>, Errno> {
-        let folder = resolve::open_exact(self.workspace.root.as_fd(), name)?;
+    fn items_of(&mut self, node: &Node) -> Result<Vec<Item>, Errno> {
+        let folder = node.hop.open(self.workspace.root.as_fd(), &node.name)?;
         let (items, complete) = folder::items_until(folder, self.most.saturating_sub(self.seen), self.stop)?;
         self.seen += items.len();
         self.stop.saw(items.len());
@@ -168,7 +179,7 @@ impl<'w> Walk<'w> {
         Ok(items)
     }
 
-    fn child(&self, parent: &Node, item: Item, ignores: Option<&Arc<Ignores>>) -> Option<Node> {
+    fn child(&self, parent: &Node, item: Item, ignores: Option<&Arc<Ignores>>, hop: &Hop) -> Option<Node> {
         if !self.hidden && item.name.as_encoded_bytes().first() == Some(&b'.') {
             return None;
         }
@@ -177,7 +188,14 @@ impl<'w> Walk<'w> {
             return None;
         }
         let blocked = self.workspace.blocks(&name.to_string_lossy());
-        Some(Node { name, depth: parent.depth + 1, kind: item.kind, blocked, ignores: ignores.cloned() })
+        Some(Node {
+            name,
+            depth: parent.depth + 1,
+            kind: item.kind,
+            blocked,
+            ignores: ignores.cloned(),
+            hop: hop.clone(),
+        })
     }
 }
 

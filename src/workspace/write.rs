@@ -1,5 +1,6 @@
 //! A whole file written at once: all of it or nothing.
 
+use super::attributes::{self, Attributes, Like, MOST_CARRIED};
 use super::diff::{self, Difference};
 use super::journal::Journal;
 use super::record::Coming;
@@ -51,6 +52,9 @@ pub struct Written {
     pub kept_bom: bool,
     /// Other names the file had, which still hold the old content.
     pub broken_links: u64,
+    /// What the system would not let the new file have of the old one: its access control list, an attribute by its name.
+    /// Where it is something that kept people out, the file is closed to them by its mode.
+    pub lost: Vec<String>,
     /// The content before; `None` where there was no file, or one of more than 10 MB.
     pub before: Option<Version>,
     /// The content after; `None` before anything was written.
@@ -135,14 +139,15 @@ impl Workspace {
         content: &str,
         base: Option<Version>,
     ) -> Result<Written, ToolFailure> {
-        let Over { old, stat, content, endings } = self.over(path, spot, content, base)?;
+        let Over { old, found, content, endings } = self.over(path, spot, content, base)?;
         let before = old.as_deref().map(Version::of);
         let written = Written { before, ..written(name, old.as_deref(), content.as_bytes()) };
         if !written.changed {
             return Ok(written);
         }
-        self.put(path, spot, &stat, content.as_bytes())?;
-        Ok(Written { kept_crlf: endings.crlf, kept_bom: endings.bom, broken_links: other_names(&stat), ..written })
+        let lost = self.put(path, spot, &found, content.as_bytes())?;
+        let broken_links = other_names(&found.stat);
+        Ok(Written { kept_crlf: endings.crlf, kept_bom: endings.bom, broken_links, lost, ..written })
     }
 
     /// What would stand in the place of a file.
@@ -153,7 +158,7 @@ impl Workspace {
         content: &str,
         base: Option<Version>,
     ) -> Result<Over, ToolFailure> {
-        let (old, stat) = self.old_content(path, spot)?;
+        let (old, found) = self.old_content(path, spot)?;
         if let (Some(base), Some(old)) = (base, &old)
             && base != Version::of(old)
         {
@@ -161,29 +166,31 @@ impl Workspace {
         }
         let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
         let endings = Endings::of(old_text.unwrap_or_default(), content);
-        Ok(Over { content: endings.apply(content), old, stat, endings })
+        Ok(Over { content: endings.apply(content), old, found, endings })
     }
 
-    /// New content in the place of a file that still is as it was found.
-    pub(super) fn put(&self, path: &str, spot: &Spot, stat: &Stat, content: &[u8]) -> Result<(), ToolFailure> {
+    /// New content in the place of a file that still is as it was found. Gives what it could not have of the old one.
+    pub(super) fn put(&self, path: &str, spot: &Spot, old: &Old, content: &[u8]) -> Result<Vec<String>, ToolFailure> {
         let Last::File(last) = &spot.last else { return Err(conflict(path)) };
         let system = |errno: Errno| trouble::of_system(errno, path);
         let journal = Journal::begin(self);
         let home = Home { folder: &spot.folder, name: &spot.folder_name, journal: &journal };
-        let temp = Temp::write(home, content, Some(stat)).map_err(|error| trouble::of_io(&error, path))?;
+        let stat = &old.stat;
+        let temp = Temp::write(home, content, Some(&old.like())).map_err(|error| trouble::of_io(&error, path))?;
         let now = rustix::fs::statat(&spot.folder, last, AtFlags::SYMLINK_NOFOLLOW).map_err(system)?;
         if !is_same(&now, stat) {
             return Err(conflict(path));
         }
-        let coming = Coming::onto(home, last, Some(stat), Some((content, temp.mode())));
+        let coming = Coming::onto(home, last, Some(stat), Some((content, &temp)));
         let recording = self.record([coming], &[]);
+        let lost = temp.lost().to_vec();
         temp.rename(last, Onto::This(stat)).map_err(|errno| not_put(errno, path))?;
         recording.keep();
-        Ok(())
+        Ok(lost)
     }
 
-    /// What the file holds now (`None` when it is longer than what may be written), and its state.
-    pub(super) fn old_content(&self, path: &str, spot: &Spot) -> Result<(Option<Vec<u8>>, Stat), ToolFailure> {
+    /// What the file holds now (`None` when it is longer than what may be written), and what it is beside that.
+    pub(super) fn old_content(&self, path: &str, spot: &Spot) -> Result<(Option<Vec<u8>>, Old), ToolFailure> {
         let system = |errno: Errno| trouble::of_system(errno, path);
         let Last::File(last) = &spot.last else { return Err(system(Errno::NOENT)) };
         let fd = rustix::fs::openat(&spot.folder, last, LOOK | OFlags::NOFOLLOW, Mode::empty()).map_err(system)?;
@@ -196,9 +203,10 @@ impl Workspace {
         if stat.st_mode & 0o222 == 0 {
             return Err(read_only(path));
         }
+        let attributes = attributes::read(&fd, MOST_CARRIED).ok_or_else(|| not_carried(path))?;
         let mut bytes = Vec::new();
         File::from(fd).take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(|error| trouble::of_io(&error, path))?;
-        Ok(((bytes.len() <= MOST).then_some(bytes), stat))
+        Ok(((bytes.len() <= MOST).then_some(bytes), Old { stat, attributes }))
     }
 
     fn create(
@@ -220,7 +228,7 @@ impl Workspace {
         self.refuse_unwritable(path, &folder_name.join(last))?;
         let home = Home { folder: &folder, name: &folder_name, journal: &journal };
         let temp = Temp::write(home, content.as_bytes(), None).map_err(|error| trouble::of_io(&error, path))?;
-        let coming = Coming::onto(home, last, None, Some((content.as_bytes(), temp.mode())));
+        let coming = Coming::onto(home, last, None, Some((content.as_bytes(), &temp)));
         let recording = self.record([coming], &[&made]);
         temp.rename(last, Onto::Nothing).map_err(|errno| not_put(errno, path))?;
         recording.keep();
@@ -251,9 +259,23 @@ pub(super) fn written(name: &str, old: Option<&[u8]>, content: &[u8]) -> Written
 pub(super) struct Over {
     /// `None` when it is longer than what may be written.
     pub(super) old: Option<Vec<u8>>,
-    pub(super) stat: Stat,
+    pub(super) found: Old,
     pub(super) content: String,
     endings: Endings,
+}
+
+/// What a file is beside its content, as it was found.
+#[derive(Debug, Clone)]
+pub(super) struct Old {
+    pub(super) stat: Stat,
+    pub(super) attributes: Attributes,
+}
+
+impl Old {
+    /// What a file in its place takes of it.
+    pub(super) fn like(&self) -> Like {
+        Like::of(&self.stat, self.attributes.clone())
+    }
 }
 
 /// What of the old file's form goes into the new content.
@@ -306,6 +328,16 @@ pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
         grouped(MOST as u64)
     );
     ToolFailure::new(ErrorCode::TooLarge, message)
+}
+
+fn not_carried(path: &str) -> ToolFailure {
+    let message = format!(
+        "{} has extended attributes that cannot be read, or more than {} MB of them, and would lose them. Change it with a \
+         command that writes into the file.",
+        shown(path),
+        MOST_CARRIED >> 20
+    );
+    ToolFailure::new(ErrorCode::PermissionDenied, message)
 }
 
 fn read_only(path: &str) -> ToolFailure {

@@ -3,7 +3,9 @@
 mod agreement;
 mod corpus;
 mod credentials;
+mod git;
 mod hostile;
+mod languages;
 mod names;
 
 use toolfence::policy::{

@@ -313,7 +313,8 @@ pub(crate) struct ExplainArguments {
     pub(crate) command: Option<String>,
     /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..],"marks":[[..]],"always":[..]}:
     /// `commands` as the parse has them, in `met` the index of the one that met a rule, `marks` the bytes of what is not
-    /// allowed, `always` what that answer would store, or `not_always` why it stores nothing
+    /// allowed, `writes_git` whether it is a call of git alone for which the repository is writable,
+    /// `always` what that answer would store, or `not_always` why it stores nothing
     #[arg(long)]
     pub(crate) json: bool,
     /// JSON lines in, {"id":..,"command":..} or {"id":..,"tool":..,"args":..}, and the JSON above with the id out, or

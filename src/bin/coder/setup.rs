@@ -185,6 +185,9 @@ impl Setup {
 pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
     let workspace = Workspace::open(root, paths)
         .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
+    for notice in workspace.notices() {
+        eprintln!("[an earlier run was killed while a command ran: {notice}]");
+    }
     Ok(workspace.walls(walls(config)?))
 }
 
@@ -229,6 +232,16 @@ pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failu
     let mode = config.choice::<Walls>("walls.mode")?;
     let network = config.text("walls.network") == Some("on");
     let settings = toolfence::walls::Settings::new().mode(mode.into()).network(network);
+    let settings = settings
+        .git_writable(config.merged.texts("walls.git_writable"))
+        .map_err(|error| Failure::wrong_use(error.to_string()))?;
+    let memory = match config.set("walls.memory") {
+        // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.
+        Some(true) => settings.memory.min(config.count("walls.memory") << 20),
+        Some(false) => config.count("walls.memory") << 20,
+        None => settings.memory,
+    };
+    let settings = settings.memory(memory);
     Ok(match container(config)? {
         Some(container) => settings.container(container),
         None if mode == Walls::Container => {

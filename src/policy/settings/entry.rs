@@ -27,7 +27,7 @@ pub enum Layer {
 
 impl Layer {
     /// Whether it may only tighten.
-    pub(super) fn only_tightens(self) -> bool {
+    pub fn only_tightens(self) -> bool {
         matches!(self, Layer::Project { .. } | Layer::Persona)
     }
 }

@@ -10,7 +10,7 @@ pub enum Takes {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
-    /// A whole number from 1 to this.
+    /// A whole number from 1 to this; where a project may set it, the smaller one is stricter.
     Count(u64),
     /// A list of command rules.
     Commands,

@@ -32,7 +32,7 @@ impl Merged {
     /// What is set for a key that takes a list of texts.
     pub fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
         self.entries(key).filter_map(|entry| match &entry.value {
-            Value::Text(text) => Some(text.as_str()),
+            Value::Text(text) | Value::Glob(text) => Some(text.as_str()),
             _ => None,
         })
     }
@@ -96,10 +96,13 @@ impl Merged {
     }
 }
 
-/// How strict a word is.
-fn rank(key: &Key, word: &str) -> Option<usize> {
-    let Takes::Choice(words) = key.takes else { return None };
-    words.iter().position(|known| *known == word)
+/// How strict a word or a number is: of numbers, the smaller one is stricter.
+fn rank(key: &Key, word: &str) -> Option<u64> {
+    match key.takes {
+        Takes::Choice(words) => words.iter().position(|known| *known == word).and_then(|at| u64::try_from(at).ok()),
+        Takes::Count(most) => word.parse().ok().map(|number: u64| most.saturating_sub(number)),
+        _ => None,
+    }
 }
 
 fn mode(word: &str) -> Option<Mode> {

@@ -39,6 +39,7 @@ pub(super) fn settle(
         };
     }
     let exact = match simple {
+        _ if own.needs_person => Err("only a person may say yes to it, each time".to_owned()),
         Some(simple) if !own.unreadable => exact(walker, command, simple, given),
         _ => Err("it cannot be read with certainty".to_owned()),
     };

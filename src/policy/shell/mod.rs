@@ -6,6 +6,7 @@
 mod advice;
 mod answered;
 mod files;
+mod git_calls;
 mod profiles;
 mod report;
 mod rules;
@@ -17,7 +18,7 @@ mod wrappers;
 
 pub(super) use report::shown;
 
-use super::{Answers, Decision, Facts, PathRules, Settings};
+use super::{Answers, Decision, Facts, Judgement, PathRules, Settings};
 
 /// What commands are held against.
 #[derive(Clone, Copy)]
@@ -28,12 +29,20 @@ pub(super) struct Ground<'a> {
     pub(super) facts: &'a dyn Facts,
 }
 
-/// Judges a command that would run in `cwd`, a folder relative to the root.
-pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>) -> Decision {
+/// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether walls would be around it,
+/// in which the repository is read-only but for calls of git alone.
+pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
     walker.fork_bombs();
+    let git = std::mem::take(&mut walker.git);
+    if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {
+        walker.report.note(finding);
+    }
     let beyond_walls = walker.report.beyond_walls;
-    let decision = walker.report.decide(command);
-    Decision { walls_suffice: !decision.unreadable && !decision.needs_person && !beyond_walls, ..decision }
+    let mut decision = walker.report.decide(command);
+    decision.writes_git = git.writes_alone() && !decision.unreadable && decision.judgement != Judgement::Deny;
+    // Walls do not hold what a call may do to a repository that is writable for it, nor what is committed.
+    decision.walls_suffice = !decision.unreadable && !decision.needs_person && !decision.writes_git && !beyond_walls;
+    decision
 }

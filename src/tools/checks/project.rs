@@ -29,7 +29,7 @@ const MOST_SHOWN: usize = 4000;
 /// The commands of one project, and what each said last.
 #[derive(Debug)]
 pub struct ProjectChecks {
-    commands: Commands,
+    commands: Arc<Commands>,
     lines: Vec<String>,
     /// One for each line; `None` before the first look.
     last: Mutex<Option<Vec<Seen>>>,
@@ -59,7 +59,7 @@ impl ProjectChecks {
     pub fn new(workspace: Arc<Workspace>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
         let mut known = HashSet::new();
         let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
-        ProjectChecks { commands: Commands::new(workspace), lines, last: Mutex::new(None) }
+        ProjectChecks { commands: Arc::new(Commands::new(workspace)), lines, last: Mutex::new(None) }
     }
 
     /// What stands for a call where a host shows what runs.
@@ -126,8 +126,9 @@ impl ProjectChecks {
             outside: false,
             keep: KEPT,
             looks: false,
+            writes_git: false,
         };
-        let outcome = self.commands.run(&wanted, None).await?.outcome;
+        let outcome = self.commands.run(wanted).await?.outcome;
         if outcome.timed_out {
             let why = format!("It did not end within {MOST_SECONDS} s and was ended.");
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());

@@ -86,6 +86,9 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
     if outcome.timed_out {
         return Said::Nothing(format!("it took longer than {seconds} seconds"));
     }
+    if outcome.memory_exceeded {
+        return Said::Nothing("it used more memory than walls.memory lets it have".into());
+    }
     if outcome.truncated {
         return Said::Nothing("it wrote more than anybody would read".into());
     }

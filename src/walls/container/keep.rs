@@ -35,8 +35,10 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
     let client_is = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
-        match next(host, &client_is, &term)? {
+        match next(host, &client_is, &term, None)? {
             What::Ended => break,
+            // The engine holds the limit of memory.
+            What::Time => {}
             // The client passes it on to the command.
             What::Term => rustix::process::pidfd_send_signal(&client_is, Signal::TERM)?,
             What::Stop => {

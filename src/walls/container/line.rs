@@ -64,7 +64,6 @@ const ALWAYS: &[&str] = &[
     "--security-opt=no-new-privileges",
     "--security-opt=label=disable",
     "--read-only",
-    "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
     "--env=HOME=/tmp",
     "--env=TMPDIR=/tmp",
 ];
@@ -75,6 +74,12 @@ impl Line<'_> {
         let mut line: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
         line.push(format!("--name={}", self.name).into());
         line.push(format!("--pids-limit={}", self.plan.processes).into());
+        line.push(format!("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={}", self.plan.temporary).into());
+        if self.plan.memory > 0 {
+            // As much with swap: else swap would be as much again.
+            line.push(format!("--memory={}", self.plan.memory).into());
+            line.push(format!("--memory-swap={}", self.plan.memory).into());
+        }
         line.push(format!("--user={}:{}", self.user.0, self.user.1).into());
         if self.engine == Engine::Podman && self.user.0 != 0 {
             // Else the project would belong to somebody else inside.
@@ -159,7 +164,11 @@ mod tests {
             namespaces: false,
             network,
             writable,
+            executable: true,
+            removable: false,
             processes: 77,
+            memory: 7 << 30,
+            temporary: 5 << 20,
             root: "/home/u/a,b".into(),
             root_is: Identity(1, 2),
             steps: Vec::new(),
@@ -207,7 +216,9 @@ mod tests {
             ("--security-opt=no-new-privileges", "none to be gained"),
             ("--security-opt=label=disable", "the project is not relabelled"),
             ("--read-only", "only the project and /tmp can be written"),
-            ("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777", "a private /tmp"),
+            ("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=5242880", "a private /tmp, with an end"),
+            ("--memory=7516192768", "memory has an end"),
+            ("--memory-swap=7516192768", "and swap does not make it longer"),
             ("--env=HOME=/tmp", "a home that can be written"),
             ("--env=TMPDIR=/tmp", "not the host's"),
             ("--env=GIT_PAGER", "no pager"),

@@ -75,7 +75,7 @@ impl Found {
         getrandom::fill(&mut random).ok()?;
         let name = format!("toolfence-{:016x}", u64::from_ne_bytes(random));
         // Of the system it is the image that is seen, so that only what is in the project needs a mask.
-        let masks = covering.masks.iter().map(|spot| spot.at.path());
+        let masks = covering.masks.iter().chain(&covering.removable).map(|spot| spot.at.path());
         let masks: Vec<_> = masks.map(|at| Mask { at, is_folder: at.is_dir() }).collect();
         let line = Line {
             engine: self.engine,

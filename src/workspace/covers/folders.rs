@@ -1,6 +1,8 @@
 //! One folder as the walls must know it, and what is remembered of it between two walks.
 
+use super::super::hops::Hop;
 use super::super::{Workspace, folder, names, resolve};
+use crate::git::made::looks_bare;
 use crate::walls::Identity;
 use rustix::fd::AsFd;
 use rustix::fs::{FileType, Stat};
@@ -21,8 +23,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// Entries of one folder; what has more is taken for one that cannot be read.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Folders remembered.
+/// Folders remembered, and the bytes of the longest path that is: a hostile tree must not fill the memory with its names.
 const MOST_REMEMBERED: usize = 200_000;
+const LONGEST_REMEMBERED: usize = 512;
 
 /// What matters of a folder.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +35,8 @@ pub(super) struct Folder {
     pub(super) frozen: Vec<OsString>,
     /// What `.git` is here.
     pub(super) repository: Option<FileType>,
+    /// Whether git would take the folder itself for a repository.
+    pub(super) is_bare: bool,
     /// Files of which the content says whether they are hidden, as they were when it was read.
     weighed: Vec<(OsString, Stamp)>,
 }
@@ -50,23 +55,35 @@ pub(in super::super) struct Memory {
 
 impl Memory {
     /// What is in a folder, and whether it had to be read. `calm` says that nobody changes it meanwhile.
-    pub(super) fn folder(&self, workspace: &Workspace, at: &Path, calm: bool) -> (Result<Arc<Folder>, Errno>, bool) {
+    pub(super) fn folder(
+        &self,
+        workspace: &Workspace,
+        hop: &Hop,
+        at: &Path,
+        calm: bool,
+    ) -> (Result<Arc<Folder>, Errno>, bool) {
         // The path may lead through a link that was put there: then it leads to another folder, whose stamp is another.
-        let here = if at.as_os_str().is_empty() { Path::new(".") } else { at };
-        let now =
-            rustix::fs::statat(&workspace.root, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).map(|stat| stamp(&stat));
-        if let (Ok(now), Some((then, folder))) = (now, self.lock().get(at))
+        let now = hop.split(workspace.root.as_fd(), at).and_then(|(base, rest)| {
+            let here = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+            Ok(stamp(&rustix::fs::statat(base, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
+        });
+        let remembered = at.as_os_str().len() <= LONGEST_REMEMBERED;
+        if let (true, Ok(now)) = (remembered, now)
+            && let Some((then, folder)) = self.lock().get(at)
             && now == *then
             && folder.weighed.iter().all(|(name, then)| weight(workspace, &at.join(name)) == Some(*then))
         {
             return (Ok(Arc::clone(folder)), false);
         }
-        (self.read(workspace, at, calm), true)
+        (self.read(workspace, hop, at, calm), true)
     }
 
-    fn read(&self, workspace: &Workspace, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
-        let (found, steady) = steadily(workspace, at, calm)?;
+    fn read(&self, workspace: &Workspace, hop: &Hop, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
+        let (found, steady) = steadily(workspace, hop, at, calm)?;
         let found = Arc::new(found);
+        if at.as_os_str().len() > LONGEST_REMEMBERED {
+            return Ok(found);
+        }
         let mut remembered = self.lock();
         remembered.remove(at);
         if let Some(stamp) = steady.filter(|_| remembered.len() < MOST_REMEMBERED) {
@@ -98,12 +115,12 @@ impl Memory {
 ///
 /// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile is
 /// read again; one that always changes, as where a compiler writes, is taken when it looks the same several times.
-fn steadily(workspace: &Workspace, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
+fn steadily(workspace: &Workspace, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
     const TRIES: u32 = 50;
     const ALIKE: u32 = 4;
     let (mut last, mut alike) = (None, 0);
     for _ in 0..TRIES {
-        let opened = resolve::open_exact(workspace.root.as_fd(), at)?;
+        let opened = hop.open(workspace.root.as_fd(), at)?;
         let before = rustix::fs::fstat(&opened)?;
         let (items, complete) = folder::items(opened.as_fd(), MOST_ENTRIES)?;
         if !complete {
@@ -126,7 +143,8 @@ fn steadily(workspace: &Workspace, at: &Path, calm: bool) -> Result<(Folder, Opt
 
 /// What matters of these entries, and whether a change of a file that was weighed would show in its times.
 fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
-    let (mut found, mut rested) = (Folder::default(), true);
+    let is_bare = looks_bare(items.iter().map(|item| item.name.as_encoded_bytes()));
+    let (mut found, mut rested) = (Folder { is_bare, ..Folder::default() }, true);
     for item in items {
         let name = at.join(&item.name);
         // The stamp is taken before the content is read: what changes meanwhile has another one later.

@@ -1,118 +1,247 @@
-//! What of a repository a command must not change, because git would run it later outside the walls.
+//! What of the project the host's git would run or read, so that a command must not change it.
+//!
+//! The whole of every repository is covered, not a list of dangerous names in it: the git directory, the one that a `.git`
+//! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
+//! work tree: folders of hooks, included files, programs.
 
-use super::super::{Workspace, resolve};
+use super::super::ignores::Ignores;
+use super::super::{Workspace, names};
+use crate::git::config::{Configured, links_of, plain, pointed};
+use crate::git::{Git, made};
 use crate::walls::{How, Identity};
-use rustix::fd::AsFd;
-use rustix::fs::{FileType, Mode};
-use rustix::io::Errno;
-use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use rustix::fs::FileType;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// What names programs, or other repositories with settings of their own.
-const FROZEN: &[&str] = &["config", "config.worktree", "hooks", "modules", "worktrees", "commondir", "gitdir"];
+/// What a command may do with the repositories of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// Read them. What their configuration names in the work tree is read-only too.
+    Read,
+    /// Write them: for a call that runs nothing but git.
+    Write,
+}
 
-/// Files that change what git does by being there.
-pub(super) const WATCHED: &[&str] = &["commondir", "config.worktree"];
+/// What becomes of a repository of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is read-only to commands.
+    Protected,
+    /// It stands in a folder that git ignores and is as git makes it: a build may change and remove it, and what a command
+    /// leaves of it is judged as a new repository is.
+    OfBuild,
+    /// The settings leave it to commands.
+    Free,
+}
 
-/// The most bytes of settings that are read.
-const MOST_SETTINGS: u64 = 1 << 20;
-
-/// A `.git` as it was found.
+/// A repository as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// `.git` itself, relative to the root.
+    /// `.git`, or the folder of a repository that has none, relative to the root.
     pub(super) at: PathBuf,
     pub(super) is: Option<Identity>,
-    /// Those of [`WATCHED`] that were there.
-    pub(super) had: Vec<&'static str>,
+    pub(super) standing: Standing,
 }
 
-/// The `.git` in a folder, and what has to be covered of it.
-pub(super) fn look(workspace: &Workspace, folder: &Path, kind: FileType) -> (Repository, Vec<(PathBuf, How)>) {
-    let at = folder.join(".git");
-    let is = resolve::stat_exact(workspace.root.as_fd(), &at).ok().map(|stat| Identity::of(&stat));
-    let had = WATCHED.iter().copied().filter(|name| kind_of(workspace, &at.join(name)).is_some()).collect();
-    let repository = Repository { at: at.clone(), is, had };
-    if kind != FileType::Directory {
-        // It says where the repository is.
-        return (repository, vec![(at, How::Freeze)]);
+/// Names that git looks for in a folder of hooks: githooks(5).
+const HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "proc-receive",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+/// What of a git directory is covered where the project is one itself, so that covering all of it would leave a command
+/// nothing to write to.
+const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
+
+/// What the repositories of the project ask for.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    /// By path relative to the root.
+    covers: BTreeMap<PathBuf, How>,
+    /// What git would use and is not there: it must not appear.
+    absent: Vec<PathBuf>,
+}
+
+impl Wanted {
+    /// Adds what the repository asks for that git finds in `folder`, where `.git` is of this `kind`; or that is `folder`
+    /// itself, where there is no kind. Answers with what becomes of it.
+    pub(super) fn add(
+        &mut self,
+        workspace: &Workspace,
+        access: Access,
+        folder: &Path,
+        kind: Option<FileType>,
+    ) -> Standing {
+        let root = workspace.root();
+        let top = root.join(folder);
+        let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
+        let git_dir = match kind {
+            Some(FileType::RegularFile) => pointed(&root.join(&at), "gitdir:").unwrap_or_else(|| root.join(&at)),
+            _ => root.join(&at),
+        };
+        let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+        if workspace.walls.leaves_git_writable(&names::text_of(&at)) {
+            return Standing::Free;
+        }
+        let is_ignored = || Ignores::above(workspace, folder).is_within(folder);
+        if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&git_dir, &top, None) {
+            return Standing::OfBuild;
+        }
+        let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
+        let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
+        // Lines of a rebase that run a program would run it where the repository is writable.
+        if access == Access::Write && !dirs.iter().any(|dir| made::has_programs_to_run(dir)) {
+            // A link can be no mount; the folder behind it is kept.
+            if kind != Some(FileType::Symlink) {
+                self.cover(at, How::Keep);
+            }
+            for dir in &dirs {
+                self.inside(workspace, dir, How::Keep);
+                // Git itself never writes a hook where it is called by a command line.
+                self.inside(workspace, &dir.join("hooks"), How::Freeze);
+            }
+            return Standing::Protected;
+        }
+        match kind {
+            Some(FileType::Symlink) => {}
+            None if folder.as_os_str().is_empty() => {
+                for name in OF_A_BARE_PROJECT {
+                    self.used(workspace, &root.join(name));
+                }
+            }
+            _ => self.cover(at, How::Freeze),
+        }
+        for dir in &dirs {
+            self.inside(workspace, dir, How::Freeze);
+            for target in links_of(dir) {
+                self.inside(workspace, &target, How::Freeze);
+            }
+        }
+        self.configured(workspace, &top, &dirs);
+        Standing::Protected
     }
-    make_hooks(workspace, &at);
-    let parts = FROZEN.iter().map(|name| at.join(name));
-    let parts: Vec<_> = parts.filter_map(|path| Some((kind_of(workspace, &path)?, path))).collect();
-    // A link cannot be covered, and whoever can write beside it can replace it.
-    let how = if parts.iter().any(|(kind, _)| *kind == FileType::Symlink) { How::Freeze } else { How::Keep };
-    let mut covers = vec![(at.clone(), how)];
-    covers.extend(parts.into_iter().map(|(_, path)| (path, How::Freeze)));
-    let hooks = hooks_path(workspace, folder).filter(|path| kind_of(workspace, path).is_some());
-    covers.extend(hooks.map(|path| (path, How::Freeze)));
-    (repository, covers)
-}
 
-fn kind_of(workspace: &Workspace, path: &Path) -> Option<FileType> {
-    resolve::stat_exact(workspace.root.as_fd(), path).ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
-}
-
-/// A folder of hooks that is not there could be made from inside; an empty one can be covered.
-fn make_hooks(workspace: &Workspace, at: &Path) {
-    let Ok(folder) = resolve::open_exact(workspace.root.as_fd(), at) else { return };
-    let is_repository = rustix::fs::statat(&folder, "HEAD", rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    if is_repository {
-        match rustix::fs::mkdirat(&folder, "hooks", Mode::from(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => tracing::debug!(at = %at.display(), %errno, "no folder of hooks could be made"),
+    /// Adds what a repository above the root names in the project.
+    pub(super) fn add_above(&mut self, workspace: &Workspace, access: Access) {
+        let top = workspace.root().ancestors().skip(1).find(|folder| folder.join(".git").exists());
+        if let Some(top) = top.filter(|_| access == Access::Read) {
+            let dot_git = top.join(".git");
+            let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
+            self.configured(workspace, top, &[git_dir]);
         }
     }
-}
 
-/// The folder that `core.hooksPath` names, if it is inside the project and not the one of the repository.
-fn hooks_path(workspace: &Workspace, folder: &Path) -> Option<PathBuf> {
-    let file = resolve::open_exact(workspace.root.as_fd(), &folder.join(".git/config")).ok()?;
-    let mut text = Vec::new();
-    std::fs::File::from(file).take(MOST_SETTINGS).read_to_end(&mut text).ok()?;
-    let named = text.split(|&byte| byte == b'\n').filter_map(value_of_hooks_path).next_back()?;
-    let named = Path::new(std::ffi::OsStr::from_bytes(named));
-    let relative = match named.strip_prefix(workspace.root()) {
-        Ok(inside) => inside.to_owned(),
-        Err(_) if named.is_absolute() => return None,
-        Err(_) => folder.join(named),
-    };
-    let mut plain = PathBuf::new();
-    for part in relative.components() {
-        match part {
-            Component::Normal(name) => plain.push(name),
-            Component::CurDir => {}
-            Component::ParentDir if plain.pop() => {}
-            _ => return None,
+    /// What the configuration names in the project. Without a git on the host nobody runs it.
+    fn configured(&mut self, workspace: &Workspace, top: &Path, dirs: &[PathBuf]) {
+        let Some(git) = workspace.git() else { return };
+        match workspace.git_memory.configured(git, top, dirs) {
+            Ok(configured) => {
+                for path in &configured.used {
+                    self.used(workspace, path);
+                }
+            }
+            // Git would not run anything here either, until somebody mends it: the whole of it is read-only meanwhile.
+            Err(error) => tracing::debug!(top = %top.display(), %error, "git did not list the configuration"),
         }
     }
-    (!plain.as_os_str().is_empty()).then_some(plain)
-}
 
-fn value_of_hooks_path(line: &[u8]) -> Option<&[u8]> {
-    let at = line.iter().position(|&byte| byte == b'=')?;
-    let key = line[..at].trim_ascii();
-    let key = key.rsplit(|&byte| byte == b']').next().unwrap_or(key).trim_ascii();
-    let value = line[at + 1..].trim_ascii();
-    let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
-    (key.eq_ignore_ascii_case(b"hookspath") && !value.is_empty()).then_some(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_value_of_hooks_path() {
-        for (line, want) in [
-            ("\thooksPath = .husky", Some(".husky")),
-            ("[core] HOOKSPATH=\"a b\"", Some("a b")),
-            ("hookspathx = 1", None),
-            ("hooksPath =", None),
-            ("hooksPath", None),
-        ] {
-            assert_eq!(value_of_hooks_path(line.as_bytes()), want.map(str::as_bytes), "{line}");
+    /// What git would use: read-only where it is there, and not to appear where it is not.
+    fn used(&mut self, workspace: &Workspace, path: &Path) {
+        let root = workspace.root();
+        let Ok(relative) = path.strip_prefix(root) else {
+            // The root has another name: only what is there can be told to be in it.
+            return self.inside(workspace, path, How::Freeze);
+        };
+        if relative.as_os_str().is_empty() || root.starts_with(path) {
+            for name in HOOKS {
+                self.used(workspace, &root.join(name));
+            }
+        } else if fs::symlink_metadata(path).is_ok() {
+            self.inside(workspace, path, How::Freeze);
+        } else {
+            self.absent.push(relative.to_owned());
         }
+    }
+
+    /// Covers what a path leads to, where that is in the project.
+    fn inside(&mut self, workspace: &Workspace, path: &Path, how: How) {
+        let Ok(real) = path.canonicalize() else { return };
+        if let Ok(relative) = real.strip_prefix(workspace.root())
+            && !relative.as_os_str().is_empty()
+        {
+            self.cover(relative.to_owned(), how);
+        }
+    }
+
+    fn cover(&mut self, path: PathBuf, how: How) {
+        let known = self.covers.entry(path).or_insert(how);
+        *known = how.max(*known);
+    }
+
+    /// A folder stands before what is in it; what is in a read-only one needs no cover of its own.
+    pub(super) fn into_parts(self) -> (Vec<(PathBuf, How)>, Vec<PathBuf>) {
+        let mut covers: Vec<(PathBuf, How)> = Vec::new();
+        for (path, how) in self.covers {
+            let frozen = |(above, how): &(PathBuf, How)| *how == How::Freeze && path.starts_with(above);
+            if !covers.iter().any(frozen) {
+                covers.push((path, how));
+            }
+        }
+        let mut absent = self.absent;
+        absent.retain(|path| !covers.iter().any(|(above, how)| *how == How::Freeze && path.starts_with(above)));
+        absent.sort();
+        absent.dedup();
+        (covers, absent)
+    }
+}
+
+impl Workspace {
+    /// The host's git, if one is installed outside of the project.
+    pub(crate) fn git(&self) -> Option<&Git> {
+        self.git.get_or_init(|| Git::find(self.search_path())).as_ref()
+    }
+
+    /// A relative folder of hooks that the person's own configuration names for every repository.
+    pub(super) fn hooks_everywhere(&self) -> Option<PathBuf> {
+        // Where there is no repository, git lists the person's and the system's configuration alone.
+        self.git_memory.configured(self.git()?, Path::new("/"), &[]).ok()?.hooks_everywhere.clone()
+    }
+
+    /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no
+    /// git.
+    pub(crate) fn git_configuration(&self) -> Option<Arc<Configured>> {
+        let top = self.root().ancestors().find(|folder| folder.join(".git").exists())?;
+        let dot_git = top.join(".git");
+        let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:")? } else { dot_git };
+        self.git_memory.configured(self.git()?, top, &[plain(&git_dir)]).ok()
     }
 }

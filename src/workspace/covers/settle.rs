@@ -1,97 +1,171 @@
-//! What a command left behind that git would run later, outside the walls.
+//! What appeared in the project while a command ran and would make the host's git run something.
 //!
-//! What was there is covered while the command runs; this is about what was not. A `.git` that the command made is fine as
-//! `git init` makes it; one with hooks or with settings that name programs is set aside under another name.
+//! What was there before is read-only to the command. New repositories stay if they are as `git init` and `git clone` make
+//! them; every other one is renamed, which keeps everything and takes it out of git's sight. So are hooks, included files and
+//! programs that the configuration names and that were missing before.
 
-use super::super::{Stop, Workspace, names, repository, resolve};
-use super::repositories::{Repository, WATCHED};
-use super::{Covers, Looking};
-use crate::policy::RepositoryFact;
-use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, FileType, RenameFlags};
-use std::path::Path;
+use super::super::{Stop, Workspace, names, resolve};
+use super::repositories::{Repository, Standing};
+use super::running::is_later;
+use super::{Covers, Held, Looking, Purpose};
+use crate::git::made;
+use crate::walls::Identity;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{FileType, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-/// What stands behind the name of a `.git` that was set aside, with a number.
-const ASIDE: &str = ".git.set-aside";
+/// What stands behind a name that was set aside, with a number.
+const ASIDE: &str = ".set-aside";
 
+/// Something that must not stay as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Suspect {
+    /// `.git`: a folder, a file or a link.
+    Repository(PathBuf),
+    /// The folder of a repository that has no `.git`.
+    Bare(PathBuf),
+    /// A file or folder that the configuration of a repository names.
+    Used(PathBuf),
+}
+
+impl Suspect {
+    /// The name a person knows it by.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) => path,
+        }
+    }
+}
+
+/// Takes away what appeared, after all processes of the command have ended. Answers with what was done, in sentences.
 pub(super) fn settle(workspace: &Workspace, before: &Covers) -> Vec<String> {
-    let mut looking = Looking::begin(workspace, true);
-    if looking.tree(&Stop::default()).is_err() {
-        return vec![
-            "The project is too big to be looked over after the command. Look for new .git folders in it.".into(),
-        ];
-    }
-    let known = |now: &Repository| before.repositories.iter().find(|then| then.at == now.at && then.is == now.is);
-    let mut said = Vec::new();
-    for now in &looking.covers.repositories {
-        match known(now) {
-            Some(then) => said.extend(appeared(workspace, then, now)),
-            None if is_harmless(workspace, &now.at) => {}
-            None => said.push(set_aside(workspace, &now.at)),
-        }
-    }
-    said
+    settle_until(workspace, before, None)
 }
 
-/// Removes files that send git to other settings.
-fn appeared(workspace: &Workspace, then: &Repository, now: &Repository) -> Vec<String> {
-    let new = WATCHED.iter().filter(|name| now.had.contains(name) && !then.had.contains(name));
-    let removed = new.map(|name| {
-        let path = now.at.join(name);
-        let done = resolve::open_exact(workspace.root.as_fd(), &now.at)
-            .and_then(|folder| rustix::fs::unlinkat(folder, *name, AtFlags::empty()));
-        let shown = names::shown(&path);
-        match done {
-            Ok(()) => format!("{shown}, which the command made, would let git use other settings; it was removed."),
-            Err(errno) => format!(
-                "{shown}, which the command made, lets git use other settings and could not be removed: {errno}."
-            ),
-        }
-    });
-    removed.collect()
-}
-
-/// What `git init` and `git clone` make: no hooks but the samples, no settings that name programs.
-fn is_harmless(workspace: &Workspace, at: &Path) -> bool {
-    let folder = at.parent().unwrap_or(Path::new(""));
-    let Some(folder) = folder.to_str() else { return false };
-    let stat = resolve::stat_exact(workspace.root.as_fd(), at);
-    let is_folder = stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
-    let plain = matches!(repository::fact(workspace, folder), RepositoryFact::Plain | RepositoryFact::Above);
-    is_folder
-        && plain
-        && !WATCHED.iter().any(|name| there(workspace, &at.join(name)))
-        && has_only_samples(workspace, at)
-}
-
-fn there(workspace: &Workspace, path: &Path) -> bool {
-    resolve::stat_exact(workspace.root.as_fd(), path).is_ok()
-}
-
-fn has_only_samples(workspace: &Workspace, at: &Path) -> bool {
-    const MOST_HOOKS: usize = 1000;
-    let hooks = at.join("hooks");
-    let Ok(folder) = resolve::open_exact(workspace.root.as_fd(), &hooks) else { return !there(workspace, &hooks) };
-    let Ok((items, complete)) = super::super::folder::items(folder.as_fd(), MOST_HOOKS) else { return false };
-    complete && items.iter().all(|item| item.name.as_encoded_bytes().ends_with(b".sample"))
-}
-
-fn set_aside(workspace: &Workspace, at: &Path) -> String {
-    const MOST_TRIES: u32 = 1000;
-    let shown = names::shown(at);
-    let folder = at.parent().unwrap_or(Path::new(""));
-    let Ok(folder) = resolve::open_exact(workspace.root.as_fd(), folder) else {
-        return format!("{shown}, which the command made, could not be looked at. Do not use it.");
-    };
-    for number in 1..=MOST_TRIES {
-        let name = format!("{ASIDE}-{number}");
-        match rustix::fs::renameat_with(&folder, ".git", &folder, &*name, RenameFlags::NOREPLACE) {
-            Ok(()) => {
-                return format!("{shown}, which the command made, would let git run programs; it is now named {name}.");
+/// Takes away what appeared until a time, where that is known; what came later is somebody else's.
+pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option<SystemTime>) -> Vec<String> {
+    let found = suspects(workspace, before, Purpose::Settle, &Stop::default());
+    let is_theirs = |suspect: &Suspect| {
+        // Whoever uses a repository changes its folder, but not the file that says what git does in it.
+        let paths = match suspect {
+            Suspect::Repository(path) | Suspect::Bare(path) => {
+                vec![path.join("config"), path.join("HEAD"), path.clone()]
             }
-            Err(rustix::io::Errno::EXIST) => {}
-            Err(_) => break,
+            Suspect::Used(path) => vec![path.clone()],
+        };
+        let stat = paths.iter().find_map(|path| resolve::stat_exact(workspace.root.as_fd(), path).ok());
+        stat.is_some_and(|stat| is_later(&stat, until))
+    };
+    match found.map(|found| found.into_iter().filter(|suspect| !is_theirs(suspect)).collect::<Vec<_>>()) {
+        Some(suspects) => suspects.iter().map(|suspect| set_aside(workspace, suspect)).collect(),
+        None => vec![
+            "The project is too big to be looked over after the command. Look for new .git folders in it before you run git \
+             there."
+                .into(),
+        ],
+    }
+}
+
+/// What has appeared so far that must not stay. `None` where the walk did not come to its end.
+pub(super) fn suspects(workspace: &Workspace, before: &Covers, purpose: Purpose, stop: &Stop) -> Option<Vec<Suspect>> {
+    let mut looking = Looking::begin(workspace, purpose);
+    let walked = looking.tree(stop);
+    looking.shut_again();
+    walked.ok()?;
+    let standing = |now: &Repository| {
+        let known = before.repositories.iter().find(|then| then.at == now.at && then.is == now.is);
+        known.map(|then| then.standing)
+    };
+    let judged = looking.covers.repositories.iter().filter(|now| {
+        let is_left_alone = matches!(standing(now), Some(Standing::Protected | Standing::Free));
+        !is_left_alone && !workspace.walls.leaves_git_writable(&names::text_of(&now.at))
+    });
+    let mut found: Vec<Suspect> = judged.filter_map(|now| judge(workspace, before, now)).collect();
+    let appeared = before.absent.iter().filter(|path| resolve::stat_exact(workspace.root.as_fd(), path).is_ok());
+    found.extend(appeared.cloned().map(Suspect::Used));
+    found.extend(
+        before.held.iter().filter(|held| is_replaced(workspace, held)).map(|held| Suspect::Used(held.path.clone())),
+    );
+    Some(found)
+}
+
+/// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
+/// somebody on the host has saved it: a command cannot replace what is a mount.
+fn is_replaced(workspace: &Workspace, held: &Held) -> bool {
+    let is = |path: &Path| resolve::stat_exact(workspace.root.as_fd(), path).ok().map(|stat| Identity::of(&stat));
+    // A repository is judged by what it is.
+    held.path.file_name().is_none_or(|name| name != ".git")
+        && is(&held.path).is_some_and(|now| now != held.is)
+        && held.path.parent().is_some_and(|above| is(above) != Some(held.above))
+}
+
+/// `None` for a repository that is as git makes it.
+fn judge(workspace: &Workspace, before: &Covers, now: &Repository) -> Option<Suspect> {
+    let at = workspace.root().join(&now.at);
+    let has_dot_git = now.at.file_name().is_some_and(|name| name == ".git");
+    let suspect = if has_dot_git { Suspect::Repository(now.at.clone()) } else { Suspect::Bare(now.at.clone()) };
+    let Ok(stat) = resolve::stat_exact(workspace.root.as_fd(), &now.at) else { return None };
+    let top = if has_dot_git { at.parent().unwrap_or(&at) } else { &at };
+    let everywhere = workspace.hooks_everywhere();
+    let is_made = |git_dir: &Path| made::is_as_git_makes_it(git_dir, top, everywhere.as_deref());
+    let is_fine = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => is_made(&at),
+        // The person's own `git worktree add` leaves one that leads into a repository which the command could not write.
+        FileType::RegularFile => made::is_answered(&at, &|git_dir: &Path| {
+            let Ok(inside) = git_dir.strip_prefix(workspace.root()) else { return false };
+            let frozen = before.out_of_reach().any(|cover| inside.starts_with(&cover.path));
+            let no_hooks = !everywhere.as_ref().is_some_and(|hooks| top.join(hooks).exists());
+            frozen && no_hooks || is_made(git_dir)
+        }),
+        _ => false,
+    };
+    (!is_fine).then_some(suspect)
+}
+
+fn set_aside(workspace: &Workspace, suspect: &Suspect) -> String {
+    let (path, why) = match suspect {
+        Suspect::Repository(path) => (path.clone(), "It would let git run programs"),
+        // Its other entries may be anything; without a HEAD git takes the folder for none of its own.
+        Suspect::Bare(path) => {
+            (path.join("HEAD"), "With it, git takes the folder for a repository and may run programs")
+        }
+        Suspect::Used(path) => (path.clone(), "The configuration of git names it, so git would run or read it"),
+    };
+    let shown = names::shown(&path);
+    let folder = resolve::open_exact(workspace.root.as_fd(), path.parent().unwrap_or(Path::new("")));
+    let renamed = folder.and_then(|folder| {
+        let last = path.file_name().unwrap_or(OsStr::new(".git"));
+        let name = rename(folder.as_fd(), last)?;
+        if let Suspect::Repository(_) = suspect
+            && let Ok(inner) = resolve::open_exact(folder.as_fd(), Path::new(&name))
+        {
+            // Under any name a git directory is one, for whoever goes into it.
+            let _ = rename(inner.as_fd(), OsStr::new("HEAD"));
+        }
+        Ok(name)
+    });
+    match renamed {
+        Ok(name) => format!("{shown} appeared while the command ran. {why}, so it is now named {name}."),
+        Err(errno) => format!(
+            "{shown} appeared while the command ran. {why}, and it could not be renamed ({errno}). Do not run git there."
+        ),
+    }
+}
+
+/// Gives an entry of a folder the first free name for what was set aside, and says which.
+fn rename(folder: BorrowedFd<'_>, last: &OsStr) -> Result<String, Errno> {
+    const MOST_TRIES: u32 = 1000;
+    let last_shown = last.to_string_lossy();
+    for number in 1..=MOST_TRIES {
+        let name = format!("{last_shown}{ASIDE}-{number}");
+        match rustix::fs::renameat_with(folder, last, folder, &*name, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(name),
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
         }
     }
-    format!("{shown}, which the command made, lets git run programs and could not be set aside. Do not use it.")
+    Err(Errno::EXIST)
 }

@@ -1,28 +1,29 @@
 //! Whether what is hidden from a command that runs is still hidden.
 
-use super::super::{Stop, Workspace, names, resolve};
-use super::{Covers, Looking};
+use super::super::{Workspace, names, resolve};
+use super::Covers;
 use crate::walls::{How, Identity};
 use rustix::fd::AsFd;
-use std::collections::HashSet;
 
-/// The name of a blocked file that is another one than was covered; with `new_ones_too` also of one that was not there.
-pub(super) fn disturbed(workspace: &Workspace, before: &Covers, new_ones_too: bool, stop: &Stop) -> Option<String> {
+/// What a command finds without its cover, because somebody on the host has put another file in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Uncovered {
+    /// A blocked file, which can be read.
+    Blocked(String),
+    /// A file that git or this program uses, which can be written.
+    Used(String),
+}
+
+/// What is another file than was covered.
+pub(super) fn disturbed(workspace: &Workspace, before: &Covers) -> Option<Uncovered> {
     let is_another = |cover: &&super::Cover| {
         let now = resolve::stat_exact(workspace.root.as_fd(), &cover.path);
         now.is_ok_and(|stat| Identity::of(&stat) != cover.is)
     };
-    let hidden = || before.list.iter().filter(|cover| cover.how == How::Hide);
-    if let Some(cover) = hidden().find(is_another) {
-        return Some(names::shown(&cover.path));
-    }
-    if !new_ones_too {
-        return None;
-    }
-    let known: HashSet<Identity> = hidden().map(|cover| cover.is).collect();
-    let mut looking = Looking::begin(workspace, true);
-    // A project that moves is looked at again the next time.
-    looking.tree(stop).ok()?;
-    let new = looking.covers.list.iter().find(|cover| cover.how == How::Hide && !known.contains(&cover.is));
-    new.map(|cover| names::shown(&cover.path))
+    // What stands in a folder that git ignores is the build's to replace.
+    let covered = before.list.iter().filter(|cover| matches!(cover.how, How::Hide | How::Freeze));
+    covered.clone().find(is_another).map(|cover| match cover.how {
+        How::Hide => Uncovered::Blocked(names::shown(&cover.path)),
+        _ => Uncovered::Used(names::shown(&cover.path)),
+    })
 }

@@ -190,3 +190,87 @@ fn blanks_that_added_lines_get_are_bounded() {
     let refused = applied(&patch(6000), &old).unwrap_err();
     assert!(refused.contains("indented otherwise than the file's"), "{refused}");
 }
+
+/// Code with steps of four, as a program has it: what is in a bracket is one step deeper.
+fn code(random: &mut Random, number: &mut usize, depth: usize, lines: usize) -> String {
+    let mut text = String::new();
+    for _ in 0..=random.below(lines) {
+        *number += 1;
+        // Each line is in the text once.
+        let own = *number;
+        let indent = " ".repeat(4 * depth);
+        if depth < 4 && random.below(3) == 0 {
+            let inner = code(random, number, depth + 1, 4);
+            text.push_str(&format!("{indent}block{own}() {{\n{inner}{indent}}}\n"));
+        } else {
+            text.push_str(&format!("{indent}call{own}();\n"));
+        }
+    }
+    text
+}
+
+/// Lines of a hunk with another indentation: all of them, or only those that are old.
+fn moved(patch: &str, kind: usize) -> String {
+    let mut out = String::new();
+    for line in patch.lines() {
+        let head = ["--- ", "+++ ", "@@"].iter().any(|head| line.starts_with(head));
+        let (sign, text) = if head { (line, "") } else { line.split_at(1) };
+        let old = !head && (sign == " " || (sign == "-" && kind % 2 == 0));
+        let text = match kind {
+            0 | 1 if old => format!(" {text}"),
+            2 | 3 if old => text.strip_prefix(' ').unwrap_or(text).to_owned(),
+            4 | 5 if old => text.replacen("    ", "\u{a0}\u{a0}\u{a0}\u{a0}", 1),
+            6 if old => text.trim_start().to_owned(),
+            8 if !head => format!("    {text}"),
+            10 if !head => text.replace("    ", "\t"),
+            12 if !head => text.replace("    ", "  "),
+            _ => text.to_owned(),
+        };
+        out.push_str(&format!("{sign}{text}\n"));
+    }
+    out
+}
+
+#[test]
+fn a_patch_with_another_indentation_does_the_same_or_is_refused() {
+    let mut random = Random::new(5);
+    let (mut same, mut refused) = ([0; 13], [0; 13]);
+    for run in 0..12_000 {
+        let mut number = 0;
+        let new = code(&mut random, &mut number, 0, 6);
+        // Calls that are new, alone or in a row; brackets stay in pairs.
+        let lines: Vec<&str> = new.split_inclusive('\n').collect();
+        let at = random.below(lines.len());
+        let fresh = |line: &&str| line.ends_with(");\n");
+        let count = lines[at..].iter().take_while(|line| fresh(line)).count().min(1 + random.below(2));
+        let replaced = random.below(2) == 0;
+        let old: String = (0..lines.len())
+            .filter_map(|line| match (at..at + count).contains(&line) {
+                true if replaced => Some(lines[line].replace("call", "before")),
+                true => None,
+                false => Some(lines[line].to_owned()),
+            })
+            .collect();
+        if old == new || old.is_empty() {
+            continue;
+        }
+        let kind = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12][run % 10];
+        let clean = diff(&old, &new, 1 + random.below(3));
+        let patch = moved(&clean, kind);
+        // Where old lines are found as they are, nothing tells that they or the new ones were not meant so.
+        let read = patch::parse(&patch).unwrap();
+        let done = patch::apply(&read.files[0].hunks, old.as_bytes());
+        if done.is_ok_and(|done| done.hunks.iter().any(|hunk| hunk.fuzz == 0)) {
+            continue;
+        }
+        match applied(&patch, &old) {
+            Ok(got) => {
+                assert_eq!(got, new, "kind {kind}\n{patch}\nold\n{old}");
+                same[kind] += 1;
+            }
+            Err(_) => refused[kind] += 1,
+        }
+    }
+    println!("the same {same:?}, refused {refused:?}");
+    assert!(same.iter().sum::<usize>() > refused.iter().sum());
+}

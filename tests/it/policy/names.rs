@@ -119,11 +119,7 @@ const PLACES: &[&str] = &[
     "git apply N",
     "git commit -F N",
     "git commit --file=N",
-    "test -f N",
-    "[ -f N ]",
     "[[ -f N ]]",
-    "ls N",
-    "stat N",
     "rm N",
     "sort -o x N",
     "python3 N",
@@ -131,6 +127,20 @@ const PLACES: &[&str] = &[
     "./run.sh N",
     "unknown --config=N",
 ];
+
+/// Places where no more than the name, the size and the date are told; and what opens the file all the same.
+const NAMES_ALONE: &[&str] = &[
+    "test -f N",
+    "[ -f N ]",
+    "ls N",
+    "ls -la N",
+    "stat N",
+    "find N",
+    "file N",
+    "git ls-files N",
+    "git check-ignore N",
+];
+const FED: &[&str] = &["P | xargs cat", "cat $(P)", "for f in $(P); do cat $f; done", "bash -c 'P'", "cat <(P)"];
 
 /// Places where git finds the name by itself, in a commit: there only the text counts.
 const COMMITS: &[&str] = &[
@@ -154,6 +164,21 @@ fn a_blocked_file_is_met_under_every_name_in_every_place() {
     let commits = COMMITS.iter().flat_map(|place| names.iter().map(|name| place.replace('N', name)));
     let missed: Vec<String> = all.chain(commits).filter(|command| judged(command) != Judgement::Deny).collect();
     assert!(missed.is_empty(), "{} are not denied:\n{}", missed.len(), missed.join("\n"));
+}
+
+/// A name that a command prints is a name that the next one may open.
+#[test]
+fn names_alone_are_told_where_nothing_is_fed_with_them() {
+    for name in NAMES.iter().filter(|name| name.is_ascii()) {
+        for place in NAMES_ALONE {
+            let command = place.replace('N', name);
+            assert_eq!(judged(&command), Judgement::Allow, "{command}");
+            for fed in FED {
+                let command = fed.replace('P', &command);
+                assert_eq!(judged(&command), Judgement::Deny, "{command}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -196,7 +196,8 @@ fn only_the_look_before_a_command_tells_what_it_changed() {
         place.turn(|| place.bash("true"));
         let old = fs::read(index().unwrap()).unwrap();
         fs::write(place.root().join("a"), "of a person\n").unwrap();
-        place.turn(|| place.bash("echo of the command > b"));
+        // What is as old as the last sign of life could be somebody else's.
+        place.turn(|| place.bash("echo of the command > b; sleep 0.5"));
         let (index, record) = (index().unwrap(), records(&place).remove(0));
         let (own, lines) = (fs::read(&index).unwrap(), fs::read_to_string(&record).unwrap());
         let running = lines.find("\"event\":\"commands\"").and_then(|at| lines[..at].rfind('\n')).unwrap();

@@ -1,6 +1,9 @@
 //! What turns changed, and taking it back.
 
+#[cfg(target_os = "linux")]
+mod attributes;
 mod cases;
+mod coverage;
 mod disk;
 mod hostile;
 mod laws;
@@ -81,6 +84,14 @@ fn opened(home: &Path, limits: Limits) -> (Arc<History>, Arc<Workspace>) {
     let history = Arc::new(history.expect("there is randomness"));
     let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder").recorder(history.clone());
     (history, Arc::new(workspace))
+}
+
+/// Does something as a command would.
+#[cfg(target_os = "linux")]
+fn commands(place: &Place, act: impl FnOnce()) {
+    place.history.command_begins(&place.workspace, &Stop::default());
+    act();
+    place.history.command_ended(&place.workspace, &Stop::default());
 }
 
 fn run(root: &Path, script: &str) {

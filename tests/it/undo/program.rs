@@ -44,7 +44,8 @@ fn what_exec_changed_is_shown_and_taken_back() {
     let wanted = "Folder d was made.\nkept.txt: old mode 644, new mode 755\n--- a/kept.txt\n+++ b/kept.txt\n@@ -1 +1,2 @@\n 1\n\
                   +2\nFolder src was made.\n--- /dev/null\n+++ b/src/new.txt\n@@ -0,0 +1 @@\n+hello\n";
     assert_eq!(run(&["diff"]), (0, wanted.into()));
-    let wanted = "  d: removed\n  kept.txt: changed back\n  src: removed\n  src/new.txt: removed\n";
+    let wanted = "  d: removed\n  kept.txt: changed back\n  src: removed\n  src/new.txt: removed\n  \
+                  [Files that somebody else changed while its commands ran count to it: they cannot be told apart.]\n";
     assert_eq!(run(&["undo", "--dry-run"]), (0, format!("Would undo turn 1, write_file src/new.txt:\n{wanted}")));
     assert_eq!(run(&["undo"]), (0, format!("Undid turn 1, write_file src/new.txt:\n{wanted}")));
     assert!(run(&["undo", "--list"]).1.contains("4 names  write_file src/new.txt  (undone)"));
@@ -53,6 +54,77 @@ fn what_exec_changed_is_shown_and_taken_back() {
     let (status, said) = run(&["undo"]);
     assert!(status == 1 && said.contains("  kept.txt: it was changed since; left as it is\n"), "{said}");
     assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 1);
+}
+
+/// The program is killed while a command runs. What the command did in time is taken back, and what somebody does after that,
+/// whatever it is, stays: by an undo at once, after another turn, and by a redo.
+#[test]
+fn a_turn_that_was_killed_owns_nothing_of_what_came_after_it() {
+    for another_turn in [false, true] {
+        let home = home();
+        let project = home.path().join("project");
+        let at = |name: &str| project.join(name);
+        ["mine", "gone", "both", "moved"].iter().for_each(|name| fs::write(at(name), "old\n").unwrap());
+        fs::create_dir(at("theirs")).unwrap();
+        fs::write(at("theirs/x"), "old\n").unwrap();
+        let script = "echo new > both; echo new > kept.txt; mkdir d; echo new > d/made; echo new > d/more; sleep 1; touch ready; sleep 20";
+        let call = format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{script}\"}}}}\n```\n");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+        command.args(["exec", "--yes"]).current_dir(&project).stdin(Stdio::piped()).stdout(Stdio::null());
+        command.env("XDG_CONFIG_HOME", home.path().join("config")).env("XDG_STATE_HOME", home.path().join("state"));
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(call.as_bytes()).unwrap();
+        let started = std::time::Instant::now();
+        while !at("ready").exists() {
+            assert!(started.elapsed() < std::time::Duration::from_secs(60), "the command never ran");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        fs::write(at("mine"), "my work\n").unwrap();
+        fs::write(at("both"), "my work on the new\n").unwrap();
+        fs::write(at("fresh"), "my work\n").unwrap();
+        fs::write(at("d/deep"), "my work\n").unwrap();
+        fs::write(at("d/more"), "my work\n").unwrap();
+        fs::remove_file(at("gone")).unwrap();
+        fs::rename(at("moved"), at("elsewhere")).unwrap();
+        fs::remove_dir_all(at("theirs")).unwrap();
+        let run = |args: &[&str]| coder(home.path(), args, "");
+        if another_turn {
+            let other =
+                "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"other\", \"content\": \"x\"}}\n```\n";
+            assert_eq!(coder(home.path(), &["exec", "--yes"], other).0, 0);
+            let (status, said) = run(&["undo"]);
+            assert!(status == 0 && said.contains("other: removed"), "{said}");
+        }
+        let stays = || {
+            for (name, wanted) in [
+                ("mine", "my work\n"),
+                ("both", "my work on the new\n"),
+                ("fresh", "my work\n"),
+                ("d/deep", "my work\n"),
+                ("d/more", "my work\n"),
+                ("elsewhere", "old\n"),
+            ] {
+                assert_eq!(fs::read_to_string(at(name)).unwrap(), wanted, "{name}");
+            }
+            assert!(["gone", "moved", "theirs"].iter().all(|name| !at(name).exists()));
+        };
+        let (status, said) = run(&["undo", "--dry-run"]);
+        assert!(status == 1 && said.contains("kept.txt: changed back"), "{said}");
+        let (status, said) = run(&["undo"]);
+        assert!(status == 1 && said.contains("It was cut short."), "{said}");
+        for name in ["mine", "both", "fresh", "d/deep", "d/more", "elsewhere", "gone", "moved", "theirs"] {
+            assert!(said.contains(&format!("  {name}: it was changed after the turn was cut short")), "{name}: {said}");
+        }
+        assert!(said.contains("  d/made: removed\n"), "{said}");
+        stays();
+        assert_eq!(fs::read_to_string(at("kept.txt")).unwrap(), "1\n");
+        assert_eq!(run(&["redo"]).0, 0);
+        stays();
+        assert_eq!(fs::read_to_string(at("kept.txt")).unwrap(), "new\n");
+    }
 }
 
 #[test]

@@ -31,7 +31,14 @@ impl Host {
     fn says(&self, command: &str, network: bool) -> String {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", command].map(OsStr::new);
         let covers = self.workspace.covers(&Stop::default()).expect("the project is small");
-        let errand = Errand { command: &words, folder: Path::new(""), covers: covers.list(), network, looks: false };
+        let errand = Errand {
+            command: &words,
+            folder: Path::new(""),
+            covers: covers.list(),
+            network,
+            looks: false,
+            only_git: false,
+        };
         let entry = self.workspace.enclosure().entry(&errand).expect("they stood a moment ago");
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let folder = self.workspace.folder(".").expect("it is the root");

@@ -96,6 +96,40 @@ fn calls_that_lead_out_are_refused() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// With the network, sockets of the internet and what the C library needs for names and addresses, and no others.
+#[test]
+fn sockets_of_other_families_are_refused_with_the_network_too() {
+    let tried = [
+        ("unix", libc::AF_UNIX, libc::SOCK_STREAM, 0, 0),
+        ("inet", libc::AF_INET, libc::SOCK_STREAM, 0, 0),
+        ("inet6", libc::AF_INET6, libc::SOCK_DGRAM, 0, 0),
+        ("netlink route", libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE, 0),
+        ("netlink audit", libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_AUDIT, libc::EPERM),
+        ("netlink uevent", libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_KOBJECT_UEVENT, libc::EPERM),
+        ("netlink generic", libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_GENERIC, libc::EPERM),
+        ("vsock", libc::AF_VSOCK, libc::SOCK_STREAM, 0, libc::EPERM),
+        ("packet", libc::AF_PACKET, libc::SOCK_RAW, 0, libc::EPERM),
+        ("alg", libc::AF_ALG, libc::SOCK_SEQPACKET, 0, libc::EPERM),
+        ("bluetooth", libc::AF_BLUETOOTH, libc::SOCK_RAW, 0, libc::EPERM),
+        ("xdp", libc::AF_XDP, libc::SOCK_RAW, 0, libc::EPERM),
+    ];
+    let arguments = |family: i32, kind: i32, protocol: i32| [family as u64, kind as u64, protocol as u64, 0, 0];
+    if std::env::var_os(INSIDE).is_some() {
+        let errors = tried.map(|(_, family, kind, protocol, _)| {
+            error_of(libc::SYS_socket, arguments(family, kind, protocol)).to_string()
+        });
+        println!("\n{MARK} {}", errors.join(" "));
+        return;
+    }
+    let place = Place::new();
+    let test = "sockets_of_other_families_are_refused_with_the_network_too";
+    let settings = toolfence::walls::Settings::new().network(true);
+    let args = serde_json::json!({"command": probe(&place, test, "")});
+    let Some(result) = place.run_with(settings, args) else { return };
+    let want = tried.map(|(.., error)| error.to_string()).join(" ");
+    assert!(result.output.contains(&format!("{MARK} {want}\n")), "{tried:?}: {}", result.output);
+}
+
 /// Sockets of the host by all their names: abstract, beside the project, in it.
 #[test]
 fn sockets_of_the_host_cannot_be_connected() {
@@ -153,11 +187,16 @@ fn inside(test: &str, after: &str) -> Option<String> {
 }
 
 fn inside_of(place: &Place, test: &str, after: &str) -> Option<String> {
+    place.says(&probe(place, test, after))
+}
+
+/// The command that runs one test of this program, of which there is a copy in the project then.
+fn probe(place: &Place, test: &str, after: &str) -> String {
     place.file(".env", "KEY=SECRETVALUE\n");
     let own = std::env::current_exe().expect("this program has a file");
     if fs::hard_link(&own, place.at("probe")).is_err() {
         fs::copy(&own, place.at("probe")).expect("a program can be copied");
     }
     let module = module_path!().split_once("::").map_or("", |(_, module)| module);
-    place.says(&format!("{INSIDE}=1 ./probe --exact {module}::{test} --nocapture 2>&1 {after}"))
+    format!("{INSIDE}=1 ./probe --exact {module}::{test} --nocapture 2>&1 {after}")
 }

@@ -32,6 +32,22 @@ fn doctor(through: &[&str], args: &[&str]) -> Option<(i32, Value)> {
     Some((output.status.code().expect("it ends by itself"), value))
 }
 
+/// A home that is not there cannot be looked into.
+#[test]
+fn a_home_that_is_missing_is_no_breach() {
+    let output = Command::new(CODER)
+        .args(["doctor", "--json"])
+        .env("HOME", "/does/not/exist")
+        .output()
+        .expect("it can be started");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    if found["kind"] != "namespaces" {
+        eprintln!("skipped: {}", found["why"]);
+        return;
+    }
+    assert!(results(&found, "files").all(|result| result == "yes"), "{found:#}");
+}
+
 fn results<'a>(found: &'a Value, wall: &'a str) -> impl Iterator<Item = &'a str> {
     let all = found["findings"].as_array().into_iter().flatten();
     all.filter(move |finding| finding["wall"] == wall).filter_map(|finding| finding["result"].as_str())

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use toolfence::policy::{Cleared, Mode, Policy, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::{Bash, Job, Jobs, Python};
+use toolfence::walls::Settings;
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
 
@@ -21,7 +22,11 @@ struct Session {
 impl Session {
     /// `None`, said aloud, where this kernel refuses the walls.
     fn new(place: &Place) -> Option<Session> {
-        let workspace = Arc::new(place.workspace());
+        Session::with(place, Settings::new())
+    }
+
+    fn with(place: &Place, settings: Settings) -> Option<Session> {
+        let workspace = Arc::new(super::workspace(&place.root, settings));
         let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
         let toolbox = Toolbox::new()
             .with(Bash::with_jobs(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
@@ -152,6 +157,19 @@ fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
 }
 
 #[test]
+fn a_job_that_uses_too_much_memory_is_ended() {
+    let place = Place::new();
+    let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
+    let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110";
+    let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
+    session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
+    let (_, last) = session.rest(&id);
+    let told = last.error.expect("it is told").message;
+    assert!(told.contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{told}");
+    assert_eq!(running("sleep 72110"), 0);
+}
+
+#[test]
 fn jobs_end_with_the_session() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
@@ -224,7 +242,7 @@ fn a_blocked_file_that_changes_ends_the_command() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let command = "echo begun; while ! cat .env 2>/dev/null; do sleep 0.1; done; sleep 0.05; sleep 72107";
-    for (background, change) in [(false, ".env"), (true, ".env"), (true, "sub/.env.local")] {
+    for (background, change) in [(false, ".env"), (true, ".env")] {
         place.file("sub/plain", "");
         place.file(".env", "OLD\n");
         place.file("attempt.sh", &own(command));
@@ -241,8 +259,71 @@ fn a_blocked_file_that_changes_ends_the_command() {
         let error = result.error.unwrap_or_else(|| panic!("{change} changed and nothing happened"));
         assert!(error.code == ErrorCode::Conflict && error.message.starts_with(change), "{error:?}");
         assert!(is_gone("sleep 72107"));
-        let _ = std::fs::remove_file(place.at("sub/.env.local"));
     }
+}
+
+/// A blocked file that was not there has no mask until the next command: this one goes on, and what it tells of it does not.
+#[test]
+fn a_blocked_file_that_appears_is_not_told_and_the_command_goes_on() {
+    const SECRET: &str = "KEY=sk-test-4242424242424242\n";
+    let command = "echo begun; for i in $(seq 100); do [ -e sub/.env ] && break; sleep 0.05; done; cat sub/.env; \
+                   echo value: sk-test-4242424242424242; echo last; [ -z \"$keep\" ] || sleep 72111";
+    for (background, ignored) in [(false, false), (true, false), (false, true)] {
+        let place = Place::new();
+        let Some(session) = Session::new(&place) else { return };
+        place.file("sub/plain", "");
+        place.file("attempt.sh", &own(command));
+        if ignored {
+            place.file(".gitignore", "sub/\n");
+        }
+        let keep = if background { "keep=1; " } else { "" };
+        let args = json!({"command": format!("{keep}. ./attempt.sh"), "background": background, "timeout": 20});
+        let (mut said, last) = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                place.file("sub/.env", SECRET);
+            });
+            let result = session.call("bash", args);
+            if !is_running(&result) {
+                return (result.output.clone(), result);
+            }
+            let (id, mut said) = (id_of(&result), result.output.clone());
+            for _ in 0..20 {
+                let more = session.job(&id, "poll");
+                said.push_str(&more.output);
+                if !is_running(&more) {
+                    return (said, more);
+                }
+                if said.contains("last\n") {
+                    break;
+                }
+            }
+            (said, session.job(&id, "stop"))
+        });
+        said.push_str(&last.output);
+        let told = "withheld: they stand in sub/.env, which appeared while the command ran";
+        assert!(said.contains("begun\n") && said.contains("last\n"), "{background}, {ignored}: {said}");
+        assert_eq!((said.contains("sk-test"), said.contains(told)), (ignored, !ignored), "{background}: {said}");
+        assert!(last.error.is_none(), "{last:?}");
+        assert!(is_gone("sleep 72111"));
+        // The next one finds the mask.
+        place.file("next.sh", "cat sub/.env");
+        let next = session.call("bash", json!({"command": ". ./next.sh"}));
+        assert!(next.output.contains("Permission denied"), "{next:?}");
+    }
+}
+
+/// All of the output is in a file that tools can read: what must not be told must not be there either.
+#[test]
+fn a_blocked_file_that_appears_takes_the_file_of_the_output_away() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    place.file("attempt.sh", "echo KEY=sk-test-4242424242424242 > .env; seq 40000; cat .env; seq 40000; sleep 1");
+    let result = session.call("bash", json!({"command": ". ./attempt.sh", "timeout": 20}));
+    let result = if is_running(&result) { session.rest(&id_of(&result)).1 } else { result };
+    assert!(result.output.contains("was removed: lines of a blocked file"), "{}", result.output.len());
+    let left = std::fs::read_dir(place.at(".toolfence/output")).into_iter().flatten().count();
+    assert_eq!(left, 0);
 }
 
 #[test]

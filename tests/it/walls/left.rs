@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use toolfence::walls::Settings;
+use toolfence::walls::{Kind, Mode, Settings};
 
 /// Processes whose command line holds the marker.
 pub(super) fn running(marker: &str) -> usize {
@@ -31,7 +31,76 @@ const LEAVERS: &[(&str, &str)] = &[
     ("command -v setsid >/dev/null && setsid -f sleep 72007; echo ended", "sleep 72007"),
     ("sleep 72008 & kill -STOP $!; echo ended", "sleep 72008"),
     ("exec 5>&1 6>&2; sleep 72009 >&5 2>&6 & echo ended", "sleep 72009"),
+    ("trap '(set -m; sleep 72015 >/dev/null 2>&1 &)' EXIT TERM; echo ended", "sleep 72015"),
+    ("(set -m; while :; do sleep 72016; done >/dev/null 2>&1 &); echo ended", "sleep 72016"),
+    ("command -v setsid >/dev/null && setsid sleep 72017 >/dev/null 2>&1 & echo ended", "sleep 72017"),
+    ("(set -m; (set -m; (set -m; sleep 72018 >/dev/null 2>&1 &) &) &); echo ended", "sleep 72018"),
+    // Each starts the next one and ends.
+    (
+        "echo '(set -m; . ./next.sh &) ; sleep 0.01; : sleep 72019' > next.sh; bash next.sh sleep 72019 >/dev/null 2>&1 & echo ended",
+        "sleep 72019",
+    ),
 ];
+
+/// Where no process namespace ends everything with its first process.
+fn without_a_namespace() -> [Settings; 2] {
+    [Settings::new().mode(Mode::Off), Settings::new().at_most(Kind::Landlock)]
+}
+
+#[test]
+fn an_end_leaves_nothing_where_there_is_no_namespace() {
+    for settings in without_a_namespace() {
+        for (command, marker) in LEAVERS {
+            let place = Place::new();
+            let result = place.anyhow(settings.clone(), json!({"command": command}));
+            assert_eq!(running(marker), 0, "{settings:?}, {command}");
+            assert!(result.output.starts_with("ended\n") && result.success, "{settings:?}, {command}: {result:?}");
+            let late =
+                place.anyhow(settings.clone(), json!({"command": format!("{command}; sleep 72020"), "timeout": 1}));
+            assert_eq!((running(marker), running("sleep 72020")), (0, 0), "{settings:?}, {command}");
+            assert_eq!(late.exit_code, Some(124), "{settings:?}, {command}: {late:?}");
+        }
+    }
+}
+
+/// Nothing holds the supervisor itself where there are no walls: what it held is not said to be gone then.
+#[test]
+fn a_supervisor_that_is_killed_is_told() {
+    let place = Place::new();
+    let command = "(set -m; sleep 72021 >/dev/null 2>&1 &); kill -9 $PPID; sleep 72022";
+    let result = place.anyhow(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
+    let told = result.error.expect("it did not come to its end").message;
+    assert!(told.contains("may go on running"), "{told}");
+    end_all("sleep 72021");
+    end_all("sleep 72022");
+}
+
+/// Ends what a test let escape.
+fn end_all(marker: &str) {
+    let marker = own(marker);
+    for entry in fs::read_dir("/proc").expect("there is /proc").flatten() {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let number = entry.file_name().to_string_lossy().parse().ok().and_then(rustix::process::Pid::from_raw);
+        if let (true, Some(number)) = (String::from_utf8_lossy(&line).replace('\0', " ").trim() == marker, number) {
+            let _ = rustix::process::kill_process(number, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// An embedder that has no helper is told what that means.
+#[test]
+fn without_a_helper_it_is_said() {
+    let place = Place::new();
+    let workspace = toolfence::workspace::Workspace::open(&place.root, Default::default()).expect("it is there");
+    let none = Settings::new().mode(Mode::Off);
+    let has_none = workspace.walls(none.clone());
+    if has_none.enclosure().supervised(&[]).is_some() {
+        eprintln!("skipped: there is a helper in the PATH");
+        return;
+    }
+    let result = bash(&Arc::new(has_none), json!({"command": "echo said"}));
+    assert!(result.output.starts_with("said\n[There is no helper") && result.success, "{result:?}");
+}
 
 #[test]
 fn an_end_leaves_nothing() {
@@ -136,18 +205,27 @@ pub(super) fn is_gone(marker: &str) -> bool {
 fn a_host_that_is_killed_leaves_nothing() {
     const HOST: &str = "TOOLFENCE_TEST_HOST";
     let place = Place::new();
+    const NO_WALLS: &str = "TOOLFENCE_TEST_NO_WALLS";
     if let Some(root) = std::env::var_os(HOST) {
-        let workspace = Arc::new(super::workspace(root.as_ref(), toolfence::walls::Settings::new()));
+        let mode = if std::env::var_os(NO_WALLS).is_some() { Mode::Off } else { Mode::ProjectWrite };
+        let workspace = Arc::new(super::workspace(root.as_ref(), Settings::new().mode(mode)));
         bash(&workspace, json!({"command": "sleep 72014 & set -m; sleep 72014 & sleep 72014", "timeout": 600}));
         return;
     }
-    if !stands(&place.workspace()) {
-        return;
+    for no_walls in [true, false] {
+        if !no_walls && !stands(&place.workspace()) {
+            return;
+        }
+        killed(&place, HOST, no_walls.then_some(NO_WALLS));
     }
+}
+
+fn killed(place: &Place, root: &str, mark: Option<&str>) {
     let module = module_path!().split_once("::").map_or("", |(_, module)| module);
     let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
         .args(["--exact", &format!("{module}::a_host_that_is_killed_leaves_nothing"), "--nocapture"])
-        .env(HOST, &place.root)
+        .env(root, &place.root)
+        .envs(mark.map(|mark| (mark, "1")))
         .env(marks::RUN, marks::run())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -6,6 +6,7 @@ mod audit;
 mod calls;
 mod checks;
 mod container;
+mod deep;
 #[cfg(feature = "cli")]
 mod doctor;
 mod escape;
@@ -13,9 +14,11 @@ mod git;
 mod jobs;
 mod left;
 mod looks;
+mod memory;
 #[cfg(feature = "backend")]
 mod project;
 mod secrets;
+mod traps;
 mod users;
 mod work;
 
@@ -94,6 +97,8 @@ fn workspace(root: &Path, settings: Settings) -> Workspace {
     let workspace = Workspace::open(root, PathRules::default()).expect("the root is there");
     workspace.walls(settings.helper(HELPER))
 }
+
+use left::running;
 
 /// Whether the walls stand on this machine. A test that needs them and has them not says so.
 fn stands(workspace: &Workspace) -> bool {

@@ -54,6 +54,17 @@ fn an_ordinary_user_has_the_same_walls() {
     assert!(!said.contains("skipped"), "{said}");
 }
 
+/// Every trap and every end takes some minutes, so this is asked for.
+#[test]
+fn an_ordinary_user_falls_into_no_trap() {
+    if std::env::var_os("TOOLFENCE_TRAPS").is_none() {
+        return;
+    }
+    let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let Some(said) = again(&user, &["walls::traps::"]) else { return };
+    assert!(!said.contains("skipped") && said.contains("planted programs ran"), "{said}");
+}
+
 pub(super) const NO_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
 
 #[test]

@@ -85,6 +85,7 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
     let mut value = json!({
         "v": super::SCHEMA, "verdict": decision.judgement, "effective": effective, "rule": decision.rule,
         "reason": decision.reason, "commands": decision.commands, "met": decision.met, "marks": marks,
+        "writes_git": decision.writes_git,
     });
     match decision.always() {
         Ok(rules) => value["always"] = rules.iter().map(ToString::to_string).collect(),
@@ -99,6 +100,9 @@ fn shown(setup: &Setup, command: Option<&str>, decision: &Decision, out: &mut Te
     out.line(&format!(": {}", done(setup.policy.effective(decision, &*setup.workspace))))?;
     out.line(&format!("  rule    {}", decision.rule))?;
     out.line(&format!("  reason  {}", decision.reason))?;
+    if decision.writes_git {
+        out.line("  git     the repository is writable for this call: it is git alone")?;
+    }
     if let Some(text) = command.filter(|_| !decision.marks.is_empty()) {
         marks::rows(text, &decision.marks, false).iter().try_for_each(|row| out.write(row))?;
     }

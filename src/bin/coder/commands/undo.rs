@@ -123,7 +123,7 @@ fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(Exit
         let done = if how.way == Way::Back { history.undo(workspace) } else { history.redo(workspace) };
         let Some(outcome) = done.map_err(Failure::broken)? else { break };
         told(&outcome, how, out)?;
-        let again = outcome.done.is_empty() && !outcome.refused.is_empty();
+        let again = outcome.done.is_empty() && !outcome.refused.is_empty() || outcome.turn.is_bare();
         outcomes.push(outcome);
         if again {
             break; // it would be the same turn again
@@ -133,7 +133,8 @@ fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(Exit
     if outcomes.is_empty() && !how.json {
         nothing(history, how.way, out)?;
     }
-    let failed = outcomes.is_empty() || outcomes.iter().any(|outcome| !outcome.refused.is_empty());
+    let failed = |outcome: &Outcome| !outcome.refused.is_empty() || outcome.turn.is_bare();
+    let failed = outcomes.is_empty() || outcomes.iter().any(failed);
     Ok((if failed { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS }, outcomes))
 }
 
@@ -142,6 +143,9 @@ fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failur
         Way::Forth => "There is nothing to redo.",
         Way::Back if history.has_dropped() => {
             "There is nothing more to undo: older turns were dropped (undo.turns, undo.megabytes)."
+        }
+        Way::Back if history.has_looked() => {
+            "There is nothing to undo. Of what commands change, names that git ignores and blocked ones are not covered."
         }
         Way::Back => "There is nothing to undo.",
     })
@@ -152,6 +156,7 @@ fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> 
         return out.line(&as_json(outcome, how));
     }
     let done = match (how.way, how.would) {
+        _ if outcome.turn.is_bare() => "Could not undo",
         (Way::Back, false) => "Undid",
         (Way::Forth, false) => "Redid",
         (Way::Back, true) => "Would undo",
@@ -161,7 +166,9 @@ fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> 
     outcome.done.iter().try_for_each(|done| out.styled(Style::Good, &format!("  {done}\n")))?;
     let left = |refused| format!("  {refused}; left as it is\n");
     outcome.refused.iter().try_for_each(|refused| out.styled(Style::Bad, &left(refused)))?;
-    if outcome.done.is_empty() && outcome.refused.is_empty() {
+    if outcome.turn.is_bare() {
+        out.line("  nothing can be: all that it changed is not covered")?;
+    } else if outcome.done.is_empty() && outcome.refused.is_empty() {
         out.line("  all of it is so already")?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled(Style::Dim, &format!("  [{note}]\n")))

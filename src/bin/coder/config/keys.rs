@@ -72,7 +72,7 @@ const WALLS: &[Key] = &[
         InProject::Stricter,
         "\"project-write\"",
         "What the walls around a command leave writable. `coder doctor` shows which walls stand here.\n\
-         project-write: the project, but for what is blocked and for hooks and settings of git.\n\
+         project-write: the project, but for what is blocked and for repositories.\n\
          read-only: nothing but what is private to the command.\n\
          container: as project-write, and only in the container of walls.container.\n\
          off: there are no walls, and what only walls hold asks.",
@@ -85,7 +85,26 @@ const WALLS: &[Key] = &[
         "Whether every command may use the network. Where it is off, a command can ask for it, and you are asked.\n\
          on: walls with an open network do not count as holding, so what only walls hold asks.",
     ),
+    Key::new(
+        "walls.memory",
+        Takes::Count(1 << 24),
+        InProject::Stricter,
+        "8192",
+        "MiB of memory that a command may use with all it starts, with walls or without. What uses more is ended.\n\
+         Where nothing is set it is half of the machine's memory, and 8192 at the most. Files in its private folders, such\n\
+         as /tmp, may take half as much again.",
+    ),
 ];
+
+/// What is left to commands, no project may say.
+const GIT: &[Key] = &[Key::new(
+    "walls.git_writable",
+    Takes::Globs,
+    InProject::Never,
+    "[]",
+    "Repositories that commands may write: \"target/**\" for those that tests make there. Every other one is read-only to\n\
+     commands that are not git alone. What a command leaves in these, git on this machine may run.",
+)];
 
 /// What a container is, no project may say.
 const CONTAINER: &[Key] = &[
@@ -171,7 +190,7 @@ const UNDO: &[Key] = &[
 
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).chain(CONTAINER).chain(CHECKS).chain(UNDO).collect()
+    OWN.iter().chain(KEYS).chain(WALLS).chain(GIT).chain(CONTAINER).chain(CHECKS).chain(UNDO).collect()
 }
 
 /// The keys of the policy and the walls: all that a persona may hold.

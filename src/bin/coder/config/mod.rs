@@ -121,6 +121,11 @@ impl Config {
         self.merged.text(key).or_else(default)
     }
 
+    /// Whether a key is set, and then whether by what may only tighten it: a project or a persona.
+    pub(crate) fn set(&self, key: &str) -> Option<bool> {
+        self.merged.text(key).map(|_| self.merged.origin(key).layer.only_tightens())
+    }
+
     /// The value of a key that takes a number.
     pub(crate) fn count(&self, key: &str) -> u64 {
         self.text(key).and_then(|text| text.parse().ok()).unwrap_or_default()

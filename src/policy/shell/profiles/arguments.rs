@@ -17,9 +17,17 @@ pub(super) struct Arguments<'a> {
     pub(super) only: Vec<&'a str>,
     /// Every option without its dashes and its value.
     pub(super) names: Vec<&'a str>,
+    /// Every option with a value, without its dashes.
+    pub(super) values: Vec<(&'a str, &'a str)>,
     /// The values that are paths, and those that are programs.
     pub(super) paths: Vec<&'a str>,
     pub(super) scripts: Vec<&'a str>,
+    /// The places of the words that are text.
+    pub(super) texts: Vec<usize>,
+    /// Whether options pass that are not known to only read.
+    others: bool,
+    /// Whether the option at hand has a value that is text.
+    text: bool,
     /// How many operands stand before `--`, where there is one.
     pub(super) before_dashes: Option<usize>,
 }
@@ -34,9 +42,25 @@ impl<'a> Arguments<'a> {
         args: &'a [Word],
         harmless: bool,
     ) -> Result<Arguments<'a>, Finding> {
-        let mut read = Arguments::default();
+        Arguments::default().sorted(program, profile, args, harmless)
+    }
+
+    /// Sorts arguments by what each of them is, whether or not they make the program do more than read.
+    pub(super) fn sorted_only(profile: &Profile, args: &'a [Word]) -> Option<Arguments<'a>> {
+        Arguments { others: true, ..Arguments::default() }.sorted("", profile, args, false).ok()
+    }
+
+    fn sorted(
+        self,
+        program: &str,
+        profile: &Profile,
+        args: &'a [Word],
+        harmless: bool,
+    ) -> Result<Arguments<'a>, Finding> {
+        let mut read = self;
         let mut rest = args.iter();
         let mut ended = false;
+        let mut places = Vec::new();
         while let Some(word) = rest.next() {
             match word.literal() {
                 Some("--") if !ended => {
@@ -48,17 +72,34 @@ impl<'a> Arguments<'a> {
                     }
                 }
                 Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
+                    let place = args.len() - rest.len() - 1;
+                    read.text = false;
                     read.option(program, profile, text, &mut rest)?;
+                    // The text stands in the same word, or is the words behind it.
+                    let last = args.len() - rest.len();
+                    if read.text {
+                        read.texts.extend(if place + 1 < last { place + 1..last } else { place..last });
+                    }
                 }
                 // A name that a glob matches may begin with `-` and be an option.
                 None if !ended && !harmless && may_be_option(word) => {
                     let reason = format!("{} could match a name that is an option.", shown(&word.pattern(), 80));
                     return Err(Finding::ask("not_known_read_only", reason));
                 }
-                _ => read.operands.push(word),
+                _ => {
+                    places.push(args.len() - rest.len() - 1);
+                    read.operands.push(word);
+                }
             }
             // What stands behind the file it runs is for that.
             ended |= matches!(profile.operands, Operands::Program) && !read.operands.is_empty();
+        }
+        match profile.operands {
+            Operands::Text => read.texts.append(&mut places),
+            Operands::PatternThenPaths | Operands::ScriptThenPaths(_) if !read.has_pattern => {
+                read.texts.extend(places.first());
+            }
+            _ => {}
         }
         Ok(read)
     }
@@ -71,6 +112,7 @@ impl<'a> Arguments<'a> {
             }
             None => self.cluster(profile, &text[1..], rest),
         };
+        let known = known.or_else(|| self.others.then(|| self.other(profile, text, rest)).flatten());
         known.ok_or_else(|| Finding::ask("not_known_read_only", format!("{program} {} is not known.", shown(text, 40))))
     }
 
@@ -78,7 +120,12 @@ impl<'a> Arguments<'a> {
     fn long(&mut self, profile: &Profile, long: &'a str, rest: &mut Rest<'a>) -> Option<()> {
         let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
         if value.is_none() && has(profile.pairs, name) {
+            self.text = true;
             return rest.next().and(rest.next()).and_then(Word::literal).map(|_| ());
+        }
+        if value.is_none() && has(profile.path_pairs, name) {
+            self.paths.push(rest.next().and(rest.next()).and_then(Word::literal)?);
+            return Some(());
         }
         let value = match value {
             None if has(profile.long, name) => None,
@@ -110,11 +157,37 @@ impl<'a> Arguments<'a> {
         Some(())
     }
 
+    /// An option that is not known to only read: what of the next words belongs to it.
+    fn other(&mut self, profile: &Profile, text: &str, rest: &mut Rest<'a>) -> Option<()> {
+        let (name, attached) = match text.strip_prefix("--") {
+            Some(long) => long.split_once('=').map_or((long, false), |(name, _)| (name, true)),
+            // The letters before it in the cluster have no value.
+            None => {
+                let cluster = text[1..].trim_start_matches(|c| profile.short.contains(c));
+                let (name, value) = cluster.split_at(cluster.chars().next()?.len_utf8());
+                (name, !value.is_empty())
+            }
+        };
+        let shape =
+            |other: &'static str| other.strip_prefix(name).filter(|shape| matches!(*shape, "" | "?" | ":" | "!"));
+        match profile.others.split_ascii_whitespace().find_map(shape)? {
+            "" if attached => return None,
+            ":" if !attached => drop(rest.next().and_then(Word::literal)?),
+            "!" => self.has_pattern = true,
+            _ => {}
+        }
+        Some(())
+    }
+
     fn seen(&mut self, profile: &Profile, name: &'a str, value: Option<&'a str>) {
         self.names.push(name);
+        self.values.extend(value.map(|value| (name, value)));
         self.recursive |= has(profile.recursive, name);
         if has(profile.paths, name) {
             self.paths.extend(value);
+        }
+        if value.is_some() && (has(profile.texts, name) || has(profile.scripts, name)) {
+            self.text = true;
         }
         match profile.operands {
             Operands::PatternThenPaths => self.has_pattern |= matches!(name, "e" | "regexp" | "files" | "type-list"),

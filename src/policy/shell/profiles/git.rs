@@ -42,17 +42,25 @@ const KEYS: &[&str] = &[
 ];
 
 /// Options that make `branch` and `tag` list, so that operands are patterns and commits.
-const LISTS: &str = "l list merged no-merged contains no-contains points-at";
+pub(super) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
 
 /// Why a git command is not known to only read.
 pub(super) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    match split_globals(args)? {
+        (Some(folder), rest) => in_folder(reader, folder, rest),
+        (None, rest) => subcommand(reader, rest),
+    }
+}
+
+/// The folder of `git -C FOLDER`, and the words from the subcommand on; an error where an option before it is not known.
+pub(super) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Finding> {
     let (mut at, mut folder) = (0, None);
     while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
         at += 1;
         if text == "-C" {
             // A second one would be below the first.
             if folder.is_some() {
-                return unknown("git with two folders is not known.".into());
+                unknown("git with two folders is not known.".into())?;
             }
             folder = args.get(at).and_then(Word::literal);
             at += 1;
@@ -60,10 +68,23 @@ pub(super) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
     }
     let (globals, rest) = args.split_at(at.min(args.len()));
     Arguments::of("git", &GIT_GLOBAL, globals, false)?;
-    match folder {
-        Some(folder) => in_folder(reader, folder, rest),
-        None => subcommand(reader, rest),
+    Ok((folder, rest))
+}
+
+fn known(subcommand: &str) -> Option<&'static Profile> {
+    GIT.iter().find(|known| has(known.names, subcommand))
+}
+
+/// What is known of the subcommand, and the place from which on its arguments stand.
+pub(super) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
+    let mut at = 0;
+    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
+        at += if text == "-C" { 2 } else { 1 };
     }
+    let profile = known(args.get(at)?.literal()?)?;
+    // With `-c` a setting could make any of them open a file.
+    Arguments::of("git", &GIT_GLOBAL, &args[..at], false).ok()?;
+    Some((profile, at + 1))
 }
 
 /// `git -C FOLDER`.
@@ -85,8 +106,7 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
     if is_exact(args) {
         return repository(reader, false);
     }
-    let known = GIT.iter().find(|known| name.literal().is_some_and(|name| has(known.names, name)));
-    let (Some(profile), Some(name)) = (known, name.literal()) else {
+    let (Some(profile), Some(name)) = (name.literal().and_then(known), name.literal()) else {
         return unknown(format!("git {} is not on the list of what only reads.", shown(&name.pattern(), 40)));
     };
     if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
@@ -112,7 +132,7 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
 }
 
 /// Whether the words are those of one of the short forms that are known as a whole.
-fn is_exact(args: &[Word]) -> bool {
+pub(super) fn is_exact(args: &[Word]) -> bool {
     let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
     let Some(words) = words else { return false };
     let begins =
@@ -133,7 +153,7 @@ fn count(head: &str) -> usize {
 }
 
 /// Whether a format asks for a signature: `%G?`, `%+GK` and their kin, or `%(signature)`.
-fn verifies(text: &str) -> bool {
+pub(super) fn verifies(text: &str) -> bool {
     let asks = |rest: &str| rest.trim_start_matches(['+', '-', ' ']).starts_with('G');
     text.split('%').skip(1).any(asks) || text.contains("(signature")
 }

@@ -3,6 +3,8 @@
 
 mod arguments;
 mod git;
+mod git_calls;
+mod git_settings;
 mod languages;
 mod odd;
 mod table;
@@ -15,6 +17,7 @@ use super::simple::below;
 use super::words::Word;
 use crate::policy::PathFact;
 use arguments::{Arguments, is_source};
+pub(super) use git_calls::{GitCall, git_call};
 use std::cell::Cell;
 use table::{Operands, Profile, Reads};
 
@@ -26,6 +29,11 @@ pub(super) struct Reader<'a> {
     pub(super) fed: bool,
     /// Set where what is known wants a project that can be written.
     pub(super) writes: &'a Cell<bool>,
+}
+
+/// Whether a command that needs no walls is known to only read.
+pub(super) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
+    Reader { ground, folders, fed: false, writes: &Cell::new(false) }.check(program, args).is_ok()
 }
 
 type Checked = Result<(), Finding>;
@@ -82,20 +90,11 @@ impl Reader<'_> {
 
     /// Every way in which the table knows the program; the reason is that of the first.
     fn table(&self, program: &str, args: &[Word]) -> Checked {
-        let globals = args.iter().take_while(|word| word.literal().is_some_and(is_global)).count();
-        let verb = args.get(globals).and_then(Word::literal).unwrap_or_default();
-        let subcommands = table::subcommands(program, verb);
-        let module = args.first().is_some_and(|word| word.literal() == Some("-m")) && program.starts_with("py");
-        let (profiles, rest) = match (subcommands, module) {
-            ([], false) => (table::programs(program), args),
-            ([], true) => {
-                (args.get(1).and_then(Word::literal).map_or(&[][..], table::programs), &args[2.min(args.len())..])
-            }
-            (subcommands, _) => (subcommands, &args[globals + 1..]),
-        };
+        let verb = subcommand(args);
+        let (profiles, from, module) = profiles(program, args);
         let mut first = None;
         for profile in profiles.iter().filter(|profile| !module || profile.runs) {
-            match self.profiled(program, profile, rest) {
+            match self.profiled(program, profile, &args[from..]) {
                 Ok(()) => return Ok(()),
                 Err(finding) => first = Some(better(first, finding)),
             }
@@ -166,20 +165,22 @@ impl Reader<'_> {
     }
 
     /// A program in an argument has to be one that only reads.
-    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&str) -> bool) -> Checked {
+    fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&[&str]) -> bool) -> Checked {
         let operand = if read.has_pattern { None } else { read.operands.first().copied() };
-        let texts = operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied());
-        let mut known = 0;
-        for text in texts {
-            if !only_reads(text) {
-                return unknown(format!(
-                    "{} is not a program for {program} that is known to only read.",
-                    shown(text, 80)
-                ));
-            }
-            known += 1;
+        let texts: Vec<&str> =
+            operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect();
+        if texts.is_empty() {
+            return unknown(format!("{program} is only known with a literal program."));
         }
-        if known == 0 { unknown(format!("{program} is only known with a literal program.")) } else { Ok(()) }
+        if !only_reads(&texts) {
+            let text = shown(&texts.join("; "), 80);
+            return unknown(format!("{text} is not a program for {program} that is known to only read."));
+        }
+        // The yq in Go takes an expression that is the name of a file for that file.
+        let names = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+        let may_be_file = |word: &&Word| word.literal().is_some_and(names);
+        let blocked = |word: &Word| files::blocked(self.ground, self.folders, word).is_some();
+        if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.walls(program) } else { Ok(()) }
     }
 
     /// An interpreter that runs a file of the project.
@@ -252,29 +253,95 @@ fn checked(program: &str, operands: &[&Word], passes: fn(&str) -> bool) -> Check
     }
 }
 
+/// The word that would be a subcommand.
+fn subcommand(args: &[Word]) -> &str {
+    args.get(globals(args)).and_then(Word::literal).unwrap_or_default()
+}
+
+fn globals(args: &[Word]) -> usize {
+    args.iter().take_while(|word| word.literal().is_some_and(is_global)).count()
+}
+
+/// Every way in which the table knows the program, the place from which on its own arguments stand, and whether they are
+/// those of a module of Python.
+fn profiles(program: &str, args: &[Word]) -> (&'static [&'static Profile], usize, bool) {
+    let subcommands = table::subcommands(program, subcommand(args));
+    let module = args.first().is_some_and(|word| word.literal() == Some("-m")) && program.starts_with("py");
+    match (subcommands, module) {
+        ([], false) => (table::programs(program), 0, false),
+        ([], true) => (args.get(1).and_then(Word::literal).map_or(&[], table::programs), 2.min(args.len()), true),
+        (subcommands, _) => (subcommands, globals(args) + 1, module),
+    }
+}
+
 /// Whether a program tells no more than names and sizes of what it is pointed at.
 pub(super) fn tells_names_only(program: &str) -> bool {
     table::programs(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)
 }
 
-/// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for.
-pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
+/// Whether the command, with just these words, tells no more than names, sizes and dates of the files it names.
+pub(super) fn shows_no_content(program: &str, args: &[Word]) -> bool {
+    let names = |profile: &&Profile, args: &[Word]| {
+        let known = Arguments::of(program, profile, args, false);
+        profile.reads == Reads::Names
+            && !profile.runs
+            && known.is_ok_and(|read| profile.needs.is_empty() || read.has_any(profile.needs))
+    };
     match program {
-        "echo" | "printf" | "true" | "false" | ":" => (0..args.len()).collect(),
-        "grep" | "egrep" | "fgrep" | "rg" => {
-            let first = args.iter().position(|word| !word.guess().is_some_and(|text| text.starts_with('-')));
-            let sure = first.is_some_and(|first| args[..first].iter().all(takes_no_value));
-            first.filter(|_| sure).into_iter().collect()
+        "test" | "[" => odd::tests(args).is_ok(),
+        "find" => odd::find_lists(args),
+        "git" => git::profile(args).is_some_and(|(profile, from)| names(&profile, &args[from..])),
+        _ => {
+            let (profiles, from, module) = profiles(program, args);
+            !module && profiles.iter().any(|profile| names(profile, &args[from..]))
         }
-        "git" => git::left_out(args),
-        _ => Vec::new(),
     }
 }
 
-/// Options of grep behind which the next word is surely the pattern.
-fn takes_no_value(option: &Word) -> bool {
-    let known = |text: &str| {
-        text.strip_prefix('-').is_some_and(|cluster| cluster.chars().all(|c| "EFGPinrcolLHhsqvwxz".contains(c)))
+/// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for, the program of
+/// `sed`, if it opens no files itself.
+pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
+    match program {
+        "echo" | "printf" | "true" | "false" | ":" => (0..args.len()).collect(),
+        "git" => git::left_out(args).into_iter().chain(texts(program, args)).collect(),
+        _ => texts(program, args),
+    }
+}
+
+/// The places of words that are text by what the table says of the program.
+fn texts(program: &str, args: &[Word]) -> Vec<usize> {
+    let (profiles, from) = match program {
+        "git" => match git::profile(args) {
+            Some((profile, from)) => (vec![profile], from),
+            None => return Vec::new(),
+        },
+        _ => {
+            let (profiles, from, _) = profiles(program, args);
+            (profiles.to_vec(), from)
+        }
     };
-    option.guess().is_some_and(known)
+    // A word that may become several, or an option, moves those behind it.
+    let certain = |word: &Word| match word.guess() {
+        Some(text) => word.literal().is_some() || !text.starts_with('-'),
+        None => (word.is_glob() || word.is_found()) && !arguments::may_be_option(word),
+    };
+    if !args.iter().all(certain) {
+        return Vec::new();
+    }
+    let own = &args[from..];
+    let texts = profiles.iter().filter(|profile| !profile.runs).find_map(|profile| {
+        let read = Arguments::sorted_only(profile, own)?;
+        match profile.operands {
+            Operands::ScriptThenPaths(only_reads) => only_reads(&scripts(&read)).then_some(read.texts),
+            _ => Some(read.texts),
+        }
+    });
+    let literal = |at: &usize| own[*at].literal().is_some();
+    texts.unwrap_or_default().into_iter().filter(literal).map(|at| from + at).collect()
+}
+
+/// The pieces of the program that an interpreter of a little language is given.
+fn scripts<'a>(read: &Arguments<'a>) -> Vec<&'a str> {
+    let operand = if read.has_pattern { None } else { read.operands.first().copied() };
+    operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect()
 }

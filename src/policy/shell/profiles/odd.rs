@@ -105,6 +105,16 @@ pub(super) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
     Ok(())
 }
 
+/// Whether `find` prints names and runs nothing.
+pub(super) fn find_lists(args: &[Word]) -> bool {
+    let lists = |text: &str| {
+        let newer = ["-newer", "-anewer", "-cnewer", "-samefile"];
+        let known = FIND_FLAGS.contains(&text) || FIND_VALUES.contains(&text) || newer.contains(&text);
+        known || matches!(text, "-H" | "-P") || !text.starts_with('-')
+    };
+    args.iter().all(|word| word.literal().is_some_and(lists))
+}
+
 /// Anything may be printed that is no secret of the surroundings.
 pub(super) fn echo(args: &[Word]) -> Checked {
     match args.iter().find(|word| !is_printable(word)) {
@@ -128,11 +138,19 @@ pub(super) fn test(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked
     if compares_output(program, args) {
         return Ok(());
     }
+    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(reader, word, "-w"));
+    match tests(args) {
+        Ok(()) => Ok(()),
+        Err(word) => unknown(format!("{program} {word} is not known.")),
+    }
+}
+
+/// Whether all words are literal and every operator looks at files and strings; otherwise the word that does not.
+pub(super) fn tests(args: &[Word]) -> Result<(), String> {
     let literal: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
-    let Some(words) = literal else { return unknown(format!("{program} with such words is not known.")) };
-    words.iter().for_each(|word| asks_who_may_write(reader, word, "-w"));
+    let Some(words) = literal else { return Err("with such words".into()) };
     match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !TESTS.contains(word)) {
-        Some(word) => unknown(format!("{program} {} is not known.", shown(word, 40))),
+        Some(word) => Err(shown(word, 40)),
         None => Ok(()),
     }
 }

@@ -12,9 +12,10 @@ use super::report::{Finding, shown};
 use super::walk::{Input, Simple, Walker};
 use super::words::Word;
 use super::wrappers::{self, Inner};
-use super::{advice, files, profiles, rules};
+use super::{advice, files, git_calls, profiles, rules};
 use crate::policy::{CommandRule, Judgement, ProgramFact};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// Built into the shell: no program is looked up.
 const BUILTINS: &[&str] = &[
@@ -61,6 +62,7 @@ fn base_name(name: &str) -> &str {
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     if let Some(name) = simple.assigned.iter().find(|name| !wrappers::is_harmless_variable(name)) {
         let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
+        walker.git.other("an assignment");
         walker.report.note(Finding::ask("assignment", reason));
     }
 }
@@ -70,8 +72,9 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     restrictions(walker, argv);
     let Some(name) = name.guess() else {
+        walker.git.other("a program that only a run would tell");
         walker.report.note(Finding::ask("unknown_program", "The program is a word that only a run would tell."));
-        names(walker, "", argv);
+        names(walker, "", argv, &[]);
         return suspect_tail(walker, argv);
     };
     let program = base_name(name);
@@ -84,13 +87,24 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     if SUBSCRIPTS.contains(&program) {
         args.iter().for_each(|word| walker.subscripts(word));
     }
+    git_calls::count(walker, program, argv, input, is_of_the_system(name, program));
     let inners = wrappers::inner(program, argv);
     // What a wrapper would run looks at its own words.
     let own = inners.iter().find_map(|inner| match inner {
         Inner::Command { from, .. } => argv.get(1..*from),
         _ => None,
     });
-    names(walker, program, own.unwrap_or(args));
+    // So does what `find` would run.
+    let range = |inner: &Inner| match inner {
+        Inner::Range { from, to } => Some(from - 1..to - 1),
+        _ => None,
+    };
+    let executed: Vec<Range<usize>> = inners.iter().filter_map(range).collect();
+    // What other commands are fed with names may be files that they open.
+    let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && is_system(walker, program);
+    if !(alone && profiles::shows_no_content(program, args)) {
+        names(walker, program, own.unwrap_or(args), &executed);
+    }
     // A wrapper is only one where the system has it: `./timeout` is anything.
     let known = inner::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
@@ -130,10 +144,11 @@ fn matches(rule: &CommandRule, argv: &[Word]) -> bool {
     rule.begins(argv.iter().map(Word::literal))
 }
 
-/// Blocked and protected names among the words.
-fn names(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
+/// Blocked and protected names among the words, but for those that are `elsewhere` judged.
+fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Range<usize>]) {
     let text = profiles::text_words(program, args);
-    for (_, word) in args.iter().enumerate().filter(|(at, _)| !text.contains(at)) {
+    let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
+    for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
         let globs_matter = !profiles::tells_names_only(program) || word.guess().is_some();
         let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
         if let Some(finding) = found.filter(|finding| globs_matter || finding.judgement == Judgement::Deny) {

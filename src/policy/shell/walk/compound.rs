@@ -100,6 +100,7 @@ impl Walker<'_> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         let special = ["_", "histchars", "auto_resume"];
         if special.contains(&name) || name.ends_with("_proxy") || !name.bytes().all(plain) {
+            self.git.other("an assignment");
             let reason = format!("It sets {}, and what that changes is not known.", super::super::shown(name, 40));
             self.report.note(Finding::ask("assignment", reason));
         }

@@ -6,6 +6,7 @@ mod bombs;
 mod compound;
 mod redirects;
 
+use super::git_calls::GitCalls;
 use super::report::{Finding, Report};
 use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
@@ -43,6 +44,8 @@ pub(super) struct Simple {
 pub(super) struct Walker<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) report: Report,
+    /// What the commands so far do to a repository.
+    pub(super) git: GitCalls,
     pub(super) variables: Variables,
     /// Every folder the script may be in; `None` once it cannot be known.
     pub(super) folders: Option<Vec<String>>,
@@ -53,7 +56,7 @@ pub(super) struct Walker<'a> {
     /// What the first command of a pipeline reads.
     stdin: Input,
     /// Whether the command at hand runs beside another one.
-    beside: bool,
+    pub(super) beside: bool,
     /// How many scripts are being read, one inside the other.
     pub(super) depth: usize,
     /// How many groups, loops, functions and the like of them are open.
@@ -70,6 +73,7 @@ impl<'a> Walker<'a> {
         Walker {
             ground,
             report: Report::default(),
+            git: GitCalls::default(),
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
             functions: Vec::new(),
@@ -114,8 +118,10 @@ impl<'a> Walker<'a> {
         }
         let (commands, bytes) = (self.commands, self.bytes);
         let before = std::mem::take(&mut self.report);
+        let git = self.git.clone();
         self.script(text);
         let found = std::mem::replace(&mut self.report, before);
+        self.git = git;
         self.report.note_refusal(found);
         (self.commands, self.bytes) = (commands, bytes);
     }
@@ -147,6 +153,14 @@ impl<'a> Walker<'a> {
             self.report.note(Finding::ask("unreadable", "There is no command in it."));
         }
         program.complete_commands.iter().for_each(|list| drop(self.list(list)));
+    }
+
+    /// The commands of a process substitution run beside the one that reads what they write.
+    fn substituted(&mut self, list: &ast::CompoundList) -> Input {
+        let before = std::mem::replace(&mut self.beside, true);
+        let output = self.list(list);
+        self.beside = before;
+        output
     }
 
     /// Gives back what all of it writes.
@@ -218,6 +232,7 @@ impl<'a> Walker<'a> {
     /// A construct that is read, but not known to only read.
     fn construct(&mut self, what: &str) {
         let reason = format!("It uses {what}, which is not on the list of what only reads.");
+        self.git.other(what);
         self.report.note(Finding::ask("not_known_read_only", reason));
     }
 
@@ -270,7 +285,7 @@ impl<'a> Walker<'a> {
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
                 self.construct("a process substitution");
-                let output = self.list(&subshell.list);
+                let output = self.substituted(&subshell.list);
                 if let (Input::Text(text), true) = (output, simple.argv.first().is_some_and(simple::runs_files)) {
                     self.suspected(&text);
                 }
@@ -336,7 +351,10 @@ impl<'a> Walker<'a> {
             self.groups += 1;
             match substitution.certain {
                 true => self.script(&substitution.text),
-                false => self.suspected(&substitution.text),
+                false => {
+                    self.git.other("text that may be a command");
+                    self.suspected(&substitution.text);
+                }
             }
             self.groups -= 1;
             self.beside = beside;

@@ -68,13 +68,16 @@ impl Walker<'_> {
             }
             ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
                 self.construct("a process substitution");
-                self.list(&subshell.list)
+                self.substituted(&subshell.list)
             }
         };
         reads.then_some(read)
     }
 
     fn target(&mut self, raw: &str, writes: bool) {
+        if raw != "/dev/null" {
+            self.git.other("a redirect");
+        }
         for word in self.words(raw) {
             let findings = files::redirect(self.ground, self.folders.as_deref(), &word, writes);
             findings.into_iter().for_each(|finding| self.report.note(finding));

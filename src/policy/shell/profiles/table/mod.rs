@@ -8,7 +8,7 @@ mod project;
 mod system;
 mod text;
 
-pub(super) use git::{GIT, GIT_GLOBAL};
+pub(super) use git::{GIT, GIT_GLOBAL, GIT_WRITES};
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,8 +24,8 @@ pub(super) enum Operands {
     Paths,
     /// A pattern and then paths.
     PatternThenPaths,
-    /// A program in a language of its own, held against a reading of it, and then paths.
-    ScriptThenPaths(fn(&str) -> bool),
+    /// A program in a language of its own, held against a reader of it that gets all its pieces, and then paths.
+    ScriptThenPaths(fn(&[&str]) -> bool),
     /// A file of the project that is run, and then its own words.
     Program,
     /// Words of which each has to pass.
@@ -61,8 +61,15 @@ pub(super) struct Profile {
     pub(super) pairs: &'static str,
     /// Options among those with a value whose value is a path that is read.
     pub(super) paths: &'static str,
+    /// Options with two values, of which the second is a path that is read.
+    pub(super) path_pairs: &'static str,
     /// Options among those with a value whose value is a program in the language of the operand.
     pub(super) scripts: &'static str,
+    /// Options among those with a value whose value is text that neither names a file nor says which ones are read.
+    pub(super) texts: &'static str,
+    /// Options that are not known to only read, which tell no more than where the operands are: `n`, or `i?` with a value
+    /// that may be attached, `l:` with a value, `f!` with a file that holds the program.
+    pub(super) others: &'static str,
     /// Whether `-5` is an option.
     pub(super) number: bool,
     /// Whether the long options begin with one dash.
@@ -97,7 +104,10 @@ pub(super) const fn tool(names: &'static str) -> Profile {
         long_value: "",
         pairs: "",
         paths: "",
+        path_pairs: "",
         scripts: "",
+        texts: "",
+        others: "",
         number: false,
         one_dash: false,
         operands: Operands::Paths,
@@ -144,6 +154,18 @@ impl Profile {
         Profile { paths, ..self }
     }
 
+    pub(super) const fn path_pairs(self, path_pairs: &'static str) -> Profile {
+        Profile { path_pairs, ..self }
+    }
+
+    pub(super) const fn texts(self, texts: &'static str) -> Profile {
+        Profile { texts, ..self }
+    }
+
+    pub(super) const fn others(self, others: &'static str) -> Profile {
+        Profile { others, ..self }
+    }
+
     pub(super) const fn number(self) -> Profile {
         Profile { number: true, ..self }
     }
@@ -184,7 +206,7 @@ impl Profile {
         Profile { restricts, ..self }
     }
 
-    pub(super) const fn script(self, reads: fn(&str) -> bool, scripts: &'static str) -> Profile {
+    pub(super) const fn script(self, reads: fn(&[&str]) -> bool, scripts: &'static str) -> Profile {
         Profile { operands: Operands::ScriptThenPaths(reads), scripts, ..self }
     }
 

@@ -21,6 +21,7 @@ pub(super) const TEXT: &[Profile] = &[
         .operands(Operands::PatternThenPaths)
         .folders("r recursive")
         .restricts("include")
+        .texts("e regexp")
         .reads_only(),
     tool("rg")
         .short("niIlcwvxFSsoHNUPqpau.0b")
@@ -40,6 +41,7 @@ pub(super) const TEXT: &[Profile] = &[
         .folders("")
         .names_only("files type-list")
         .restricts("g t glob type")
+        .texts("e regexp r replace")
         .reads_only(),
     tool("sort")
         .short("bdfghiMnrRsuVzcC")
@@ -85,23 +87,30 @@ pub(super) const TEXT: &[Profile] = &[
         .text(),
     tool("sed gsed")
         .short("nErsuz")
-        .value("e")
+        .value("el")
         .long("quiet silent regexp-extended separate unbuffered null-data posix sandbox debug")
-        .long_value("expression")
+        .long_value("expression line-length")
+        .others("i? in-place? f! file! b binary follow-symlinks")
         .script(sed::only_reads, "e expression"),
     tool("awk gawk mawk nawk")
         .value("Fv")
         .long("csv posix traditional re-interval")
         .long_value("field-separator assign")
+        .texts("F v field-separator assign")
+        .others("f! file! E! exec! i: include: l: load: O optimize S sandbox")
         .script(awk::only_reads, ""),
     tool("jq gojq jaq")
         .short("rRcCMSsnejaV")
         .long(
             "raw-output raw-input compact-output color-output monochrome-output sort-keys slurp null-input exit-status \
-             join-output ascii-output tab unbuffered stream seq version",
+             join-output ascii-output tab unbuffered stream stream-errors seq args jsonargs raw-output0 version",
         )
-        .long_value("indent")
+        .value("L")
+        .long_value("indent library-path")
+        .paths("L library-path")
         .pairs("arg argjson")
+        .path_pairs("slurpfile rawfile argfile")
+        .others("f! from-file! i in-place")
         .script(jq::only_reads, ""),
     yq("yq"),
 ];
@@ -115,5 +124,6 @@ const fn yq(names: &'static str) -> Profile {
         .value("opI")
         .long("raw-output compact-output prettyPrint colors no-colors null-input unwrapScalar version no-doc")
         .long_value("output-format input-format indent")
+        .others("i inplace in-place y Y yaml-output yaml-roundtrip")
         .script(yq::only_reads, "")
 }

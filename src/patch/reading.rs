@@ -1,0 +1,215 @@
+//! How the lines that a hunk adds are to be read: as they are written, or moved as its old lines are in the file.
+//!
+//! A law: both readings are computed for every added line. Where both make sense and differ, nothing is done. What makes
+//! sense is told by the old lines next to the added ones: an added line with the indentation that its neighbour has in
+//! the patch moves along with it; one with the indentation that the neighbour has in the file was never moved.
+
+use super::shift::{Pair, Shift, indent, is_blind};
+
+/// How the lines between two lines of context are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As they are.
+    Written,
+    /// As the shift of the hunk moves them.
+    Shifted,
+    /// In two ways, or in none.
+    Doubt,
+}
+
+/// An indentation of the patch, and that of the file in its place.
+type Indents<'a> = (&'a [u8], &'a [u8]);
+
+/// Lines that go and lines that come between two lines of context, with what stands around them. Blank lines are left out.
+#[derive(Debug, Default)]
+pub(super) struct Block<'a> {
+    pub(super) above: Option<Pair<'a>>,
+    pub(super) removed: Vec<Pair<'a>>,
+    pub(super) added: Vec<&'a [u8]>,
+    pub(super) below: Option<Pair<'a>>,
+}
+
+impl<'a> Block<'a> {
+    /// The first added line and the old lines that tell its place: the one it replaces, else those around it.
+    fn anchors(&self) -> Option<(&'a [u8], impl Iterator<Item = Indents<'a>>)> {
+        let own = indent(self.added.first()?);
+        let around = [self.above, self.below].into_iter().flatten().filter(|_| self.removed.is_empty());
+        let pairs = self.removed.first().copied().into_iter().chain(around);
+        Some((own, pairs.map(|(patch, file, _)| (indent(patch), indent(file)))))
+    }
+
+    /// Whether moving the lines along would put them level with the bracket that holds them.
+    fn is_level_with_its_bracket(&self) -> bool {
+        let ends = |line: &[u8]| matches!(line.trim_ascii_end().last(), Some(b'{' | b'(' | b'[' | b':'));
+        let begins = |line: &[u8]| matches!(line.trim_ascii_start().first(), Some(b'}' | b')' | b']'));
+        let level = |added: &[u8], (old, ..): &Pair<'_>| indent(added) == indent(old) && !begins(added);
+        let below_opener = |old: &Pair<'_>| ends(old.0) && self.added.first().is_some_and(|line| level(line, old));
+        let above_closer = |old: &Pair<'_>| begins(old.0) && self.added.last().is_some_and(|line| level(line, old));
+        self.above.as_ref().is_some_and(below_opener) || self.below.as_ref().is_some_and(above_closer)
+    }
+}
+
+/// Of each block. `old` are the filled old lines of the hunk; `unit` is how many spaces the file has for a step.
+pub(super) fn of(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
+    let hunk = Hunk { old, blocks, unit };
+    let all = |reading| vec![reading; blocks.len()];
+    if blocks.iter().flat_map(|block| &block.added).any(|line| is_blind(line)) {
+        return all(Reading::Doubt);
+    }
+    if old.iter().any(|(patch, file, _)| is_blind(patch) || is_blind(file)) {
+        return all(hunk.blind());
+    }
+    if shift.is_of_units() {
+        return all(Reading::Shifted);
+    }
+    if old.iter().all(|(patch, file, _)| indent(patch) == indent(file)) {
+        return all(Reading::Written);
+    }
+    if hunk.is_off_by_one() {
+        return all(hunk.off_by_one());
+    }
+    if hunk.is_flat() {
+        return blocks.iter().map(|block| hunk.flat(block)).collect();
+    }
+    if shift.moves_all() {
+        return all(hunk.moved(shift));
+    }
+    blocks.iter().map(|block| hunk.single(block, shift)).collect()
+}
+
+/// Whether the first line takes the place of one that is indented as it is, and as the file has it.
+fn is_exact(block: &Block<'_>) -> bool {
+    let exact = |(patch, file, _): &Pair<'_>| indent(patch) == indent(file);
+    let same = block.anchors().is_some_and(|(own, mut pairs)| pairs.next().is_some_and(|(_, file)| file == own));
+    !block.removed.is_empty() && block.removed.iter().all(exact) && same
+}
+
+struct Hunk<'h, 'a> {
+    old: &'h [Pair<'a>],
+    blocks: &'h [Block<'a>],
+    unit: usize,
+}
+
+impl<'a> Hunk<'_, 'a> {
+    fn pairs(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8], bool)> {
+        self.old.iter().map(|(patch, file, removed)| (indent(patch), indent(file), *removed))
+    }
+
+    /// Lines that are off in several ways say something only of what replaces them.
+    fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> Reading {
+        if is_exact(block) {
+            return Reading::Written;
+        }
+        let replaces = |own: &[u8]| block.removed.iter().any(|(patch, ..)| indent(patch) == own);
+        let moved = |line: &&[u8]| shift.apply(line).is_some_and(|(image, _)| image != indent(line));
+        let mut moved = block.added.iter().copied().filter(moved).map(indent);
+        if moved.any(|own| self.in_file(own) || !replaces(own)) { Reading::Doubt } else { Reading::Shifted }
+    }
+
+    fn added(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.blocks.iter().flat_map(|block| &block.added).map(|line| indent(line))
+    }
+
+    fn in_file(&self, own: &[u8]) -> bool {
+        self.pairs().any(|(_, file, _)| file == own)
+    }
+
+    fn in_patch(&self, own: &[u8]) -> bool {
+        self.pairs().any(|(patch, ..)| patch == own)
+    }
+
+    /// Blanks other than spaces and tabs say nothing of an indentation: only the lines of the file do.
+    fn blind(&self) -> Reading {
+        let known = |(patch, file, _): &&Pair<'_>| !is_blind(patch) && !is_blind(file);
+        let exact = self.old.iter().filter(known).all(|(patch, file, _)| indent(patch) == indent(file));
+        let written = self.old.iter().all(|(_, file, _)| !is_blind(file)) && self.fits_file();
+        if exact && written { Reading::Written } else { Reading::Doubt }
+    }
+
+    /// Whether every block begins with an indentation that the file has beside it.
+    fn fits_file(&self) -> bool {
+        self.blocks.iter().filter_map(Block::anchors).all(|(own, mut pairs)| pairs.any(|(_, file)| file == own))
+    }
+
+    /// Whether lines are off by one column, and all of these in one direction: the blank that is the sign of context was
+    /// forgotten, or written twice.
+    fn is_off_by_one(&self) -> bool {
+        let one = |longer: &[u8], shorter: &[u8]| {
+            longer.len() == shorter.len() + 1 && (longer.strip_prefix(b" ") == Some(shorter))
+        };
+        let off = || self.pairs().filter(|(patch, file, _)| patch != file);
+        off().all(|(patch, file, _)| one(file, patch)) || off().all(|(patch, file, _)| one(patch, file))
+    }
+
+    /// A shift by one column is never made. The lines are as written where they say so: those with a sign have the
+    /// indentation of the file, and none has that of the wrong lines.
+    fn off_by_one(&self) -> Reading {
+        let signed = || self.pairs().filter(|(.., removed)| *removed);
+        let forgotten = self.pairs().any(|(patch, file, _)| file.len() > patch.len());
+        // A line at the margin has lost nothing when the blank before it was forgotten.
+        let telling = |file: &[u8]| !forgotten || !file.is_empty();
+        let exact = signed().any(|(_, file, _)| telling(file)) && signed().all(|(patch, file, _)| patch == file);
+        let steps = |columns: usize| self.unit > 1 && columns.is_multiple_of(self.unit);
+        let moved = |own: &[u8]| if forgotten { own.len() + 1 } else { own.len().saturating_sub(1) };
+        let as_file = |own: &[u8]| self.in_file(own) || (!own.is_empty() && steps(own.len()));
+        let as_patch = |own: &[u8]| match self.in_file(own) {
+            true => self.pairs().any(|(patch, file, _)| patch == own && patch != file),
+            false => self.in_patch(own) || steps(moved(own)),
+        };
+        let (written, shifted) = self.added().fold((exact, false), |(written, shifted), own| {
+            (written || (as_file(own) && !as_patch(own)), shifted || (as_patch(own) && !as_file(own)))
+        });
+        // Lines at the margin alone say nothing while others in the patch stand one column off the margin.
+        let sure = exact || self.added().all(|own| !as_patch(own));
+        if written && !shifted && sure { Reading::Written } else { Reading::Doubt }
+    }
+
+    /// Whether the old lines have lost all of their indentation, and the file's differ, so that nothing can be moved.
+    fn is_flat(&self) -> bool {
+        let first = self.old.first().map(|(_, file, _)| indent(file));
+        let lost = |(patch, file, removed): (&[u8], &[u8], bool)| patch.is_empty() || (removed && patch == file);
+        self.pairs().any(|(_, file, _)| Some(file) != first) && self.pairs().all(lost)
+    }
+
+    /// Lines that kept their indentation have that of the file beside them.
+    fn flat(&self, block: &Block<'_>) -> Reading {
+        let Some((own, mut pairs)) = block.anchors() else { return Reading::Written };
+        let deep = block.added.iter().any(|line| !indent(line).is_empty());
+        let fits = pairs.any(|(patch, file)| file == own && (!own.is_empty() || patch == file));
+        let replaces_margin = own.is_empty() && !block.removed.is_empty();
+        let kept = self.added().any(|own| !own.is_empty()) || replaces_margin;
+        if fits && kept && (deep || replaces_margin) { Reading::Written } else { Reading::Doubt }
+    }
+
+    /// All old lines are moved in one way. Then the added ones are, unless they say otherwise.
+    fn moved(&self, shift: &Shift<'_>) -> Reading {
+        let stays = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| image == indent(line));
+        if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {
+            return Reading::Written;
+        }
+        // Steps of another width look like a shift where all old lines stand in one depth.
+        let steps = |indent: &[u8]| indent.contains(&b'\t') || indent.len().is_multiple_of(self.unit);
+        let whole = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| steps(&image));
+        let mut added = self.blocks.iter().flat_map(|block| &block.added);
+        if !shift.is_whole(self.unit) || !added.all(|line| self.in_patch(indent(line)) || whole(line)) {
+            return Reading::Doubt;
+        }
+        let (mut along, mut as_file) = (false, false);
+        for block in self.blocks {
+            as_file |= block.is_level_with_its_bracket();
+            for (own, (patch, file)) in
+                block.anchors().into_iter().flat_map(|(own, pairs)| pairs.map(move |pair| (own, pair)))
+            {
+                along |= own == patch && own != file;
+                as_file |= own == file && own != patch;
+            }
+        }
+        let shallow = |own: &[u8]| self.pairs().all(|(_, file, _)| own.len() < file.len());
+        let only_patch = |own: &[u8]| !self.in_file(own) && (self.in_patch(own) || shallow(own));
+        match (along, as_file) {
+            (true, false) => Reading::Shifted,
+            (false, false) if self.added().all(only_patch) => Reading::Shifted,
+            _ => Reading::Doubt,
+        }
+    }
+}

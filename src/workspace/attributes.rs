@@ -1,0 +1,330 @@
+//! What stands beside the mode of a file: access control lists (acl(5)) and extended attributes (xattr(7)).
+//!
+//! Read from and given to open files only, since a name could lead elsewhere in between. Not carried are `trusted.*`, which
+//! belongs to file systems below this one, and `security.ima` and `security.evm`, which sign the old content. On systems
+//! other than Linux nothing is read and nothing is given.
+
+use super::state::as_text;
+use rustix::fs::Stat;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the attributes of one file that a record holds.
+pub(super) const MOST_KEPT: usize = 16 << 10;
+
+/// Bytes of the attributes of one file that are carried over when it is replaced.
+pub(super) const MOST_CARRIED: usize = 4 << 20;
+
+#[cfg(target_os = "linux")]
+const ACCESS: &str = "system.posix_acl_access";
+#[cfg(target_os = "linux")]
+const DEFAULT: &str = "system.posix_acl_default";
+
+/// The labels that the system gives each file by where it stands. They are carried, but two files that differ in nothing else
+/// count as the same.
+const LABELS: &[&str] = &["security.selinux", "security.SMACK64"];
+
+/// The access control lists and extended attributes of a file or folder.
+///
+/// What an access control list repeats of the mode (the rights of the owner, of others, and the mask) is left out, so that a
+/// mode can be changed alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributes(Vec<Attribute>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Attribute {
+    #[serde(with = "as_text")]
+    name: PathBuf,
+    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
+    value: Vec<u8>,
+}
+
+fn as_hex<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&super::state::hex(value))
+}
+
+fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    super::state::bytes_of(&text).ok_or_else(|| serde::de::Error::custom("hexadecimal digits are wanted"))
+}
+
+impl Attributes {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Bytes of all names and values.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.iter().map(|attribute| attribute.name.as_os_str().len() + attribute.value.len()).sum()
+    }
+
+    /// Whether others are the same, labels of the system apart.
+    pub(super) fn is_as(&self, other: &Attributes) -> bool {
+        fn own(all: &Attributes) -> impl Iterator<Item = &Attribute> {
+            all.0.iter().filter(|one| !LABELS.iter().any(|label| one.name == Path::new(label)))
+        }
+        own(self).eq(own(other))
+    }
+}
+
+/// What a new file takes of one that it replaces, comes from or puts back.
+#[derive(Debug, Clone)]
+pub(super) struct Like {
+    /// User and group, where they are known.
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) mode: u32,
+    pub(super) attributes: Attributes,
+}
+
+impl Like {
+    pub(super) fn of(stat: &Stat, attributes: Attributes) -> Like {
+        Like { owner: Some((stat.st_uid, stat.st_gid)), mode: super::state::mode_of(stat), attributes }
+    }
+
+    /// Gives them to a file or folder that nobody but its owner can open yet. What is given last is the mode, so that it is
+    /// at no moment more open than it shall be. Gives the names of what the system refused; where that is something that
+    /// keeps people out, rights are taken away instead, so that nobody gains any.
+    pub(super) fn give(&self, file: &File) -> io::Result<Vec<String>> {
+        let mut mode = self.owned(file)?;
+        let mut lost = system::give(file, &self.attributes, &mut mode);
+        lost.dedup();
+        rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(mode))?;
+        Ok(lost)
+    }
+
+    /// Gives the owner, and then the mode that is right for the owner it has: only root may give a file away, anybody else
+    /// becomes its owner, as with every editor that renames.
+    fn owned(&self, file: &File) -> io::Result<u32> {
+        let Some(wanted) = self.owner else { return Ok(self.mode) };
+        let owner = || rustix::fs::fstat(file).map(|stat| (stat.st_uid, stat.st_gid));
+        let (user, group) = (rustix::fs::Uid::from_raw(wanted.0), rustix::fs::Gid::from_raw(wanted.1));
+        if owner()? != wanted && rustix::fs::fchown(file, Some(user), Some(group)).is_err() {
+            // Of the groups that a person is in, the file may have any.
+            let _ = rustix::fs::fchown(file, None, Some(group));
+        }
+        let (has, mut mode) = (owner()?, self.mode);
+        if has.0 != wanted.0 {
+            mode &= !0o4000; // it would run as somebody else
+        }
+        if has.1 != wanted.1 {
+            // The members of one group are others now, and some others its members: both may what both might.
+            let both = mode >> 3 & mode & 0o7;
+            mode = mode & !0o2077 | both << 3 | both;
+        }
+        Ok(mode)
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use system::read;
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::{ACCESS, Attribute, Attributes, DEFAULT, MOST_CARRIED};
+    use rustix::fd::AsFd;
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+    use rustix::io::Errno;
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::PathBuf;
+
+    /// The most that the kernel gives at once, names or a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+    const MOST_AT_ONCE: usize = 64 << 10;
+
+    fn is_carried(name: &[u8]) -> bool {
+        let signs = |name: &[u8]| name == b"security.ima" || name == b"security.evm";
+        name.starts_with(b"user.")
+            || name.starts_with(b"security.") && !signs(name)
+            || name == ACCESS.as_bytes()
+            || name == DEFAULT.as_bytes()
+    }
+
+    /// The attributes of an open file; `None` where they have more than `most` bytes, or cannot be read.
+    pub(in super::super) fn read(file: impl AsFd, most: usize) -> Option<Attributes> {
+        let names = match whole(|buffer| flistxattr(&file, buffer)) {
+            Ok(names) => names,
+            // A file system without attributes.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Some(Attributes::default()),
+            Err(_) => return None,
+        };
+        let mut attributes = Attributes::default();
+        let mut left = most;
+        for name in names.split(|byte| *byte == 0).filter(|name| is_carried(name)) {
+            let value = match whole(|buffer| fgetxattr(&file, name, buffer)) {
+                Ok(value) if name == ACCESS.as_bytes() => match without_mode(value) {
+                    Some(value) => value,
+                    None => continue,
+                },
+                Ok(value) => value,
+                // Taken away since, or not for this process, which then could not set it either.
+                Err(Errno::NODATA | Errno::ACCESS | Errno::PERM | Errno::OPNOTSUPP) => continue,
+                Err(_) => return None,
+            };
+            left = left.checked_sub(name.len() + value.len())?;
+            attributes.0.push(Attribute { name: PathBuf::from(OsStr::from_bytes(name)), value });
+        }
+        attributes.0.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Some(attributes)
+    }
+
+    /// Mostly there is none, or it is small.
+    fn whole(mut get: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+        let mut small = [0; 512];
+        match get(&mut small) {
+            Ok(length) => return Ok(small[..length].to_vec()),
+            Err(Errno::RANGE) => {}
+            Err(errno) => return Err(errno),
+        }
+        let mut large = vec![0; MOST_AT_ONCE];
+        let length = get(&mut large)?;
+        large.truncate(length);
+        Ok(large)
+    }
+
+    /// Gives a file that is closed to others these attributes and no other list of who may open it. `mode` loses what must not
+    /// be given without what was refused. The names of that are told.
+    pub(super) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<String> {
+        // A file that cannot be read takes what it can.
+        let has = read(file, MOST_CARRIED).unwrap_or_default();
+        let mut lost = Vec::new();
+        for one in has.0.iter().filter(|one| wanted.0.iter().all(|other| other.name != one.name)) {
+            let name = one.name.as_os_str().as_bytes();
+            // A new file inherits the default list of its folder, which would let in whom the old file did not.
+            let must_go = name == ACCESS.as_bytes() || name == DEFAULT.as_bytes() || name.starts_with(b"user.");
+            if must_go && fremovexattr(file, name).is_err() {
+                *mode &= !0o070;
+                lost.push(said(name));
+            }
+        }
+        for one in &wanted.0 {
+            let name = one.name.as_os_str().as_bytes();
+            // Records are read as if anybody had written them.
+            if !is_carried(name) || name != ACCESS.as_bytes() && has.0.contains(one) {
+                continue;
+            }
+            let value = if name == ACCESS.as_bytes() { with_mode(&one.value, *mode) } else { one.value.clone() };
+            if fsetxattr(file, name, &value, XattrFlags::empty()).is_err() {
+                if name == ACCESS.as_bytes() {
+                    *mode = without_list(&one.value, *mode);
+                }
+                lost.push(said(name));
+            }
+        }
+        lost
+    }
+
+    fn said(name: &[u8]) -> String {
+        match name {
+            b"system.posix_acl_access" => "access control list".into(),
+            b"system.posix_acl_default" => "default access control list".into(),
+            _ => format!("attribute {}", super::super::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
+        }
+    }
+
+    /// The tags of acl(5) as `linux/posix_acl.h` has them.
+    const OWNER: u16 = 0x01;
+    const MASK: u16 = 0x10;
+    const OTHERS: u16 = 0x20;
+
+    /// Entries of eight bytes behind a version of four.
+    const HEAD: usize = 4;
+    const ENTRY: usize = 8;
+
+    fn tag(entry: &[u8]) -> u16 {
+        entry.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes))
+    }
+
+    fn rights(entry: &[u8]) -> u32 {
+        entry.get(2).map_or(0, |rights| u32::from(rights & 7))
+    }
+
+    /// The list with 0 in place of what the mode says; `None` where it says nothing beside.
+    fn without_mode(mut list: Vec<u8>) -> Option<Vec<u8>> {
+        let has_mask = list.get(HEAD..)?.chunks(ENTRY).any(|entry| tag(entry) == MASK);
+        set_mode(&mut list, 0);
+        has_mask.then_some(list)
+    }
+
+    fn with_mode(list: &[u8], mode: u32) -> Vec<u8> {
+        let mut list = list.to_vec();
+        set_mode(&mut list, mode);
+        list
+    }
+
+    fn set_mode(list: &mut [u8], mode: u32) {
+        let [owner, group, others] = [mode >> 6, mode >> 3, mode].map(|bits| u8::try_from(bits & 7).unwrap_or(0));
+        for entry in list.get_mut(HEAD..).unwrap_or_default().chunks_exact_mut(ENTRY) {
+            match tag(entry) {
+                OWNER => entry[2] = owner,
+                MASK => entry[2] = group,
+                OTHERS => entry[2] = others,
+                _ => {}
+            }
+        }
+    }
+
+    /// The mode of a file that cannot have its list: nothing for the group, whose bits were the mask; and for others what
+    /// everybody had who was named, for those are others now.
+    fn without_list(list: &[u8], mode: u32) -> u32 {
+        let named = list.get(HEAD..).unwrap_or_default().chunks_exact(ENTRY);
+        let named = named.filter(|entry| !matches!(tag(entry), OWNER | MASK | OTHERS));
+        let all = named.fold(mode >> 3, |all, entry| all & rights(entry));
+        mode & !0o077 | mode & all & 0o7
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        const GROUP: u16 = 0x04;
+
+        fn list(entries: &[(u16, u16)]) -> Vec<u8> {
+            let entry = |(tag, rights): &(u16, u16)| [tag.to_le_bytes(), rights.to_le_bytes(), [9, 0], [0, 0]].concat();
+            [2u32.to_le_bytes().to_vec(), entries.iter().flat_map(entry).collect()].concat()
+        }
+
+        #[test]
+        fn a_list_and_a_mode_are_apart() {
+            let whole = list(&[(OWNER, 6), (2, 6), (GROUP, 4), (MASK, 6), (OTHERS, 1)]);
+            let apart = without_mode(whole.clone()).expect("it has a mask");
+            assert_eq!(with_mode(&apart, 0o661), whole);
+            assert_eq!(apart, without_mode(with_mode(&apart, 0o700)).expect("it has a mask"));
+            assert_eq!(without_mode(list(&[(OWNER, 6), (GROUP, 4), (OTHERS, 1)])), None);
+            for torn in [&b""[..], b"\x02", b"\x02\0\0\0\x10", b"\x02\0\0\0\x10\0\0"] {
+                assert_eq!(with_mode(torn, 0o777), torn);
+                let _ = without_mode(torn.to_vec());
+            }
+        }
+
+        #[test]
+        fn without_its_list_nobody_gains_rights() {
+            for (named, mask, mode, wanted) in [
+                (6, 6, 0o660, 0o600),
+                (6, 6, 0o664, 0o604),
+                (0, 6, 0o666, 0o600),
+                (4, 6, 0o667, 0o604),
+                (7, 1, 0o717, 0o701),
+            ] {
+                let list = list(&[(OWNER, 7), (2, named), (GROUP, 7), (MASK, mask), (OTHERS, 7)]);
+                assert_eq!(without_list(&list, mode), wanted, "{named} {mode:o}");
+            }
+        }
+    }
+}
+
+/// On systems where this module does not know how attributes are read there are none.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
+    Some(Attributes::default())
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(super) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<String> {
+        Vec::new()
+    }
+}

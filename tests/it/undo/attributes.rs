@@ -1,0 +1,247 @@
+//! Modes, access control lists and extended attributes survive a change and come back, and at no moment a file is more open
+//! than it was.
+//!
+//! Files that change hands are told by root alone; the rest is for anybody.
+
+use super::Place;
+use rustix::fs::{XattrFlags, getxattr, listxattr, setxattr};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use toolfence::workspace::{EditFile, EditLines, ReplaceText};
+
+const ACCESS: &str = "system.posix_acl_access";
+const DEFAULT: &str = "system.posix_acl_default";
+
+/// A list for the owner, user 1234, the group, the mask and others.
+fn list([owner, user, group, mask, others]: [u16; 5]) -> Vec<u8> {
+    let anybody = u32::MAX;
+    let entries =
+        [(1u16, owner, anybody), (2, user, 1234), (4, group, anybody), (0x10, mask, anybody), (0x20, others, anybody)];
+    let entry = |(tag, rights, id): (u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    [2u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat()
+}
+
+fn set(path: &Path, name: &str, value: &[u8]) {
+    setxattr(path, name, value, XattrFlags::empty()).expect("it was tried before");
+}
+
+/// The mode with every attribute.
+fn of(path: &Path) -> (u32, Vec<(String, Vec<u8>)>) {
+    let mut names = vec![0; 65536];
+    let length = listxattr(path, &mut names[..]).expect("it is there");
+    let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let value = |name: &[u8]| {
+        let mut value = vec![0; 65536];
+        let length = getxattr(path, name, &mut value[..]).expect("it is there");
+        (String::from_utf8_lossy(name).into_owned(), value[..length].to_vec())
+    };
+    let mut all: Vec<_> = names.map(value).collect();
+    all.sort();
+    (fs::metadata(path).expect("it is there").permissions().mode() & 0o7777, all)
+}
+
+/// A place with a file that has all of it; `None`, said aloud, where the file system has no such thing.
+fn place() -> Option<Place> {
+    let place = Place::new();
+    let file = place.root().join("s");
+    fs::write(&file, "secret\n").expect("it can be written");
+    let given = setxattr(&file, "user.note", b"mine\0", XattrFlags::empty())
+        .and_then(|()| setxattr(&file, "user.empty", b"", XattrFlags::empty()))
+        .and_then(|()| setxattr(&file, ACCESS, &list([6, 6, 0, 6, 0]), XattrFlags::empty()));
+    if let Err(errno) = given {
+        println!("skipped: the temporary folder has no access control lists or attributes ({errno})");
+        return None;
+    }
+    Some(place)
+}
+
+#[test]
+fn they_survive_every_tool_and_come_back() {
+    let patch = "*** Begin Patch\n*** Update File: s\n@@\n-secret\n+other\n*** Add File: more\n+x\n*** End Patch\n";
+    let renamed = "*** Begin Patch\n*** Update File: s\n*** Move to: d/t\n@@\n-secret\n+other\n*** End Patch\n";
+    type Act<'a> = (&'a str, &'a str, Box<dyn Fn(&Place) + 'a>);
+    let line = || EditLines { start_line: 1, end_line: 1, replacement: "other".into() };
+    let acts: [Act<'_>; 6] = [
+        ("write", "s", Box::new(|place| place.write("s", "other\n"))),
+        ("edit", "s", Box::new(|place| drop(place.workspace.edit(&EditFile::new("s", vec![line()])).unwrap()))),
+        (
+            "replace",
+            "s",
+            Box::new(|place| drop(place.workspace.replace_text(&ReplaceText::new("s", "secret", "other")).unwrap())),
+        ),
+        ("patch", "s", Box::new(|place| drop(place.workspace.apply_patch(patch, false).unwrap()))),
+        ("rename", "d/t", Box::new(|place| drop(place.workspace.apply_patch(renamed, false).unwrap()))),
+        (
+            "taken back",
+            "s",
+            Box::new(|place| {
+                let draft = place.workspace.draft_write("s", "worse\n", None).unwrap().expect("it is small");
+                place.write("s", "worse\n");
+                place.workspace.take_back(&[draft]).unwrap();
+                place.write("s", "other\n");
+            }),
+        ),
+    ];
+    for (what, name, act) in acts {
+        let Some(place) = place() else { return };
+        let before = of(&place.root().join("s"));
+        assert_eq!((before.0, before.1.len()), (0o660, 3), "{before:?}");
+        place.turn(|| act(&place));
+        assert_eq!(of(&place.root().join(name)), before, "{what}");
+        assert_eq!(fs::read_to_string(place.root().join(name)).unwrap(), "other\n");
+        assert_eq!(place.undo().refused, [], "{what}");
+        assert_eq!(
+            (of(&place.root().join("s")), fs::read_to_string(place.root().join("s")).unwrap()),
+            (before.clone(), "secret\n".into()),
+            "{what}"
+        );
+        assert_eq!(place.redo().refused, [], "{what}");
+        assert_eq!(of(&place.root().join(name)), before, "{what}");
+    }
+}
+
+/// Each script is run by a command; what it does to lists, attributes and modes is undone and redone.
+#[test]
+fn what_commands_do_to_them_is_undone() {
+    let Some(place) = place() else { return };
+    let root = place.root();
+    fs::create_dir(root.join("f")).unwrap();
+    set(&root.join("f"), DEFAULT, &list([7, 7, 0, 7, 0]));
+    fs::write(root.join("f/inside"), "x").unwrap();
+    fs::write(root.join("plain"), "x").unwrap();
+    let names = ["s", "f", "f/inside", "plain"];
+    let known = |path: std::path::PathBuf| path.exists().then(|| (of(&path), fs::read(&path).ok()));
+    let all = || names.map(|name| known(root.join(name)));
+    let acts: [(&str, &dyn Fn()); 9] = [
+        ("content", &|| drop(fs::write(root.join("s"), "changed"))),
+        ("replaced", &|| super::run(&root, "echo new > x; mv x s")),
+        ("gone", &|| super::run(&root, "rm -r s f")),
+        ("moved", &|| super::run(&root, "mv s f/s")),
+        ("mode", &|| super::run(&root, "chmod 600 s; chmod 700 f; chmod 4755 plain")),
+        ("list", &|| set(&root.join("s"), ACCESS, &list([6, 4, 4, 4, 4]))),
+        ("new list", &|| set(&root.join("plain"), ACCESS, &list([6, 6, 4, 6, 4]))),
+        ("folder", &|| {
+            set(&root.join("f"), ACCESS, &list([7, 5, 5, 5, 0]));
+            set(&root.join("f"), DEFAULT, &list([7, 0, 0, 0, 0]));
+        }),
+        ("attribute", &|| {
+            set(&root.join("s"), "user.note", b"theirs");
+            set(&root.join("f"), "user.more", b"x");
+        }),
+    ];
+    for (what, act) in acts {
+        let before = all();
+        place.turn(|| {
+            place.bash("true"); // so that stamps are known
+            super::commands(&place, act);
+        });
+        let after = all();
+        assert_ne!(before, after, "{what}");
+        assert_eq!(place.undo().refused, [], "{what}");
+        assert_eq!(all(), before, "{what}");
+        assert_eq!(place.redo().refused, [], "{what}");
+        assert_eq!(all(), after, "{what}");
+        assert_eq!(place.undo().refused, [], "{what}");
+        assert_eq!(all(), before, "{what}");
+    }
+}
+
+/// The list that new files of a folder inherit would let in whom the old file did not.
+#[test]
+fn a_file_without_a_list_gets_none_from_its_folder() {
+    let Some(place) = place() else { return };
+    let (root, plain) = (place.root(), place.root().join("plain"));
+    fs::write(&plain, "old\n").unwrap();
+    fs::set_permissions(&plain, PermissionsExt::from_mode(0o660)).unwrap();
+    set(&root, DEFAULT, &list([7, 7, 7, 7, 0]));
+    place.turn(|| place.write("plain", "new\n"));
+    assert_eq!(of(&plain), (0o660, Vec::new()));
+    place.turn(|| place.bash("rm plain"));
+    assert_eq!(place.undo().refused, []);
+    assert_eq!(of(&plain), (0o660, Vec::new()), "it stood there without one");
+}
+
+/// A record of before attributes were kept says nothing of them: what is there stays, and nothing is refused for it.
+#[test]
+fn a_record_without_them_is_read_and_leaves_them() {
+    let Some(mut place) = place() else { return };
+    place.turn(|| place.write("s", "other\n"));
+    let turns = fs::read_dir(place.home.path().join("state/projects")).unwrap().next().unwrap().unwrap().path();
+    let record = turns.join("undo/turns/00000001.jsonl");
+    let lines: Vec<String> = fs::read_to_string(&record).unwrap().lines().map(without).collect();
+    fs::write(&record, lines.join("\n") + "\n").unwrap();
+    place.again();
+    let before = of(&place.root().join("s"));
+    assert_eq!(place.undo().refused, []);
+    assert_eq!(of(&place.root().join("s")), before);
+    assert_eq!(fs::read_to_string(place.root().join("s")).unwrap(), "secret\n");
+}
+
+fn without(line: &str) -> String {
+    let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+    if line["event"] == "begin" {
+        line["v"] = 1.into();
+    }
+    for change in line["changes"].as_array_mut().into_iter().flatten() {
+        for side in ["before", "after"] {
+            change[side]["file"].as_object_mut().unwrap().remove("attributes").expect("it has some");
+        }
+    }
+    line.to_string()
+}
+
+const CHILD: &str = "TOOLFENCE_TEST_NO_LISTS";
+
+/// A file is moved to a disk that has no lists: then the group, whose rights were the mask of the list, may do nothing.
+#[test]
+fn where_a_list_cannot_be_nobody_gains_rights_and_it_is_said() {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount"]).arg(std::env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "undo::attributes::on_a_disk_without_lists",
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
+    let output = command.env(CHILD, "1").stdin(Stdio::null()).output();
+    let said = output.map(|output| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned());
+    let said = said.unwrap_or_else(|error| format!("skipped: unshare: {error}"));
+    match said.lines().find(|line| line.starts_with("skipped")) {
+        Some(line) => println!("{line}"),
+        None if said.contains("Operation not permitted") => println!("skipped: no user namespace"),
+        None => assert!(said.contains("1 passed"), "{said}"),
+    }
+}
+
+#[test]
+#[ignore = "it is the child of another test"]
+fn on_a_disk_without_lists() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let place = Place::new();
+    let (file, disk) = (place.root().join("s"), place.root().join("disk"));
+    fs::write(&file, "secret\n").unwrap();
+    fs::create_dir(&disk).unwrap();
+    // The namespace knows but one user, so that is who is named.
+    let mut acl = list([6, 6, 0, 6, 4]);
+    acl[16..20].copy_from_slice(&0u32.to_le_bytes());
+    let mounted = Command::new("mount").args(["-t", "ramfs", "ramfs"]).arg(&disk).status();
+    if !mounted.is_ok_and(|status| status.success()) || setxattr(&file, ACCESS, &acl, XattrFlags::empty()).is_err() {
+        println!("skipped: no disk without access control lists");
+        return;
+    }
+    let renamed = "*** Begin Patch\n*** Update File: s\n*** Move to: disk/t\n@@\n-secret\n+other\n*** End Patch\n";
+    let mut lost = Vec::new();
+    place.turn(|| lost = place.workspace.apply_patch(renamed, false).unwrap().lost);
+    assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".to_owned()])]);
+    // The group had nothing, so that its members have nothing as others either.
+    assert_eq!(of(&disk.join("t")).0, 0o600);
+    assert_eq!(place.undo().refused, []);
+    assert_eq!(of(&file), (0o664, vec![(ACCESS.to_owned(), acl)]));
+}
