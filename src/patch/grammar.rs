@@ -208,6 +208,29 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
         .or_else(|| named("Move to:").or_else(|| named("Move To:")).map(Mark::MoveTo))
 }
 
+/// What stands where a name of a file could, in a text that is no patch: as it is written, and without its first folder.
+pub(super) fn loose_names(text: &str) -> Vec<String> {
+    const HEADS: [&str; 6] = ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    for line in text.lines().map(str::trim_start) {
+        if let Some(Mark::Add(name) | Mark::Update(name) | Mark::Delete(name) | Mark::MoveTo(name)) = mark(line) {
+            all.push(name.as_bytes().to_vec());
+        }
+        if let Some(Written::File(name)) = HEADS.iter().find_map(|head| line.strip_prefix(head)).map(file_name) {
+            all.push(name);
+        }
+        if let Some((old, new)) = git_names(line) {
+            all.extend([old, new]);
+        }
+    }
+    let mut names = Vec::new();
+    for name in all.iter().map(|name| String::from_utf8_lossy(name)).filter(|name| !name.trim().is_empty()) {
+        names.extend(name.split_once('/').map(|(_, rest)| rest.to_owned()).filter(|rest| !rest.is_empty()));
+        names.push(name.into_owned());
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

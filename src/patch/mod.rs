@@ -100,6 +100,37 @@ pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
     Ok(patch)
 }
 
+/// The files that a text names, read as a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Names {
+    /// Every name, as [`plan()`] may take it: with its prefix and without, where it is not certain which is meant.
+    pub names: Vec<String>,
+    /// Whether the patch could be read. Otherwise nothing of it is ever carried out, and the names are all that stand where
+    /// a name of a file could.
+    pub read: bool,
+}
+
+/// Every file that carrying out the text could read or change, and perhaps more.
+///
+/// ```
+/// let named = toolfence::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
+/// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
+/// ```
+pub fn names(text: &str) -> Names {
+    let (all, read) = match parse(text) {
+        Ok(patch) => {
+            let both = |name: Name| [Some(name.path), name.prefixed];
+            (patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect(), true)
+        }
+        Err(_) => (grammar::loose_names(text), false),
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    names.extend(all.into_iter().filter(|name: &String| seen.insert(name.clone())));
+    Names { names, read }
+}
+
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -170,6 +170,8 @@ struct Talk<'a, W> {
     /// The tools that the client runs.
     theirs: Vec<ToolSpec>,
     session: Option<Session>,
+    /// The session of the last turn: what its model has read, the model of this one has read too.
+    before: Option<Session>,
     phase: Phase,
     /// Messages of the session that the client has, or has no need of.
     sent: usize,
@@ -191,6 +193,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             finished: Vec::new(),
             theirs: Vec::new(),
             session: None,
+            before: None,
             phase: Phase::Idle,
             sent: 0,
             asked: None,
@@ -335,6 +338,9 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 let (mut options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
                 options.checks = self.pipe.checks.is_some();
                 let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);
+                if let Some(mut before) = self.before.take() {
+                    session.follows(&mut before);
+                }
                 // What the user said is between the client and its model.
                 session.handle(Input::User(""));
                 self.sent = 0;
@@ -449,5 +455,6 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         let text = unsent.chain(session.owed().iter().map(String::as_str)).collect::<Vec<_>>().join("\n\n");
         self.pipe.policy = session.policy().clone();
         self.tell(words::over(reason, (!text.is_empty()).then_some(&text)));
+        self.before = Some(session);
     }
 }

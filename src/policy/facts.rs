@@ -8,6 +8,14 @@ pub trait Facts: Send + Sync {
     /// What `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 
+    /// Every path that `program`, as it is written, leads to: where it is found, and what each link on the way is a link to.
+    /// Its own name is not among them, and nothing where the host cannot tell. A rule that denies a program meets it under
+    /// all of these names.
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        let _ = (cwd, program);
+        Vec::new()
+    }
+
     /// What the repository is like that git would find in `cwd`, a folder as in [`Facts::path`].
     fn repository(&self, cwd: &str) -> RepositoryFact {
         let _ = cwd;

@@ -2,7 +2,7 @@
 
 use super::shell::shown;
 use super::{Blocked, Decision, Facts, Harmless, Judgement, PathFact, Policy, Seen};
-use crate::{Args, Effect, ErrorCode, Param, ParamKind, ToolCall, ToolSpec};
+use crate::{Args, Effect, ErrorCode, Param, ParamKind, ToolCall, ToolSpec, patch};
 use serde_json::Value;
 
 /// The longest path that is shown in a message.
@@ -55,6 +55,13 @@ fn text_of<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
     args.get(name)?.as_str()
 }
 
+/// Whether every file that the call would change is among its [`paths`]: a patch that cannot be read may name any.
+pub(super) fn names_all(spec: &ToolSpec, args: &Args) -> bool {
+    let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
+    let mut texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
+    texts.all(|text| patch::names(text).read)
+}
+
 /// Every path a call names, with whether it is a folder to start from and not a file to change.
 pub(super) fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
     let runs = spec.params.iter().any(|param| param.kind == ParamKind::Command);
@@ -65,41 +72,15 @@ fn paths_of(param: &Param, args: &Args, runs: bool) -> Vec<(String, bool)> {
     let Some(value) = args.get(param.name.as_ref()) else { return Vec::new() };
     match (&param.kind, value) {
         (ParamKind::Path, Value::String(path)) => vec![(path.clone(), runs)],
-        (ParamKind::Patch, Value::String(patch)) => patched(patch).map(|path| (path, false)).collect(),
+        (ParamKind::Patch, Value::String(patch)) => {
+            patch::names(patch).names.into_iter().map(|path| (path, false)).collect()
+        }
         (ParamKind::Objects(fields), Value::Array(items)) => {
             let objects = items.iter().filter_map(Value::as_object);
             objects.flat_map(|item| fields.iter().flat_map(move |field| paths_of(field, item, runs))).collect()
         }
         _ => Vec::new(),
     }
-}
-
-/// The names in the headers of a unified diff or a `*** Begin Patch` text. A deleted line that looks like a header counts
-/// too: one question too many.
-fn patched(patch: &str) -> impl Iterator<Item = String> {
-    patch.lines().filter_map(header).filter(|path| path != "/dev/null")
-}
-
-fn header(line: &str) -> Option<String> {
-    const HEADERS: &[&str] = &[
-        "--- ",
-        "+++ ",
-        "*** Add File: ",
-        "*** Update File: ",
-        "*** Delete File: ",
-        "*** Move to: ",
-        "rename from ",
-        "rename to ",
-        "copy from ",
-        "copy to ",
-    ];
-    let line = line.trim_start();
-    let (header, rest) = HEADERS.iter().find_map(|header| Some((*header, line.strip_prefix(header)?)))?;
-    let name = rest.split('\t').next().unwrap_or(rest).trim();
-    let name = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name);
-    let sides = matches!(header, "--- " | "+++ ");
-    let name = if sides { name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name) } else { name };
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, facts: &dyn Facts) -> Decision {
@@ -136,18 +117,4 @@ fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, fact
 fn outside(name: &str) -> Decision {
     let reason = format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs.");
     Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, "outside_root", reason) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_in_patches() {
-        let names = |text: &str| patched(text).collect::<Vec<_>>();
-        assert_eq!(names("--- a/x.rs\t2024\n+++ b/y.rs\n@@ -1 +1 @@\n-a\n+b\n"), ["x.rs", "y.rs"]);
-        assert_eq!(names("*** Begin Patch\n*** Add File: .env\n+A=1\n*** Move to: z\n"), [".env", "z"]);
-        assert_eq!(names("--- /dev/null\n+++ \"b/a b\"\n"), ["a b"]);
-        assert_eq!(names("rename from .env\nrename to x\n"), [".env", "x"]);
-    }
 }

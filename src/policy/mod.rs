@@ -192,6 +192,8 @@ pub struct Policy {
     settings: Settings,
     paths: PathRules,
     answers: Answers,
+    /// See [`shell::Ground::exact_deny`].
+    exact_deny: bool,
 }
 
 impl Policy {
@@ -201,7 +203,7 @@ impl Policy {
     /// A path glob that is not one.
     pub fn new(settings: Settings) -> Result<Policy> {
         let paths = settings.path_rules()?;
-        Ok(Policy { settings, paths, answers: Answers::default() })
+        Ok(Policy { settings, paths, ..Policy::default() })
     }
 
     /// The same in another mode.
@@ -230,7 +232,19 @@ impl Policy {
     }
 
     /// Decides a call as the model wrote it. Pure: the same call, catalog and facts give the same verdict.
-    pub fn review(&self, mut call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
+    pub fn review(&self, call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
+        self.review_read(call, catalog, facts, None)
+    }
+
+    /// Decides a call as [`Policy::review`] does. `source` names what the model has read the same call in: then it asks by the
+    /// rule `echo` unless it only reads, and only a person may allow it.
+    pub fn review_read(
+        &self,
+        mut call: ToolCall,
+        catalog: &Catalog,
+        facts: &dyn Facts,
+        source: Option<&str>,
+    ) -> Verdict {
         let spec = match catalog.resolve(&mut call) {
             Ok(spec) => spec,
             Err(failure) => return Verdict::Denied(ToolResult::refused(call.id, call.name, failure)),
@@ -240,7 +254,11 @@ impl Policy {
             let failure = guessed(&call);
             return Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
         }
-        let decision = self.judge(&call, spec, facts);
+        let mut decision = self.judge(&call, spec, facts);
+        let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
+        if let Some(source) = source.filter(|_| !reads) {
+            decision = echo(source).stricter(decision);
+        }
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared { call, effect, decision, approved: false }),
             Effective::Ask => Verdict::Ask(Pending { call, effect, decision: self.offered(decision) }),
@@ -259,6 +277,10 @@ impl Policy {
         let asks = |met: &&Met| met.judgement == Judgement::Ask;
         let by_effect = decision.met.iter().filter(asks).all(|met| met.rule == judge::CHANGES);
         if decision.judgement != Judgement::Ask || spec.effect_of(&call.args) != Effect::Write || !by_effect {
+            return decision;
+        }
+        if !judge::names_all(spec, &call.args) {
+            decision.offer.refuse("the patch cannot be read");
             return decision;
         }
         let files: Option<Vec<Rule>> = judge::paths(spec, &call.args)
@@ -295,7 +317,8 @@ impl Policy {
 
     /// Judges a shell command; `held` says whether walls that hold would be around this very call.
     fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
-        let ground = shell::Ground { settings: &self.settings, answers: &self.answers, paths: &self.paths, facts };
+        let Policy { settings, answers, paths, exact_deny } = self;
+        let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
         shell::judge(command, cwd, ground, held)
     }
 
@@ -320,6 +343,12 @@ impl Policy {
             (Judgement::Ask, Mode::Never) => Effective::Run,
         }
     }
+}
+
+fn echo(source: &str) -> Decision {
+    let source = shell::shown(source, 120);
+    let reason = format!("The same call stands in the result of {source}, which the model has read: it may repeat it.");
+    Decision { needs_person: true, ..Decision::new(Judgement::Ask, "echo", reason) }
 }
 
 /// The answer to a denied call.

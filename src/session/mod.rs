@@ -75,6 +75,7 @@
 //! assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
 //! ```
 
+mod echo;
 mod guard;
 mod reply;
 mod round;
@@ -145,6 +146,14 @@ impl Default for SessionOptions {
 pub enum Input<'a> {
     /// What the user says. While a turn is under way it is kept for the next message to the model.
     User(&'a str),
+    /// The model gets this text with what the user says next: a file that is attached, say. It is only noted here whose words
+    /// they are: `source` names it in the question about a call that stands in it.
+    Attached {
+        /// What it is.
+        source: &'a str,
+        /// The text.
+        text: &'a str,
+    },
     /// What the host has to say to the model. It stands before what the user says next.
     Note(&'a str),
     /// A piece of the reply.
@@ -292,7 +301,7 @@ impl Session {
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
         Session {
             options,
-            judge: Judge { catalog, policy, facts },
+            judge: Judge { catalog, policy, facts, echoes: echo::Echoes::default() },
             history,
             state: State::Idle,
             turn: round::Turn::default(),
@@ -327,6 +336,11 @@ impl Session {
         self.options.checks = true;
     }
 
+    /// Takes over what the model has read in a session before this one, so that a call out of it is known again.
+    pub(crate) fn follows(&mut self, before: &mut Session) {
+        self.judge.echoes = std::mem::take(&mut before.judge.echoes);
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()
@@ -335,7 +349,11 @@ impl Session {
     /// Takes an input; the work is done in [`poll`](Session::poll). What does not fit the state is ignored.
     pub fn handle(&mut self, input: Input<'_>) {
         match (&mut self.state, input) {
-            (State::Idle, Input::User(text)) => self.begin(text),
+            (_, Input::Attached { source, text }) => self.judge.echoes.text(text, source, &self.judge.catalog),
+            (State::Idle, Input::User(text)) => {
+                self.judge.echoes.typed(text, &self.judge.catalog);
+                self.begin(text);
+            }
             (_, Input::User(text) | Input::Note(text)) => self.owed.push(text.to_owned()),
             (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
             (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message.to_owned())),

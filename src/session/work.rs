@@ -2,6 +2,7 @@
 //!
 //! This module knows no messages and no rounds. It says what to do next and takes what came of it.
 
+use super::echo::Echoes;
 use super::reply::Item;
 use super::words;
 use crate::policy::{Cleared, Facts, Pending, Policy, Verdict};
@@ -14,11 +15,13 @@ pub(super) struct Judge {
     pub(super) catalog: Arc<Catalog>,
     pub(super) policy: Policy,
     pub(super) facts: Arc<dyn Facts>,
+    pub(super) echoes: Echoes,
 }
 
 impl Judge {
     fn review(&self, call: &ToolCall) -> Verdict {
-        self.policy.review(call.clone(), &self.catalog, &*self.facts)
+        let source = self.echoes.source(call, &self.catalog);
+        self.policy.review_read(call.clone(), &self.catalog, &*self.facts, source.as_deref())
     }
 
     /// What the call could do as it is written; what nobody knows counts as Execute.

@@ -55,6 +55,16 @@ pub(super) fn values(params: &[Param], args: &Args, owner: &str) -> Result<(), T
 }
 
 fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure> {
+    if let (ParamKind::Path, Some(path)) = (&param.kind, value.as_str())
+        && !path.is_empty()
+        && crate::clip::is_blank(path)
+    {
+        let message = format!(
+            "The path is blank: {} of {owner} holds only white space. Give a path, such as src/main.rs.",
+            param.name
+        );
+        return Err(ToolFailure::new(ErrorCode::InvalidArgument, message));
+    }
     let fits = match &param.kind {
         ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
         ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),

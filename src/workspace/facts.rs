@@ -30,6 +30,15 @@ impl Facts for Workspace {
         }
     }
 
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        let start = match program.contains('/') {
+            // An absolute path takes the place of the folders before it.
+            true => Some(self.root().join(cwd).join(program)),
+            false => found(self, program),
+        };
+        start.filter(|_| !program.contains('\0')).map(links).unwrap_or_default()
+    }
+
     fn repository(&self, cwd: &str) -> RepositoryFact {
         let fact = repository::fact(self, cwd);
         tracing::debug!(cwd, ?fact, "repository judged");
@@ -139,6 +148,19 @@ fn real_name(folder: &Path, last: &Last) -> PathBuf {
         Last::File(name) => folder.join(name),
         Last::Missing(names) => names.iter().fold(folder.to_owned(), |path, name| path.join(name)),
     }
+}
+
+/// A path and what it is a link to, step by step. Folders on the way are the kernel's business.
+fn links(start: PathBuf) -> Vec<String> {
+    /// As many links as the kernel follows in one path (path_resolution(7)).
+    const MOST: usize = 40;
+    let mut all = vec![start.to_string_lossy().into_owned()];
+    let mut here = start;
+    while let (Ok(target), true) = (std::fs::read_link(&here), all.len() <= MOST) {
+        here = here.parent().unwrap_or(Path::new("/")).join(target);
+        all.push(here.to_string_lossy().into_owned());
+    }
+    all
 }
 
 /// Where the PATH finds a program.

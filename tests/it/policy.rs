@@ -3,6 +3,7 @@
 mod agreement;
 mod corpus;
 mod credentials;
+mod deny;
 mod git;
 mod hostile;
 mod languages;

@@ -5,6 +5,7 @@
 
 mod advice;
 mod answered;
+mod denied;
 mod files;
 mod git_calls;
 mod profiles;
@@ -27,6 +28,8 @@ pub(super) struct Ground<'a> {
     pub(super) answers: &'a Answers,
     pub(super) paths: &'a PathRules,
     pub(super) facts: &'a dyn Facts,
+    /// Set where deny rules are compared word by word, as the others are: to try the examples that stand beside a rule.
+    pub(super) exact_deny: bool,
 }
 
 /// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether walls would be around it,

@@ -4,8 +4,10 @@ use crate::process::Outcome;
 use crate::workspace::{Covers, Workspace, names};
 use std::path::Path;
 
-/// How programs print that a file system refused.
+/// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
+/// are for every command.
 const REFUSALS: &[&str] = &[
+    "`core.hooksPath` set",
     "Read-only file system",
     "Device or resource busy",
     "read-only file system",
@@ -29,7 +31,8 @@ pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) ->
         let names = |path: &Path| path.to_str().is_some_and(|path| !path.is_empty() && has_path(line, path));
         let cover =
             covers.list().iter().rev().find(|cover| names(&cover.path) || names(&workspace.root().join(&cover.path)));
-        let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git");
+        let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git")
+            || line.contains("core.hooksPath");
         of_git |= git;
         if let (false, Some(cover)) = (git, cover) {
             of_cover.get_or_insert_with(|| names::shown(&cover.path));

@@ -112,6 +112,24 @@ fn shown(files: &Files) -> String {
     files.0.iter().map(|(name, text)| format!("{name}: {:?}\n", String::from_utf8_lossy(text))).collect()
 }
 
+/// The policy asks about the names that [`patch::names`] gives; so none that is touched may be missing there.
+#[test]
+fn every_name_that_is_touched_is_named() {
+    let mut planned_cases = 0;
+    for case in all() {
+        let named = toolfence::patch::names(&case.patch);
+        assert_eq!(named.read, toolfence::patch::parse(&case.patch).is_ok(), "{}", case.title);
+        let Ok(plan) = planned(&case.patch, &case.before) else { continue };
+        planned_cases += 1;
+        let touched = plan.changes.iter().map(|change| &change.path);
+        let done = plan.files.iter().flat_map(|done| [&done.old, &done.new]);
+        for name in touched.chain(done) {
+            assert!(named.names.contains(name), "{}: {name} is not among {:?}", case.title, named.names);
+        }
+    }
+    assert!(planned_cases > 60, "{planned_cases}");
+}
+
 #[test]
 fn every_case_is_as_it_says() {
     let cases = all();

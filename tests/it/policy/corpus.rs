@@ -33,6 +33,11 @@ fn cases(folder: &str) -> Vec<Case> {
     all
 }
 
+/// Every command of the case files.
+pub(super) fn commands() -> impl Iterator<Item = String> {
+    cases("hostile").into_iter().chain(cases("everyday")).map(|case| case.command)
+}
+
 /// `⏎` is a line feed, `⟨1b⟩` the character of this number.
 fn unmarked(text: &str) -> String {
     let text = text.replace('⏎', "\n");

@@ -1,6 +1,7 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
 use super::{Input, command, is_system, moves};
+use crate::policy::shell::denied;
 use crate::policy::shell::profiles;
 use crate::policy::shell::report::{Finding, shown};
 use crate::policy::shell::walk::Walker;
@@ -20,7 +21,7 @@ pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             Inner::Command { from, adds, folder, replace } => {
                 let own = argv[..from].iter().all(|word| word.literal().is_some());
                 if program == "xargs" {
-                    fed(walker, &argv[from..], input, replace.as_deref());
+                    walker.looped(|walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
                     in_folder(walker, folder, |walker| command(walker, &argv[from..], input));
                 }
@@ -28,7 +29,7 @@ pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             }
             Inner::Range { from, to } => {
                 let argv = found_words(&argv[from..to], roots(argv));
-                walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
+                walker.looped(|walker| walker.deeper(|walker| command(walker, &argv, &Input::Unknown)));
             }
             Inner::Script { text, transparent, words } => {
                 walker.variables.arguments(&words);
@@ -40,6 +41,7 @@ pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             Inner::Untold => {
                 let reason = format!("Nobody can tell what {} would run.", shown(program, 40));
                 walker.report.note(Finding::ask("unknown_program", reason));
+                denied::behind(walker.ground, argv).into_iter().for_each(|finding| walker.report.note(finding));
             }
         }
     }
@@ -71,6 +73,10 @@ fn in_folder(walker: &mut Walker<'_>, folder: Option<String>, go: impl FnOnce(&m
 
 /// A shell runs a file: code of the project, if it is in it.
 fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> bool {
+    let here = walker.folders.clone().unwrap_or_default();
+    if let Some(finding) = denied::finding(walker.ground, &here, &argv[at..]) {
+        walker.report.note(finding);
+    }
     let (folders, writes) = (walker.folders.as_deref(), Cell::new(false));
     let reader = profiles::Reader { ground: walker.ground, folders, fed: false, writes: &writes };
     match reader.program_of_its_own(&argv[at], &argv[1..]) {
@@ -135,8 +141,10 @@ fn roots(argv: &[Word]) -> &[Word] {
 /// The words of `find -exec`, where `{}` is one of the roots or any name below them.
 fn found_words(words: &[Word], roots: &[Word]) -> Vec<Word> {
     let mut out = Vec::new();
-    for word in words {
+    for (at, word) in words.iter().enumerate() {
         match word.guess() {
+            // What is found is the program itself.
+            Some(text) if at == 0 && text.contains("{}") => out.push(Word::unknown()),
             Some("{}") if roots.is_empty() => out.extend([Word::text("."), below(&Word::text("."))]),
             Some("{}") => out.extend(roots.iter().flat_map(|root| [root.clone(), below(root)])),
             Some(text) if text.contains("{}") => out.push(Word::unknown()),
@@ -158,6 +166,7 @@ fn script(walker: &mut Walker<'_>, input: &Input) {
         Input::Text(text) => walker.script(text),
         Input::Unknown => {
             walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
+            denied::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));
         }
         Input::Nothing => {}
     }

@@ -12,7 +12,7 @@ use super::report::{Finding, shown};
 use super::walk::{Input, Simple, Walker};
 use super::words::Word;
 use super::wrappers::{self, Inner};
-use super::{advice, files, git_calls, profiles, rules};
+use super::{advice, denied, files, git_calls, profiles, rules};
 use crate::policy::{CommandRule, Judgement, ProgramFact};
 use std::cell::Cell;
 use std::ops::Range;
@@ -118,12 +118,12 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
 
 /// `commands.deny` and `commands.only`.
 fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
-    let settings = &walker.ground.settings.commands;
+    let folders = walker.folders.clone().unwrap_or_default();
     // What is refused is refused where it was only followed, too.
-    if let Some(rule) = settings.deny.iter().find(|rule| rule.begins(argv.iter().map(Word::guess))) {
-        let reason = format!("The settings deny commands that begin with {:?}.", rule.words().join(" "));
-        walker.report.note(Finding::deny("commands.deny", reason));
+    if let Some(finding) = denied::finding(walker.ground, &folders, argv) {
+        walker.report.note(finding);
     }
+    let settings = &walker.ground.settings.commands;
     if !settings.only.is_empty() && !settings.only.iter().any(|rule| matches(rule, argv)) {
         walker
             .report

@@ -25,10 +25,12 @@ impl Walker<'_> {
             ast::CompoundCommand::Subshell(subshell) => return self.list(&subshell.list),
             ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0);
-                self.list(&clause.1.list);
+                self.looped(|walker| {
+                    walker.list(&clause.0);
+                    walker.list(&clause.1.list);
+                });
             }
-            ast::CompoundCommand::ForClause(clause) => self.each(clause),
+            ast::CompoundCommand::ForClause(clause) => self.looped(|walker| walker.each(clause)),
             ast::CompoundCommand::CaseClause(clause) => self.case(clause),
             ast::CompoundCommand::Arithmetic(command) => {
                 self.arithmetic(&command.expr);
@@ -38,7 +40,7 @@ impl Walker<'_> {
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 let parts = [&clause.initializer, &clause.condition, &clause.updater];
                 parts.into_iter().flatten().for_each(|expr| self.arithmetic(expr));
-                self.list(&clause.body.list);
+                self.looped(|walker| walker.list(&clause.body.list));
             }
             ast::CompoundCommand::Coprocess(clause) => {
                 self.construct("coproc");

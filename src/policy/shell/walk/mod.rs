@@ -22,6 +22,8 @@ const MOST_ARGUMENTS: usize = 2000;
 /// The most bytes that are parsed for one command, as text that is fed to a shell is parsed again.
 const MOST_READ: usize = 2 * scan::MOST_BYTES;
 
+const ENDLESS: &str = "It starts commands in the background again and again, and nothing bounds how many run at once.";
+
 /// What a command reads on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Input {
@@ -64,6 +66,8 @@ pub(super) struct Walker<'a> {
     commands: usize,
     bytes: usize,
     suspicions: usize,
+    /// How many loops are open around what is read: also what `xargs` and `find` start again and again.
+    pub(super) loops: usize,
     /// Whether the body of a loop is being read for one of its values.
     unrolling: bool,
 }
@@ -86,6 +90,7 @@ impl<'a> Walker<'a> {
             commands: 0,
             bytes: 0,
             suspicions: 0,
+            loops: 0,
             unrolling: false,
         }
     }
@@ -163,12 +168,24 @@ impl<'a> Walker<'a> {
         output
     }
 
+    /// Reads what may run again and again.
+    pub(super) fn looped<T>(&mut self, go: impl FnOnce(&mut Self) -> T) -> T {
+        self.loops += 1;
+        let done = go(self);
+        self.loops -= 1;
+        done
+    }
+
     /// Gives back what all of it writes.
     fn list(&mut self, list: &ast::CompoundList) -> Input {
         let mut output = Input::Nothing;
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let before = self.beside;
-            self.beside |= matches!(separator, ast::SeparatorOperator::Async);
+            let in_background = matches!(separator, ast::SeparatorOperator::Async);
+            self.beside |= in_background;
+            if in_background && self.loops > 0 {
+                self.report.note(Finding::ask("background_in_loop", ENDLESS));
+            }
             output = output.and(self.pipeline(&and_or.first));
             for ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) in &and_or.additional {
                 output = output.and(self.pipeline(pipeline));

@@ -93,7 +93,7 @@ const WRAPPERS: &[Wrapper] = &[
         .value("adEILnPs")
         .long("null no-run-if-empty verbose exit interactive open-tty replace")
         .long_value("arg-file delimiter max-lines max-args max-procs max-chars replace")
-        .asks("a arg-file p interactive o open-tty E d delimiter")
+        .asks("P max-procs a arg-file p interactive o open-tty E d delimiter")
         .replace("I i replace")
         .transparent(),
     wraps("strace ltrace")

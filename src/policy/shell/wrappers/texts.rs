@@ -105,8 +105,9 @@ pub(in crate::policy::shell) fn is_command_line(variable: &str) -> bool {
 pub(in crate::policy::shell) fn texts(program: &str, argv: &[Word]) -> Vec<String> {
     let values = OPTIONS.iter().find(|(names, _)| has(names, program)).map_or("", |(_, options)| *options);
     let codes = CODE.iter().find(|(names, _)| has(names, program)).map_or("", |(_, options)| *options);
-    let verb = argv.get(1).and_then(Word::guess).unwrap_or_default();
-    let operands = has(OPERANDS, program) || program == "git" && has(GIT_OPERANDS, verb);
+    // Options may stand before the subcommand, and which of them take a value does not matter here.
+    let mut verbs = argv.iter().skip(1).filter_map(Word::guess);
+    let operands = has(OPERANDS, program) || program == "git" && verbs.any(|verb| has(GIT_OPERANDS, verb));
     let code_operands = has(CODE_OPERANDS, program);
     if values.is_empty() && codes.is_empty() && !operands && !code_operands {
         return Vec::new();

@@ -1,0 +1,270 @@
+//! Deny rules meet a command however it is spelled; and no spelling of a command gets a milder verdict.
+
+use super::{World, settings};
+use toolfence::policy::{Effective, Facts, Judgement, Mode, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+
+/// The world of the other tests, where `./tidy` is a link to `/bin/rm` and `push-it` one to `/usr/bin/git`.
+struct Linked(World);
+
+impl Facts for Linked {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        self.0.path(cwd, path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        self.0.program(program)
+    }
+
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        match (cwd, program) {
+            ("", "./tidy") | ("sub", "../tidy") => vec!["/proj/tidy".into(), "/bin/rm".into()],
+            (_, "push-it") => vec!["/usr/bin/push-it".into(), "/usr/bin/git".into()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        self.0.repository(cwd)
+    }
+
+    fn walls(&self) -> Walls {
+        self.0.walls()
+    }
+}
+
+const WORLD: Linked = Linked(World { walls: true });
+const MODES: [Mode; 4] = [Mode::Dangerous, Mode::Always, Mode::Walled, Mode::Never];
+
+fn denying(rule: &str) -> Policy {
+    // What is allowed by a shorter rule is denied all the same.
+    let program = rule.split(' ').next().unwrap();
+    settings(&format!("[commands]\nallow = [\"{program}\", \"env\", \"cd\"]\ndeny = [\"{rule}\"]\n"))
+}
+
+#[test]
+fn a_deny_rule_meets_every_spelling_of_five_programs() {
+    let cases: [(&str, &[&str], &[&str]); 6] = [
+        (
+            "rm",
+            &[
+                "rm x",
+                "/bin/rm x",
+                "/usr/bin/../bin/rm x",
+                "\\rm x",
+                "'r'm x",
+                "./tidy x",
+                "cd sub && ../tidy x",
+                "command rm x",
+                "env A=1 /bin/rm x",
+                "sudo -n rm x",
+                "sudo --no-such-option rm x",
+                "timeout 5 rm x",
+                "echo x | xargs -n 1 /bin/rm",
+                "find . -name x -exec rm {} \\;",
+                "sh -c 'rm x'",
+                "bash -c '/bin/rm x'",
+                "eval rm x",
+                "x=rm; $x y",
+                "x=ls; x=rm; $x y",
+                "f() { $1 x; }; f rm",
+                "busybox rm x",
+                "if true; then rm x; fi",
+                "echo $(rm x)",
+                "trap 'rm x' EXIT",
+            ],
+            &["ls rm", "echo rm", "grep rm x", "cat rm.txt", "find . -name rm"],
+        ),
+        (
+            "git push",
+            &[
+                "git push",
+                "/usr/bin/git push",
+                "git -C . push",
+                "git -C. push",
+                "git --no-pager push",
+                "git -c a.b=c push",
+                "git -c a.b=c -C x --bare push origin",
+                "git --git-dir=x push",
+                "git --git-dir x --work-tree y push",
+                "git --who-knows push",
+                "git --who-knows 3 push",
+                "push-it push",
+                "env GIT_PAGER=x git push",
+                "sh -c 'git -C . push'",
+            ],
+            &["git status", "git -C push status", "git log -- push", "git commit -m push", "git log --grep push"],
+        ),
+        (
+            "npm publish",
+            &["npm publish", "npm --prefix x publish", "npm -s publish", "npm --registry=x publish", "npm publ"],
+            &["npm test", "npm run publish", "npm --prefix publish test", "npm -s run publish"],
+        ),
+        (
+            "docker push",
+            &["docker push x", "docker -H x push a", "/usr/bin/docker --context c push a", "docker -D push a"],
+            &["docker ps", "docker -H push ps", "docker image push-x"],
+        ),
+        (
+            "kubectl delete",
+            &["kubectl delete pod x", "kubectl -n p delete pod x", "kubectl --context=c delete x"],
+            &["kubectl get delete", "kubectl -n delete get pods"],
+        ),
+        (
+            "cargo publish",
+            &[
+                "cargo publish",
+                "cargo --locked publish",
+                "cargo +nightly --locked publish",
+                "cargo -Z x publish",
+                "cargo --config a.b=c publish",
+                "cargo -C sub publish",
+            ],
+            &["cargo test", "cargo test publish", "cargo --color publish test", "cargo --locked test publish"],
+        ),
+    ];
+    for (rule, met, others) in cases {
+        for mode in MODES {
+            let policy = denying(rule).mode(mode);
+            for text in met {
+                let decision = policy.judge_command(text, "", &WORLD);
+                assert_eq!(decision.judgement, Judgement::Deny, "{rule}: {text}: {decision:?}");
+                assert_eq!(policy.effective(&decision, &WORLD), Effective::Deny, "{text}");
+            }
+            for text in others {
+                let decision = policy.judge_command(text, "", &WORLD);
+                assert!(decision.met.iter().all(|met| met.rule != "commands.deny"), "{rule}: {text}: {decision:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_that_only_a_run_would_tell_needs_a_person_where_some_are_denied() {
+    let dynamic = [
+        "$(which rm) x",
+        "/bin/r? x",
+        "$unknown x",
+        "cat list | xargs -I{} {} x",
+        "find . -name rm -exec {} x \\;",
+        "curl x | sh",
+        "eval \"$unknown\"",
+        "sudo --no-such-option x",
+        "git $unknown",
+        "git -C $unknown log",
+        "git -c alias.x=push x",
+        "git --config-env=alias.x=Y x",
+    ];
+    for text in dynamic {
+        for mode in MODES {
+            let policy = settings("[commands]\ndeny = [\"git push\"]").mode(mode);
+            let decision = policy.judge_command(text, "", &WORLD);
+            assert!(decision.needs_person || decision.judgement == Judgement::Deny, "{text}: {decision:?}");
+            let wanted = if mode == Mode::Never { Effective::Deny } else { Effective::Ask };
+            assert_eq!(policy.effective(&decision, &WORLD), wanted, "{mode:?} {text}");
+            let free = Policy::default().mode(mode).judge_command(text, "", &WORLD);
+            assert!(!free.needs_person, "without a rule there is nothing to ask for: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_with_a_place_meets_the_file() {
+    let policy = settings("[commands]\ndeny = [\"scripts/deploy.sh\"]");
+    for text in [
+        "scripts/deploy.sh",
+        "./scripts/deploy.sh now",
+        "cd scripts && ./deploy.sh",
+        "sub/../scripts//deploy.sh",
+        "bash scripts/deploy.sh",
+        "bash ./scripts/deploy.sh",
+    ] {
+        assert_eq!(policy.judge_command(text, "", &WORLD).judgement, Judgement::Deny, "{text}");
+    }
+    assert_ne!(policy.judge_command("cat scripts/deploy.sh", "", &WORLD).judgement, Judgement::Deny);
+    assert_ne!(policy.judge_command("other/deploy.sh", "", &WORLD).judgement, Judgement::Deny);
+}
+
+#[test]
+fn only_and_allow_stay_exact() {
+    let policy = settings("[commands]\nallow = [\"cargo publish\"]");
+    for text in ["/usr/bin/cargo publish", "cargo --locked publish"] {
+        assert_ne!(policy.judge_command(text, "", &WORLD).judgement, Judgement::Allow, "{text}");
+    }
+    let policy = settings("[commands]\nonly = [\"git log\"]");
+    for text in ["/usr/bin/git log", "git --no-pager log"] {
+        assert_eq!(policy.judge_command(text, "", &WORLD).rule, "commands.only", "{text}");
+    }
+}
+
+/// The programs of the case files whose first word can be spelled in another way, with options that change nothing.
+const HARMLESS: &[(&str, &[&str])] = &[
+    ("git", &["--no-pager", "-C .", "--bare", "-c a.b=c"]),
+    ("cargo", &["--locked", "-q", "--color never"]),
+    ("npm", &["--silent", "--prefix ."]),
+    ("docker", &["-D", "-H x"]),
+    ("kubectl", &["-n x"]),
+];
+
+/// Spellings of a command that begins with a plain name: with a folder, and with an option before its subcommand.
+fn spellings(command: &str) -> Vec<String> {
+    let end = command.find(|c: char| !c.is_ascii_alphanumeric() && !"_-.+".contains(c)).unwrap_or(command.len());
+    let (name, rest) = command.split_at(end);
+    let keyword = ["if", "for", "while", "until", "case", "function", "time", "coproc", "select", "cd", "alias", "set"];
+    if name.is_empty() || !rest.starts_with(' ') || rest.starts_with(" (") || keyword.contains(&name) {
+        return Vec::new();
+    }
+    // `./name` is another program: one of the project, which the walls hold.
+    let mut all = vec![format!("/usr/bin/{command}"), format!("/opt/x/{command}")];
+    let options = HARMLESS.iter().filter(|(program, _)| *program == name).flat_map(|(_, options)| *options);
+    all.extend(options.map(|option| format!("{name} {option}{rest}")));
+    all
+}
+
+#[test]
+fn no_spelling_of_a_program_makes_a_verdict_milder() {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for command in super::corpus::commands() {
+        let judged = |text: &str| Policy::default().judge_command(text, "", &WORLD);
+        let plain = judged(&command);
+        if plain.unreadable || plain.rule == "too_large" {
+            continue;
+        }
+        for spelling in spellings(&command) {
+            tried += 1;
+            let decision = judged(&spelling);
+            if decision.judgement < plain.judgement {
+                let (was, is) = (&plain.rule, &decision.rule);
+                wrong.push(format!(
+                    "{spelling}\n    {:?} by {was} became {:?} by {is}",
+                    plain.judgement, decision.judgement
+                ));
+            }
+        }
+    }
+    println!("{tried} spellings");
+    assert!(tried > 5000, "{tried}");
+    assert!(wrong.is_empty(), "{} got milder:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// For a rule made of the first words of any command, that command and every other spelling of it are denied.
+#[test]
+fn no_spelling_of_a_command_gets_past_a_rule_that_meets_it() {
+    let mut wrong = Vec::new();
+    for command in super::corpus::commands() {
+        let words: Vec<&str> = command.split(' ').take(2).collect();
+        let plain =
+            |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        if !words.iter().all(plain) || words.iter().skip(1).any(|word| word.starts_with('-')) {
+            continue;
+        }
+        let policy = settings(&format!("[commands]\ndeny = [{words:?}]"));
+        let judged = |text: &str| policy.judge_command(text, "", &WORLD);
+        if judged(&command).judgement != Judgement::Deny {
+            continue;
+        }
+        let milder = |text: &String| judged(text).judgement != Judgement::Deny;
+        wrong.extend(spellings(&command).into_iter().filter(milder));
+    }
+    assert!(wrong.is_empty(), "{} get past:\n{}", wrong.len(), wrong.join("\n"));
+}
