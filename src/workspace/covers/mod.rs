@@ -354,7 +354,8 @@ impl<'w> Looking<'w> {
                 // Moved out of the folder that is part of its rule, the file could be read by the next command.
                 for above in at.ancestors().take(if removable { 0 } else { folders }) {
                     if self.kept.insert(above.to_owned()) {
-                        self.cover(&hop, above.to_owned(), How::Keep)?;
+                        // The way may go on from a folder that is already below it.
+                        self.cover(&Hop::default(), above.to_owned(), How::Keep)?;
                     }
                 }
                 self.cover(&hop, path, if removable { How::HideRemovable } else { How::Hide })?;

@@ -4,6 +4,7 @@
 use super::{Place, bash, stands};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::sync::Arc;
 use toolfence::policy::{Facts, HistoryFact, Judgement, Policy, Verdict};
@@ -265,4 +266,38 @@ fn every_part_of_a_history_is_looked_at() {
     place.file("certs/a.pem", PRIVATE);
     all(&[&["add", "-f", "-A"], &["commit", "-qm", "key"]]);
     assert!(holds("certs/a.pem"));
+}
+
+/// What is kept is the folder of the rule itself, at whatever depth, and a build may still remove what git ignores.
+#[test]
+fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
+    let place = Place::new();
+    let deep: Vec<String> =
+        [0, 29, 30, 31, 32, 33, 64].map(|depth| format!("deep{depth}/{}", "d/".repeat(depth))).into();
+    for above in &deep {
+        place.file(&format!("{above}.config/gh/hosts.yml"), "needle");
+    }
+    place.file(".gitignore", "dist/\ncredentials/\n");
+    place.file("credentials/prod.json", "needle");
+    place.file("dist/credentials/prod.json", "needle");
+    let covers = place.workspace().covers(&Stop::default()).expect("the project is small");
+    let how = |path: &str| {
+        let mut found = covers.list().iter().filter(|cover| cover.path == std::path::Path::new(path));
+        let cover = found.next()?;
+        let is = std::fs::metadata(place.at(path)).expect("it is there");
+        assert_eq!((cover.is.0, cover.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
+        Some(cover.how)
+    };
+    for above in &deep {
+        assert_eq!(how(&format!("{above}.config")), Some(How::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh")), Some(How::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(How::Hide), "{above}");
+    }
+    // Ignored as a whole, the folder of the rule is no build's.
+    assert_eq!(how("credentials"), Some(How::Keep));
+    assert_eq!(how("credentials/prod.json"), Some(How::Hide));
+    assert_eq!(how("dist/credentials"), None);
+    assert_eq!(how("dist/credentials/prod.json"), Some(How::HideRemovable));
+    let depths: Vec<usize> = covers.list().iter().map(|cover| cover.path.components().count()).collect();
+    assert!(depths.is_sorted(), "a folder stands before what is in it: {depths:?}");
 }
