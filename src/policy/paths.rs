@@ -170,6 +170,7 @@ impl PathRules {
     }
 
     /// Whether no glob of the user's own blocks anything.
+    #[cfg(feature = "tools")]
     pub(crate) fn is_built_in(&self) -> bool {
         self.denied.is_empty()
     }
