@@ -22,8 +22,59 @@ pub trait Facts: Send + Sync {
         RepositoryFact::Unknown
     }
 
+    /// Where a blocked name occurs in the history of the repository that git would find in `cwd`, a folder as in
+    /// [`Facts::path`]. The history is every commit that a ref or a reflog leads to, and the index.
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        let _ = cwd;
+        HistoryFact::Unknown
+    }
+
+    /// What is at `path`, links followed; `cwd` and `path` as in [`Facts::path`]. Asked where a name alone does not tell
+    /// whether it is one of a secret.
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        let _ = (cwd, path);
+        Seen::Unknown
+    }
+
     /// Which walls would be around a command.
     fn walls(&self) -> Walls;
+}
+
+/// What is known of blocked names in a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HistoryFact {
+    /// No blocked name is in it.
+    Clean,
+    /// Blocked names are in it.
+    Holds {
+        /// Their paths from the top of the repository. A few of them, if there are many.
+        names: Vec<String>,
+        /// Whether these are all.
+        all: bool,
+        /// The folder it was asked about, from the top of the repository: "" or with a slash at the end.
+        prefix: String,
+        /// Whether one of them is in the index.
+        staged: bool,
+    },
+    /// The host cannot tell, or not in time.
+    Unknown,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Seen {
+    /// Nothing, or nothing in the project.
+    Missing,
+    /// A folder.
+    Folder,
+    /// A file in PEM that holds certificates or public keys and nothing else.
+    Certificates,
+    /// Another file.
+    File,
+    /// The host cannot tell.
+    Unknown,
 }
 
 /// What a path names, links followed.

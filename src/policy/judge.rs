@@ -1,7 +1,7 @@
 //! A resolved call against the rules: its paths, its command, its effect.
 
 use super::shell::shown;
-use super::{Decision, Facts, Judgement, PathFact, Policy};
+use super::{Blocked, Decision, Facts, Harmless, Judgement, PathFact, Policy, Seen};
 use crate::{Args, Effect, ErrorCode, Param, ParamKind, ToolCall, ToolSpec, patch};
 use serde_json::Value;
 
@@ -93,7 +93,13 @@ fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, fact
     };
     // The name as written counts too: what does not resolve must not slip through.
     let every = || names.iter().map(String::as_str).chain([path]);
-    if let Some(rule) = every().find_map(|name| policy.paths.blocks(name)) {
+    let seen = |harmless| match harmless {
+        Harmless::Certificates => facts.seen("", path) == Seen::Certificates,
+        Harmless::NoFile => facts.seen("", path) == Seen::Folder,
+        Harmless::Package => true,
+    };
+    let blocked = every().filter_map(|name| policy.paths.judge(name)).find(|blocked| !blocked.unless.is_some_and(seen));
+    if let Some(Blocked { rule, .. }) = blocked {
         let reason = format!("{name} is blocked by the rule {rule}. Its content is not for tools; work without it.");
         return Decision::new(Judgement::Deny, "blocked_path", reason);
     }

@@ -4,6 +4,7 @@
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
 mod answers;
+mod credentials;
 mod facts;
 pub(crate) mod git_config;
 mod judge;
@@ -12,8 +13,9 @@ pub mod settings;
 mod shell;
 
 pub use answers::Rule;
-pub use facts::{Facts, NoFacts, PathFact, ProgramFact, RepositoryFact, Walls};
+pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
 pub use paths::PathRules;
+pub(crate) use paths::{Blocked, Harmless};
 pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};
 
 use crate::{Catalog, Effect, ErrorCode, Repair, Result, ToolCall, ToolFailure, ToolResult, ToolSpec};

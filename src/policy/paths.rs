@@ -3,6 +3,7 @@
 //! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
 //! every other spelling under which the same file could be meant.
 
+use super::credentials;
 use crate::Result;
 use crate::globs::UserGlob;
 
@@ -24,16 +25,6 @@ const BLOCKED: &[&str] = &[
     "id_ecdsa_sk",
     "id_ed25519",
     "id_ed25519_sk",
-    "*.pem",
-    "*.key",
-    "*.p8",
-    "*.p12",
-    "*.pfx",
-    "*.ppk",
-    "*.jks",
-    "*.keystore",
-    "*.kdb",
-    "*.kdbx",
     // Files that hold nothing but credentials.
     ".netrc",
     "_netrc",
@@ -45,16 +36,6 @@ const BLOCKED: &[&str] = &[
     ".vault-token",
     ".vault_pass",
     ".vault_password",
-    "credentials.json",
-    "client_secret*.json",
-    "service-account*.json",
-    "service_account*.json",
-    "serviceaccount*.json",
-    "application_default_credentials.json",
-    "secrets.json",
-    "secrets.yaml",
-    "secrets.yml",
-    "secrets.toml",
     // Tokens of clouds.
     ".aws",
     ".azure",
@@ -82,8 +63,60 @@ const BLOCKED: &[&str] = &[
     "terraform.rc",
 ];
 
+/// Keys and credentials by the form of their names. Installed packages hold such files for their own tests, and certificates
+/// that all the world has: there they are not blocked.
+const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
+    "*.pem",
+    "*.key",
+    "*.p8",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdb",
+    "*.kdbx",
+    "credentials.json",
+    "client_secret*.json",
+    "service-account*.json",
+    "service_account*.json",
+    "serviceaccount*.json",
+    "application_default_credentials.json",
+];
+
+/// The same for names whose endings are so common that a glob in a command says nothing about them: see
+/// [`PathRules::could_block`].
+const BLOCKED_DATA: &[&str] =
+    &["*.env", "rootkey*.csv", "accesskeys*.csv", "*.tfvars", "*.tfvars.json", "terraform.tfstate*"];
+
 /// Members of a blocked family that are made to be shared.
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
+
+/// The same, and certificates of authorities: by these names every program finds whom to trust.
+const SHARED_OUTSIDE_PACKAGES: &[&str] = &["cacert.pem", "ca-bundle*.pem", "ca-certificates*.pem"];
+
+/// The same, and `go.env`, the defaults of a Go toolchain.
+const SHARED_DATA: &[&str] = &[
+    ".env*",
+    "*example.env",
+    "*sample.env",
+    "*template.env",
+    "*.dist.env",
+    "go.env",
+    "*example.tfvars",
+    "*sample.tfvars",
+];
+
+/// Folders of installed packages, as names one below the other: what stands in a package there came from a registry.
+const PACKAGES: &[&[&str]] = &[
+    &["site-packages"],
+    &["dist-packages"],
+    &["node_modules"],
+    &["vendor", "bundle"],
+    &["vendor", "gems"],
+    &["pkg", "mod"],
+    &["registry", "src"],
+];
 
 /// Names that tools may read but never write: they configure git and this crate itself.
 const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
@@ -102,6 +135,8 @@ const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 #[derive(Debug, Clone)]
 pub struct PathRules {
     blocked: NameTable,
+    outside_packages: NameTable,
+    data: NameTable,
     protected: NameTable,
     denied: Vec<UserGlob>,
     allowed: Vec<UserGlob>,
@@ -113,6 +148,8 @@ impl Default for PathRules {
     fn default() -> PathRules {
         PathRules {
             blocked: NameTable::new(BLOCKED, SHARED),
+            outside_packages: NameTable::new(BLOCKED_OUTSIDE_PACKAGES, SHARED_OUTSIDE_PACKAGES),
+            data: NameTable::new(BLOCKED_DATA, SHARED_DATA),
             protected: NameTable::new(PROTECTED, &[]),
             denied: Vec::new(),
             allowed: Vec::new(),
@@ -132,22 +169,51 @@ impl PathRules {
         Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
     }
 
+    /// Whether no glob of the user's own blocks anything.
+    #[cfg(feature = "tools")]
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.denied.is_empty()
+    }
+
     /// The same with `path` and all below it protected from writing: one that the host itself is steered by.
     pub(super) fn guard(&mut self, path: &str) {
         self.guarded.push(path.trim_matches('/').to_lowercase());
     }
 
-    /// The pattern of the rule that blocks `path` from being read, written, listed or searched.
+    /// The pattern of the rule that blocks `path` from being read, written, listed or searched, as far as a name can tell: a
+    /// file `x.pem` may turn out to hold certificates, and `token` may be a folder.
     ///
-    /// Cheap enough for every file of a walk: nothing is allocated where no user glob is set and the name is ASCII.
+    /// Cheap enough for every file of a walk: nothing is allocated where no user glob is set and the name is ASCII and speaks
+    /// of no credentials.
     pub fn blocks(&self, path: &str) -> Option<&str> {
+        self.judge(path).filter(|blocked| blocked.unless != Some(Harmless::Package)).map(|blocked| blocked.rule)
+    }
+
+    /// What the rules say of a name, and what could still lift that. Every other question about blocked names is answered
+    /// from this one.
+    pub(crate) fn judge(&self, path: &str) -> Option<Blocked<'_>> {
         if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {
-            return Some(&glob.shown);
+            return Some(Blocked { rule: &glob.shown, unless: None });
         }
         if self.allowed.iter().any(|glob| glob.covers(path)) {
             return None;
         }
-        self.blocked.find(path)
+        if let Some(rule) = self.blocked.find(path) {
+            return Some(Blocked { rule, unless: None });
+        }
+        let by_form = self.outside_packages.find(path).map(|rule| {
+            let file = path.rsplit('/').next().is_some_and(|name| matches_name(b"*.pem", name.as_bytes()));
+            Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
+        });
+        // `process.env` and `token` stand in many commands as words that name no file.
+        let last = path.rsplit('/').next().unwrap_or(path);
+        let of_data = || self.data.find(last).or_else(|| credentials::find(path));
+        let by_data = || Some(Blocked { rule: of_data()?, unless: Some(Harmless::NoFile) });
+        let blocked = by_form.or_else(by_data)?;
+        if is_in_package(path) {
+            return Some(Blocked { unless: Some(Harmless::Package), ..blocked });
+        }
+        Some(blocked)
     }
 
     /// The pattern of the rule that lets `path` be read but never written by a tool.
@@ -168,9 +234,43 @@ impl PathRules {
 
     /// A rule that some name matched by the shell pattern `component` could fall under. It is one name of a path, in which
     /// `*` and `?` are alive and `quoted` text is not told apart: too many hits are harmless, too few are not.
+    ///
+    /// Names of data are left out: `*.csv` would always be asked about. A program that reads what no word names is asked
+    /// about where nothing masks blocked files, whatever its glob is.
     pub(crate) fn could_block(&self, component: &str) -> Option<&str> {
-        self.blocked.could_match(component).or_else(|| self.denied.first().map(|glob| glob.shown.as_str()))
+        let built_in = self.blocked.could_match(component).or_else(|| self.outside_packages.could_match(component));
+        built_in.or_else(|| self.denied.first().map(|glob| glob.shown.as_str()))
     }
+}
+
+/// A name that the rules block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Blocked<'a> {
+    pub(crate) rule: &'a str,
+    /// What makes it harmless after all. Whoever can open files has to look; a name that nobody looked at stays blocked.
+    pub(crate) unless: Option<Harmless>,
+}
+
+/// Why a file whose name is one of secrets holds none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Harmless {
+    /// It is PEM without a private key.
+    Certificates,
+    /// It is a folder, or in a command, where any word could be meant for a name, nothing at all.
+    NoFile,
+    /// It stands in an installed package, and was never seen elsewhere.
+    Package,
+}
+
+/// Whether a path names something in an installed package. What stands beside the packages is of no registry.
+fn is_in_package(path: &str) -> bool {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    let is_here = |at: usize, store: &[&str]| {
+        let here = names.get(at..at + store.len()).unwrap_or(&[]);
+        let same = here.len() == store.len() && here.iter().zip(store).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        same && names.len() > at + store.len() + 1
+    };
+    !names.contains(&"..") && (0..names.len()).any(|at| PACKAGES.iter().any(|store| is_here(at, store)))
 }
 
 /// Built-in patterns, found by the first byte of a name, or by the last one where they begin with `*`.
@@ -204,7 +304,10 @@ impl NameTable {
         let mut rest = path;
         while !rest.is_empty() {
             let name = rest.split('/').next().unwrap_or(rest);
-            if let Some(pattern) = self.at(name, rest) {
+            // `./` is no name, and what stands behind it is looked at by itself.
+            if name != "."
+                && let Some(pattern) = self.at(name, rest)
+            {
                 return Some(pattern);
             }
             rest = rest.get(name.len() + 1..).unwrap_or("");

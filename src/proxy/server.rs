@@ -11,6 +11,7 @@ use super::upstream::end_to_end;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use reqwest::Url;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -34,64 +35,84 @@ async fn route(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respon
     guard::key(request.headers(), shared.options.key.as_deref())?;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let Some(inner) = path.strip_prefix("/v1").filter(|inner| inner.starts_with('/')) else { return Err(nowhere()) };
-    let name = inner.split('?').next().unwrap_or_default();
-    let models = name == "/models" || name.strip_prefix("/models/").is_some_and(|model| !model.contains(".."));
-    match (name, request.method()) {
-        (CHAT, &Method::POST) => chat(shared, request, inner).await,
-        (_, &Method::GET) if models => {
-            let headers = shared.upstream.headers(request.headers());
-            let response = shared.upstream.send(Method::GET, inner, headers, Bytes::new()).await?;
-            Ok(pass_on(shared, response))
+    let (name, query) = inner.split_once('?').map_or((inner, None), |(name, query)| (name, Some(query)));
+    let method = request.method();
+    if name == CHAT {
+        if method != Method::POST {
+            return Err(Trouble::refused(405, "Chat completions are asked for with POST"));
         }
-        (CHAT, _) => Err(Trouble::refused(405, "Chat completions are asked for with POST")),
-        _ if models => Err(Trouble::refused(405, "Models are asked for with GET")),
-        _ => Err(nowhere()),
+        let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
+        return chat(shared, request, url).await;
     }
+    let segments = models(name).ok_or_else(nowhere)?;
+    if method != Method::GET {
+        return Err(Trouble::refused(405, "Models are asked for with GET"));
+    }
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let url = shared.upstream.url(&segments, query).ok_or_else(nowhere)?;
+    let headers = shared.upstream.headers(request.headers());
+    let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
+    Ok(pass_on(shared, response))
+}
+
+/// The decoded segments of the path of `/models` or of one model; `None` for any other path.
+///
+/// The name of a model is made of letters, digits and `._~:/@-`, with `%2F` for a slash that belongs to it. Everything else
+/// is refused rather than decoded: what two programs on the way decode differently leads out of `/models`.
+fn models(path: &str) -> Option<Vec<String>> {
+    let rest = path.strip_prefix("/models")?;
+    let mut segments = vec!["models".to_owned()];
+    if rest.is_empty() {
+        return Some(segments);
+    }
+    for segment in rest.strip_prefix('/')?.split('/') {
+        let segment = segment.replace("%2F", "/").replace("%2f", "/");
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:/@-".contains(&byte);
+        // Whoever decodes the slash sees these parts.
+        let leads_away = segment.split('/').any(|part| matches!(part, "" | "." | ".."));
+        if leads_away || !segment.bytes().all(is_plain) {
+            return None;
+        }
+        segments.push(segment);
+    }
+    Some(segments)
 }
 
 fn nowhere() -> Trouble {
     Trouble::refused(404, "There is nothing here; the proxy answers POST /v1/chat/completions and GET /v1/models")
 }
 
-async fn chat(shared: Arc<Shared>, request: Request<Incoming>, path: &str) -> Result<Response<Body>, Trouble> {
+async fn chat(shared: Arc<Shared>, request: Request<Incoming>, url: Url) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request("The body is not UTF-8"))?;
     let Some(projected) = project(text, shared.options.language)? else {
         let headers = shared.upstream.headers(&head.headers);
-        let response = shared.upstream.send(Method::POST, path, headers, body).await?;
+        let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));
     };
     drop(body);
-    translated(shared, path, &head.headers, projected).await
+    translated(shared, url, &head.headers, projected).await
 }
 
 /// Answers a request with tools, or with a history of them.
 async fn translated(
     shared: Arc<Shared>,
-    path: &str,
+    url: Url,
     headers: &HeaderMap,
     asked: Projected,
 ) -> Result<Response<Body>, Trouble> {
     let headers = shared.upstream.headers_to_read(headers);
     let Some(offer) = asked.offer else {
-        let response = shared.upstream.send(Method::POST, path, headers, asked.body).await?;
+        let response = shared.upstream.send(Method::POST, url, headers, asked.body).await?;
         return Ok(pass_on(shared, response));
     };
     let (ids, created) = (unique(), now());
     let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
     let ids = format!("call_{ids}");
-    let mut turn = Turn {
-        shared: shared.clone(),
-        path: path.to_owned(),
-        headers,
-        body: asked.body,
-        offer,
-        ids,
-        stamp,
-        usage: Usage::default(),
-    };
+    let mut turn =
+        Turn { shared: shared.clone(), url, headers, body: asked.body, offer, ids, stamp, usage: Usage::default() };
     let response = turn.ask().await?;
     if !response.status().is_success() {
         return Ok(pass_on(shared, response));

@@ -31,7 +31,7 @@ pub(super) const CHAT: &str = "/chat/completions";
 pub(super) struct Turn {
     pub(super) shared: Arc<Shared>,
     /// Where requests go, with the client's query.
-    pub(super) path: String,
+    pub(super) url: reqwest::Url,
     pub(super) headers: HeaderMap,
     pub(super) body: String,
     pub(super) offer: Offer,
@@ -117,7 +117,7 @@ impl Turn {
     /// Sends the request.
     pub(super) async fn ask(&self) -> Result<Response, Trouble> {
         let upstream = &self.shared.upstream;
-        upstream.send(Method::POST, &self.path, self.headers.clone(), self.body.clone()).await
+        upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
     }
 
     /// Reads the answer, and further ones where the reply cannot be used; gives the reason it finished with.

@@ -25,7 +25,8 @@ const HOP_BY_HOP: [HeaderName; 7] =
 #[derive(Debug)]
 pub(super) struct Upstream {
     client: Client,
-    base: String,
+    /// Its path ends without a slash.
+    base: Url,
     /// In place of what the client sends.
     key: Option<HeaderValue>,
     /// The client's key is for the proxy and goes no further.
@@ -42,8 +43,10 @@ impl Upstream {
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
             return Err(wrong("it begins with http:// or https:// and has no query"));
         }
-        let path = if url.path() == "/" { "/v1" } else { "" };
-        let base = format!("{}{path}", options.upstream.trim_end_matches('/'));
+        let mut base = url.clone();
+        base.set_fragment(None);
+        let path = if url.path() == "/" { "/v1" } else { url.path().trim_end_matches('/') };
+        base.set_path(path);
         // An encoded body or another address would be passed on as it is: nothing is decoded or followed on the way.
         let mut client = Client::builder().redirect(Policy::none()).connect_timeout(options.connect).no_gzip();
         client = client.no_brotli().no_deflate().no_zstd();
@@ -58,15 +61,34 @@ impl Upstream {
         Ok(Upstream { client, base, key, keeps_key, first_byte: options.first_byte, between: options.between })
     }
 
+    /// The URL of what stands below the base under these segments, which hold no percent-encoding. `None` where it would not
+    /// stand below the base, or not under exactly these segments.
+    ///
+    /// A URL parser takes `%2e%2e` for `..`, a server may decode once more. So the URL is put together from decoded segments,
+    /// and what came out is compared: every request carries the upstream's key.
+    pub(super) fn url(&self, segments: &[&str], query: Option<&str>) -> Option<Url> {
+        let leads_away = |segment: &&&str| matches!(**segment, "" | "." | "..") || segment.contains(['%', '\\']);
+        if segments.is_empty() || segments.iter().any(|segment| leads_away(&segment)) {
+            return None;
+        }
+        let mut url = self.base.clone();
+        url.path_segments_mut().ok()?.extend(segments);
+        url.set_query(query);
+        let below = url.path().strip_prefix(self.base.path().trim_end_matches('/'))?.strip_prefix('/')?;
+        let same = below.split('/').count() == segments.len();
+        let there =
+            (url.scheme(), url.host_str(), url.port()) == (self.base.scheme(), self.base.host_str(), self.base.port());
+        (same && there).then_some(url)
+    }
+
     /// Sends a request, and gives the answer as soon as it begins.
     pub(super) async fn send(
         &self,
         method: Method,
-        path: &str,
+        url: Url,
         headers: HeaderMap,
         body: impl Into<Bytes>,
     ) -> Result<Response, Trouble> {
-        let url = format!("{}{path}", self.base);
         let request = self.client.request(method, url).headers(headers).body(reqwest::Body::from(body.into()));
         match timeout(self.first_byte, request.send()).await {
             Ok(Ok(response)) => Ok(response),
@@ -164,13 +186,35 @@ mod tests {
             let mut options = ProxyOptions::new("http://127.0.0.1:1");
             (options.key, options.upstream_key) = (key.map(str::to_owned), upstream_key.map(str::to_owned));
             let upstream = Upstream::new(&options).unwrap();
-            assert_eq!(upstream.base, "http://127.0.0.1:1/v1");
+            assert_eq!(upstream.base.as_str(), "http://127.0.0.1:1/v1");
             let got = upstream.headers(&sent);
             assert_eq!(got.get(AUTHORIZATION).map(|value| value.to_str().unwrap()), wanted);
             assert!(!got.contains_key(HOST) && !got.contains_key(CONTENT_LENGTH));
         }
         for wrong in ["", "127.0.0.1:80", "ftp://x/", "http://x/v1?a=b", "/v1"] {
             assert!(Upstream::new(&ProxyOptions::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_url_stays_below_the_base() {
+        for (base, segments, query, want) in [
+            ("http://h:1/v1", &["models"][..], None, Some("http://h:1/v1/models")),
+            ("http://h:1/v1/", &["models", "a"], Some("x=%2e%2e/&y"), Some("http://h:1/v1/models/a?x=%2e%2e/&y")),
+            ("http://h:1", &["models", "org/a@b:c~-_."], None, Some("http://h:1/v1/models/org%2Fa@b:c~-_.")),
+            ("http://u:p@h:1/x/y#z", &["chat", "completions"], Some(""), Some("http://u:p@h:1/x/y/chat/completions?")),
+            ("http://h:1//", &["models"], None, Some("http://h:1/models")),
+            ("http://h:1/v1", &["models", ".."], None, None),
+            ("http://h:1/v1", &["models", "."], None, None),
+            ("http://h:1/v1", &["models", "%2e%2e"], None, None),
+            ("http://h:1/v1", &["models", ".%2E"], None, None),
+            ("http://h:1/v1", &["models", "..\\.."], None, None),
+            ("http://h:1/v1", &["models", ""], None, None),
+            ("http://h:1/v1", &[], None, None),
+        ] {
+            let upstream = Upstream::new(&ProxyOptions::new(base)).unwrap();
+            let got = upstream.url(segments, query);
+            assert_eq!(got.as_ref().map(Url::as_str), want, "{base} {segments:?}");
         }
     }
 }

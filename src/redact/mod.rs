@@ -1,7 +1,8 @@
 //! Secrets in a text, replaced by words that say of what kind they were: for logs, transcripts and exports.
 //!
 //! This module reads no environment and no files. It knows secrets by their shape (tokens of well-known services, private
-//! keys, passwords in URLs), by the name they are given (`DB_PASSWORD=...`), and by their value where the host says so. A
+//! keys, passwords in URLs), by the name they are given (`DB_PASSWORD=...`, `--password ...`, `curl -u user:...`, `Cookie: ...`),
+//! and by their value where the host says so. A
 //! secret without shape or name is not found: what is logged is still not for everybody.
 //!
 //! ```
@@ -16,6 +17,7 @@
 //! It takes time linear in the text, and a text without secrets is not copied.
 
 mod named;
+mod options;
 mod shapes;
 
 use serde_json::Value;
@@ -122,7 +124,7 @@ fn next(text: &str, from: usize) -> Option<Found<'static>> {
     let bytes = text.as_bytes();
     (from..bytes.len()).find_map(|at| match bytes[at] {
         b'=' | b':' => named::at(bytes, at),
-        b'-' => shapes::private_key(bytes, at),
+        b'-' => shapes::private_key(bytes, at).or_else(|| options::option(bytes, at)),
         byte if byte.is_ascii_alphabetic() => shapes::token(bytes, at),
         _ => None,
     })

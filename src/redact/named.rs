@@ -1,6 +1,6 @@
 //! Secrets that are known by the name before them, and passwords in URLs.
 
-use super::Found;
+use super::{Found, options};
 
 /// What a name of a secret holds, in lower case and without `_`, `-` and `.`.
 const WORDS: &[&str] = &[
@@ -24,6 +24,9 @@ const HARMLESS: &[&str] = &["tokens", "tokenizer", "tokenlimit", "maxtoken", "to
 
 /// The longest name that is looked at.
 const LONGEST_NAME: usize = 64;
+
+/// The longest name of a header that is known.
+const LONGEST_HEADER: usize = 19;
 
 /// The fewest characters of a value.
 const SHORTEST_VALUE: usize = 6;
@@ -50,6 +53,11 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         return password(bytes, at + 3);
     }
     let name = name_before(bytes, at)?;
+    if name.len() <= LONGEST_HEADER
+        && let Some(found) = options::header(bytes, &name.to_ascii_lowercase(), at)
+    {
+        return Some(found);
+    }
     if !is_secret(name) {
         return None;
     }
@@ -64,7 +72,7 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// Up to a blank or a mark.
     Bare,
     /// Between two of the same mark, with so many backslashes before each of them: a text that is quoted in another one.
@@ -73,7 +81,7 @@ enum Form {
 
 impl Form {
     /// How many of these bytes are the value.
-    fn length(self, bytes: &[u8]) -> usize {
+    pub(super) fn length(self, bytes: &[u8]) -> usize {
         match self {
             Form::Bare => bytes.iter().position(ends_bare).unwrap_or(bytes.len()),
             Form::Quoted { mark, escapes } => quoted_length(bytes, mark, escapes),
@@ -100,7 +108,7 @@ fn quoted_length(bytes: &[u8], mark: u8, escapes: usize) -> usize {
 }
 
 /// Whether a value only says where the secret is. What is quoted may hold any character, so there the whole of it must.
-fn is_reference(value: &[u8], form: Form) -> bool {
+pub(super) fn is_reference(value: &[u8], form: Form) -> bool {
     if value.starts_with(b"<") || value.starts_with(b"[redacted") {
         return true;
     }
@@ -143,7 +151,7 @@ fn name_before(bytes: &[u8], at: usize) -> Option<&str> {
 }
 
 /// Where the value begins, and how it is written.
-fn beginning(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
+pub(super) fn beginning(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
     let start = from + bytes[from..].iter().take(8).position(|byte| !matches!(byte, b' ' | b'\t' | b'='))?;
     let escapes = bytes[start..].iter().take(MOST_ESCAPES).take_while(|&&byte| byte == b'\\').count();
     match bytes.get(start + escapes) {

@@ -133,10 +133,10 @@ fn blocks(text: &str, catalog: &Catalog, found: &mut Vec<ToolCall>) -> bool {
         let closes = |line: &&str| {
             // Inside of a string its end stands behind the fence.
             let line = line.trim_end_matches(|c: char| c.is_whitespace() || "\"'}],;)".contains(c));
-            let rest = line.trim_end_matches(fence.starts_with('`').then_some('`').unwrap_or('~'));
+            let rest = line.trim_end_matches(if fence.starts_with('`') { '`' } else { '~' });
             line.len() - rest.len() >= fence.len() && !rest.contains(['{', '}', '"'])
         };
-        let end = behind.iter().position(|line| closes(&line)).unwrap_or(behind.len());
+        let end = behind.iter().position(closes).unwrap_or(behind.len());
         let body = &behind[..end];
         let cost = body.iter().map(|line| line.len() + 1).sum::<usize>();
         let Some(left) = budget.checked_sub(cost) else { return false };
@@ -192,7 +192,7 @@ fn print(call: &ToolCall, catalog: &Catalog) -> u64 {
             let said = |(name, value): &(&String, &serde_json::Value)| default(name) != Some(value);
             let unset =
                 |name: &str| spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag);
-            let says = |pair: &(&String, &serde_json::Value)| said(pair) && !(unset(pair.0) && pair.1 == &false);
+            let says = |pair: &(&String, &serde_json::Value)| said(pair) && !(unset(pair.0) && pair.1 == false);
             pairs(&taught.args, says)
         }
         Err(_) => pairs(&call.args, |_| true),

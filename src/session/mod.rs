@@ -337,6 +337,7 @@ impl Session {
     }
 
     /// Takes over what the model has read in a session before this one, so that a call out of it is known again.
+    #[cfg(feature = "backend")]
     pub(crate) fn follows(&mut self, before: &mut Session) {
         self.judge.echoes = std::mem::take(&mut before.judge.echoes);
     }

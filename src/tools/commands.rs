@@ -464,7 +464,8 @@ impl Commands {
         let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
-        for note in left.into_iter().chain(missed).chain(notes.iter().map(String::as_str)) {
+        let masked = refused::masked_from_git(outcome.exit_code, &text);
+        for note in left.into_iter().chain(missed).chain(masked).chain(notes.iter().map(String::as_str)) {
             noted(&mut text, note);
         }
         Output {

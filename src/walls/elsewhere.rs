@@ -18,7 +18,13 @@ pub struct Enclosure {
 
 impl Enclosure {
     /// Around nothing.
-    pub fn new(settings: Settings, _: &Path, _: Identity, _: &OsStr) -> Enclosure {
+    pub fn new(
+        settings: Settings,
+        _: &Path,
+        _: Identity,
+        _: &OsStr,
+        _: &dyn Fn(&Path, &Path, bool) -> bool,
+    ) -> Enclosure {
         let why = vec!["There are walls on Linux only.".into()];
         Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
     }

@@ -38,10 +38,18 @@ pub struct Enclosure {
 
 impl Enclosure {
     /// Around the project whose real path is `root` and which is the folder `is`; `search_path` is the PATH of its commands.
-    pub fn new(settings: Settings, root: &Path, is: Identity, search_path: &OsStr) -> Enclosure {
+    /// `hides` says which files and folders are hidden of those that are shown beside the project: it takes the shown folder,
+    /// the name in it, and whether that is a folder.
+    pub fn new(
+        settings: Settings,
+        root: &Path,
+        is: Identity,
+        search_path: &OsStr,
+        hides: &dyn Fn(&Path, &Path, bool) -> bool,
+    ) -> Enclosure {
         let variable = |name: &str| std::env::var_os(name);
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable });
+        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable, hides });
         let helper = settings.helper.clone().or_else(|| helper::find(search_path));
         Enclosure {
             settings,

@@ -2,6 +2,7 @@
 //!
 //! Everything is looked up once, on the host's side; a folder that is not named here is not in the new tree.
 
+use super::beside::{Hides, Looking, is_of_the_user, parts_of};
 use super::mounts::DEVICES;
 use super::plan::{Name, Step};
 use std::collections::HashSet;
@@ -9,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Folders of the system at the root. What holds the state of the machine (`/var`, `/run`, `/srv`, `/sys`) is not among
 /// them: sockets of daemons are there, and a read-only mount does not stop a connection.
@@ -52,7 +54,8 @@ const TOOLCHAINS: &[&str] = &[
     ".local/bin",
     ".local/lib",
     ".local/pipx",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".local/share/mise",
     ".local/share/fnm",
     ".local/share/pnpm",
@@ -62,7 +65,8 @@ const TOOLCHAINS: &[&str] = &[
     ".cache/go-build",
     ".cache/yarn",
     ".cache/node-gyp",
-    "go",
+    "go/bin",
+    "go/pkg",
 ];
 
 /// Those of them that a tool must be able to write into.
@@ -76,7 +80,8 @@ const LAYERED: &[&str] = &[
     ".cache/go-build",
     ".cache/yarn",
     ".cache/node-gyp",
-    "go",
+    "go/bin",
+    "go/pkg",
 ];
 
 /// Variables that name a toolchain outside of these places.
@@ -118,6 +123,8 @@ pub(super) struct Ground<'a> {
     pub(super) search_path: &'a OsStr,
     /// The environment.
     pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Which names are blocked.
+    pub(super) hides: Hides<'a>,
 }
 
 impl Layout {
@@ -130,12 +137,24 @@ impl Layout {
         if holds_home || ground.root.parent().is_none() {
             return Err("the project root holds the home folder or the whole system".into());
         }
-        let mut building =
-            Building { root: ground.root, home, steps: Vec::new(), masks: Vec::new(), seen: HashSet::new() };
+        let mut building = Building {
+            root: ground.root,
+            home,
+            steps: Vec::new(),
+            masks: Vec::new(),
+            seen: HashSet::new(),
+            looking: Looking::begin(),
+            walks: false,
+            hides: ground.hides,
+        };
+        let started = Instant::now();
         building.system();
         building.devices();
         building.private(ground);
         building.toolchains(ground);
+        let looked = building.looking.entries();
+        tracing::debug!(looked, masks = building.looking.masks.len(), took = ?started.elapsed(), "folders beside the project were walked");
+        building.masks.append(&mut building.looking.masks);
         building.steps.push(Step::Project);
         building.masks.extend(secrets_of_the_system());
         let scratch = building.scratch();
@@ -150,6 +169,10 @@ struct Building<'a> {
     masks: Vec<Name>,
     /// What is shown already, with all below it.
     seen: HashSet<PathBuf>,
+    looking: Looking,
+    /// Whether what is shown is looked over.
+    walks: bool,
+    hides: Hides<'a>,
 }
 
 impl Building<'_> {
@@ -157,6 +180,8 @@ impl Building<'_> {
         for path in SYSTEM.iter().chain(NAMES_OF_STORES).map(Path::new) {
             self.show_or_link(path, false);
         }
+        // What is shown from here on may be the user's own.
+        self.walks = true;
     }
 
     fn devices(&mut self) {
@@ -187,21 +212,31 @@ impl Building<'_> {
         }
         for name in VARIABLES {
             if let Some(path) = (ground.variable)(name).map(PathBuf::from).filter(|path| path.is_absolute()) {
-                self.show_or_link(&path, matches!(*name, "CARGO_HOME" | "GOPATH"));
+                // What is beside these two is source of other projects.
+                let parts = if *name == "GOPATH" { vec![path.join("bin"), path.join("pkg")] } else { vec![path] };
+                for part in parts {
+                    self.show_or_link(&part, matches!(*name, "CARGO_HOME" | "GOPATH"));
+                }
             }
         }
         for folder in std::env::split_paths(ground.search_path) {
-            let prefix = self.prefix_of(&folder);
-            self.show_or_link(&prefix, false);
+            for part in self.parts_with(&folder) {
+                self.show_or_link(&part, false);
+            }
         }
     }
 
-    /// The folder that a folder of programs belongs to, with their libraries; in the home only itself.
-    fn prefix_of(&self, folder: &Path) -> PathBuf {
+    /// The folder that a folder of programs belongs to, with their libraries; in the home only itself. Where the user could
+    /// have put other things there, only the parts that are known.
+    fn parts_with(&self, folder: &Path) -> Vec<PathBuf> {
         let named = folder.file_name().is_some_and(|name| name == "bin" || name == "sbin");
         let parent = folder.parent().filter(|parent| named && parent.parent().is_some());
         let at_home = self.home.as_ref().is_some_and(|home| folder.starts_with(home));
-        parent.filter(|parent| !at_home && !self.reveals(parent)).unwrap_or(folder).to_owned()
+        match parent.filter(|parent| !at_home && !self.reveals(parent)) {
+            Some(parent) if is_of_the_user(parent) => parts_of(parent),
+            Some(parent) => vec![parent.to_owned()],
+            None => vec![folder.to_owned()],
+        }
     }
 
     /// Whether to show it would show the home or the project by another way, or all there is.
@@ -221,6 +256,9 @@ impl Building<'_> {
             return;
         }
         self.masks.extend(credentials(&real));
+        if self.walks {
+            self.looking.over(&real, self.hides);
+        }
         let at = Name::from(real.as_path());
         self.steps.push(if layered { Step::Layer { at } } else { Step::Show { at } });
         self.seen.insert(real);

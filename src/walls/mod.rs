@@ -27,6 +27,8 @@
 #[cfg(target_os = "linux")]
 mod attempts;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod container;

@@ -53,7 +53,9 @@ impl Workspace {
         self.refuse_blocked(path, &relative)?;
         let opened = self.open_relative(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
         tracing::debug!(asked = path, real = %opened.name.display(), "opened");
-        self.refuse_blocked(path, &opened.name)?;
+        if let Some(rule) = self.blocks_opened(&opened) {
+            return Err(trouble::blocked(path, &rule));
+        }
         self.refuse_twin(path, &opened.stat)?;
         Ok(opened)
     }
@@ -124,12 +126,6 @@ impl Workspace {
             Some(rule) => Err(trouble::blocked(path, &rule)),
             None => Ok(()),
         }
-    }
-
-    /// The rule that blocks a name, in any spelling.
-    pub(super) fn blocks(&self, name: &str) -> Option<String> {
-        let by_itself = self.rules.blocks(name).map(str::to_owned);
-        by_itself.or_else(|| names::folded(name).and_then(|name| self.rules.blocks(&name).map(str::to_owned)))
     }
 
     /// Refuses a file that is also a blocked one, under another name.

@@ -1,13 +1,15 @@
 //! What the policy asks of the world, answered by the same resolution that opens the files.
 
+use super::history::History;
 use super::links::Twins;
 use super::resolve::{Last, Spot, Trouble};
-use super::{Workspace, names, repository, wanted};
-use crate::policy::{Facts, PathFact, ProgramFact, RepositoryFact, Walls};
+use super::{Workspace, names, repository, secrets, wanted};
+use crate::policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -43,15 +45,42 @@ impl Facts for Workspace {
         fact
     }
 
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.history().fact(&self.root().join(cwd))
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        let joined = joined(cwd, path);
+        let Ok(relative) = wanted::relative(&joined, &self.spellings()) else {
+            return if joined.starts_with(['/', '~']) { Seen::Missing } else { Seen::Unknown };
+        };
+        match self.open_relative(&relative) {
+            Err(Trouble::Outside | Trouble::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => Seen::Missing,
+            Err(_) => Seen::Unknown,
+            Ok(opened) if opened.kind() == FileType::Directory => Seen::Folder,
+            Ok(opened) if secrets::is_public(&opened) => Seen::Certificates,
+            Ok(_) => Seen::File,
+        }
+    }
+
     fn walls(&self) -> Walls {
+        // The first command is being judged; one of the next may ask.
+        self.history();
         Walls { hold: self.enclosure().report().holds }
     }
 }
 
 impl Workspace {
+    fn history(&self) -> &Arc<History> {
+        self.history.get_or_init(|| {
+            let history = Arc::new(History::new(self.rules.clone(), self.git().cloned()));
+            history.begin(self.root());
+            history
+        })
+    }
+
     fn fact_of(&self, cwd: &str, path: &str) -> PathFact {
-        let joined =
-            if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") };
+        let joined = joined(cwd, path);
         // A shell takes "" for no file at all, and a tilde for somebody's home.
         if path.is_empty() || path.contains('\0') {
             return PathFact::Unknown;
@@ -107,6 +136,10 @@ impl Workspace {
         }
         Twins::of(self).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
     }
+}
+
+fn joined(cwd: &str, path: &str) -> String {
+    if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") }
 }
 
 fn real_name(folder: &Path, last: &Last) -> PathBuf {

@@ -56,6 +56,7 @@ mod facts;
 pub(crate) mod fault;
 mod folder;
 mod globs;
+mod history;
 mod hops;
 mod ignores;
 mod journal;
@@ -70,6 +71,7 @@ mod repository;
 mod resolve;
 mod restore;
 mod search;
+mod secrets;
 pub(crate) mod snapshot;
 mod spill;
 mod stage;
@@ -124,6 +126,7 @@ pub struct Workspace {
     walls: Settings,
     enclosure: OnceLock<Enclosure>,
     memory: covers::Memory,
+    history: OnceLock<Arc<history::History>>,
     git: OnceLock<Option<Git>>,
     git_memory: git::config::Memory,
     notices: Vec<String>,
@@ -155,6 +158,7 @@ impl Workspace {
             walls: Settings::default(),
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
+            history: OnceLock::new(),
             git: OnceLock::new(),
             git_memory: git::config::Memory::default(),
             notices: Vec::new(),
@@ -180,7 +184,7 @@ impl Workspace {
     #[must_use]
     pub fn host_path(self, path: &OsStr) -> Workspace {
         let search_path = programs::search_path(Some(path), &self.canonical);
-        Workspace { search_path, enclosure: OnceLock::new(), git: OnceLock::new(), ..self }
+        Workspace { search_path, enclosure: OnceLock::new(), git: OnceLock::new(), history: OnceLock::new(), ..self }
     }
 
     /// Opens a folder inside the root, for a process to run in.

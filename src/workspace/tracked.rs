@@ -70,7 +70,7 @@ fn asked(workspace: &Workspace, folder: &Path) -> Option<Vec<u8>> {
 /// What tells one state of an index from another; `None` where there is no index yet.
 fn stamp(git: &Path) -> io::Result<Option<Stamp>> {
     let folder = if git.is_dir() { git.to_owned() } else { pointed(git)? };
-    match rustix::fs::stat(&folder.join("index")) {
+    match rustix::fs::stat(folder.join("index")) {
         // Git writes a new file for each new index, so that its number and times tell.
         Ok(stat) => Ok(Some(Stamp::of(&stat))),
         Err(Errno::NOENT) => Ok(None),

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod corpus;
+mod credentials;
 mod daily;
 mod deny;
 mod git;
@@ -10,8 +11,8 @@ mod languages;
 mod names;
 
 use toolfence::policy::{
-    Decision, Effective, Facts, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact, Settings,
-    Verdict, Walls,
+    Decision, Effective, Facts, HistoryFact, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact,
+    Seen, Settings, Verdict, Walls,
 };
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -47,6 +48,14 @@ impl Facts for World {
             "nosuch" => ProgramFact::Missing,
             _ => ProgramFact::System,
         }
+    }
+
+    fn history_has_blocked(&self, _: &str) -> HistoryFact {
+        HistoryFact::Clean
+    }
+
+    fn seen(&self, _: &str, path: &str) -> Seen {
+        if path.ends_with(".yaml") { Seen::File } else { Seen::Missing }
     }
 
     fn repository(&self, cwd: &str) -> RepositoryFact {

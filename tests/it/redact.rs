@@ -116,6 +116,20 @@ fn hostile_text_takes_no_longer() {
         "token=\\\"\\",
         "token=\"$",
         "\\",
+        "-",
+        "-u",
+        " -u",
+        "curl -u ",
+        " --password",
+        " --password x",
+        "mysql -p",
+        " --password \\\"",
+        "\"--token\", ",
+        "Cookie: ",
+        "Cookie: a",
+        "Cookie: a=",
+        "Authorization: ",
+        "curl -b a",
     ] {
         let text = piece.repeat((1 << 18) / piece.len());
         let started = std::time::Instant::now();

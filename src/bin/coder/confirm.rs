@@ -32,8 +32,14 @@ impl Person for AtTheTerminal {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let marks = &pending.decision().marks;
         let preview = Preview::new(pending.call(), marks, colours(true), &self.workspace);
-        Box::pin(async move { asked(pending, &preview).await.unwrap_or_else(|_| Answer::No(NOBODY.into())) })
+        Box::pin(async move { asked(pending, &preview).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
     }
+}
+
+/// Says what else to do where the rule knows that.
+fn nobody(pending: &Pending) -> String {
+    let decision = pending.decision();
+    if decision.rule == "history" { format!("{} {NOBODY}", decision.reason) } else { NOBODY.into() }
 }
 
 /// Asks until there is an answer.

@@ -4,7 +4,7 @@ use super::Ground;
 use super::report::{Finding, shown};
 use super::rules;
 use super::words::{Part, Word};
-use crate::policy::PathFact;
+use crate::policy::{Blocked, Harmless, PathFact, Seen};
 
 /// The longest word that is taken for a name of a file.
 const LONGEST_NAME: usize = 4096;
@@ -35,11 +35,11 @@ pub(super) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Wo
 /// short option, and what any of these resolves to.
 pub(super) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Word) -> Option<Finding> {
     let pattern = word.pattern();
-    if let Some(rule) = pieces(&pattern).find_map(|piece| ground.paths.blocks(piece)) {
-        return Some(deny_blocked(&pattern, rule));
+    if let Some(finding) = pieces(&pattern).find_map(|piece| looked_at(ground, folders, piece, piece, &pattern)) {
+        return Some(finding);
     }
     if let Some(text) = word.guess() {
-        return resolves_to_blocked(ground, folders, text).map(|rule| deny_blocked(text, &rule));
+        return resolves_to_blocked(ground, folders, text);
     }
     if !word.is_glob() {
         return None;
@@ -93,16 +93,51 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     [word].into_iter().chain(attached).chain(clustered).chain(starred).chain(split).filter(|piece| !piece.is_empty())
 }
 
-fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &str) -> Option<String> {
+fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &str) -> Option<Finding> {
     for name in candidates(text).filter(|name| is_name(name)) {
         for folder in folders.unwrap_or(&[]) {
             let PathFact::Inside { names } = ask(ground, folder, name) else { continue };
-            if let Some(rule) = names.iter().find_map(|name| ground.paths.blocks(name)) {
-                return Some(rule.to_owned());
+            let folder = Some(std::slice::from_ref(folder));
+            if let Some(finding) = names.iter().find_map(|real| looked_at(ground, folder, real, name, text)) {
+                return Some(finding);
             }
         }
     }
     None
+}
+
+/// What speaks against a name that is a blocked one by its text. Where that does not settle it, the world is asked what
+/// `asked` leads to. `word` is what is shown.
+fn looked_at(ground: Ground<'_>, folders: Option<&[String]>, name: &str, asked: &str, word: &str) -> Option<Finding> {
+    let Blocked { rule, unless } = ground.paths.judge(name)?;
+    let seen = |folder: &String| {
+        let (folder, asked) = if folder.starts_with('/') {
+            ("", format!("{folder}/{asked}"))
+        } else {
+            (folder.as_str(), asked.to_owned())
+        };
+        ground.facts.seen(folder, &asked)
+    };
+    let mut everywhere = folders.unwrap_or(&[]).iter().map(seen);
+    let is_known = folders.is_some_and(|folders| !folders.is_empty());
+    match unless {
+        None => Some(deny_blocked(word, rule)),
+        Some(Harmless::Package) => None,
+        Some(Harmless::Certificates) if is_known && everywhere.all(|seen| seen == Seen::Certificates) => None,
+        Some(Harmless::Certificates) => Some(deny_blocked(word, rule)),
+        // Most words like `token` are no names at all: `cargo test token`.
+        Some(Harmless::NoFile) if asked.starts_with('-') || !is_name(asked) => None,
+        Some(Harmless::NoFile) => {
+            let worst = everywhere.find(|seen| matches!(seen, Seen::File | Seen::Certificates | Seen::Unknown));
+            match worst.or((!is_known).then_some(Seen::Unknown))? {
+                Seen::Unknown => {
+                    let reason = format!("Nobody can tell whether {} is a file blocked by {rule}.", shown(word, 80));
+                    Some(Finding::ask("blocked_path", reason))
+                }
+                _ => Some(deny_blocked(word, rule)),
+            }
+        }
+    }
 }
 
 /// The names that a word may hold, for which the world is asked: few, for each question costs.
@@ -142,12 +177,7 @@ pub(super) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         // The folder a pattern starts from; what it matches is judged by the names alone.
         None if word.is_glob() || word.is_found() => fixed_folder(&pattern),
         // What the script says itself counts; what it does not, the sandbox shows no secret of.
-        None if ground.facts.walls().hold && !word.is_hidden() && !word.parts.contains(&Part::Home) => {
-            match word.guess() {
-                Some(text) => text,
-                None => return None,
-            }
-        }
+        None if ground.facts.walls().hold && !word.is_hidden() && !word.parts.contains(&Part::Home) => word.guess()?,
         None => return Some(Finding::ask("unknown_path", format!("{} is not literal.", shown(&pattern, 80)))),
     };
     let Some(folders) = folders else {

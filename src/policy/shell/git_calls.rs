@@ -65,16 +65,16 @@ pub(super) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 }
             }
             GitCall::Other(reason) => {
-                walker.git.other(&format!("git that is not known to run nothing else ({reason})"))
+                walker.git.other(&format!("git that is not known to run nothing else ({reason})"));
             }
         }
         return;
     }
     // `cat` that is given a text of the line itself is a way of quoting: `git commit -m "$(cat <<'E' ...)"`.
     let quotes = program == "cat" && argv.len() == 1 && matches!(input, Input::Text(_));
-    if !quotes
-        && !(BESIDE.contains(&program) && profiles::is_known(walker.ground, folders.as_deref(), program, &argv[1..]))
-    {
+    let is_beside =
+        || BESIDE.contains(&program) && profiles::is_known(walker.ground, folders.as_deref(), program, &argv[1..]);
+    if !quotes && !is_beside() {
         walker.git.other(program);
     }
 }

@@ -43,9 +43,10 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) ->
     if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {
         walker.report.note(finding);
     }
+    let beyond_walls = walker.report.beyond_walls;
     let mut decision = walker.report.decide(command);
     decision.writes_git = git.writes_alone() && !decision.unreadable && decision.judgement != Judgement::Deny;
-    // Walls do not hold what a call may do to a repository that is writable for it.
-    decision.walls_suffice = !decision.unreadable && !decision.needs_person && !decision.writes_git;
+    // Walls do not hold what a call may do to a repository that is writable for it, nor what is committed.
+    decision.walls_suffice = !decision.unreadable && !decision.needs_person && !decision.writes_git && !beyond_walls;
     decision
 }

@@ -53,6 +53,15 @@ pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) ->
     git.into_iter().chain(cover).collect()
 }
 
+/// What is told of a git command that met a blocked file: git looks at every file it tracks that has changed.
+pub(super) fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
+    let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
+    (status != 0 && end.starts_with("fatal: cannot hash ")).then_some(
+        "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- ':(exclude).env', with \
+         its name.",
+    )
+}
+
 /// Whether a line has this path as a whole, and not as a part of a longer name.
 fn has_path(line: &str, path: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');

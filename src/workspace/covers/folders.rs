@@ -1,12 +1,13 @@
 //! One folder as the walls must know it, and what is remembered of it between two walks.
 
 use super::super::hops::Hop;
-use super::super::{Workspace, folder, names};
+use super::super::{Workspace, folder, names, resolve};
 use crate::git::made::looks_bare;
+use crate::walls::Identity;
 use rustix::fd::AsFd;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,8 @@ pub(super) struct Folder {
     pub(super) repository: Option<FileType>,
     /// Whether git would take the folder itself for a repository.
     pub(super) is_bare: bool,
+    /// Files of which the content says whether they are hidden, as they were when it was read.
+    weighed: Vec<(OsString, Stamp)>,
 }
 
 /// When a folder was last changed, and which one it is.
@@ -43,7 +46,12 @@ type Stamp = (u64, u64, i64, i64, i64, i64);
 
 /// Folders as they were when they were read.
 #[derive(Debug, Default)]
-pub(in super::super) struct Memory(Mutex<HashMap<PathBuf, (Stamp, Arc<Folder>)>>);
+pub(in super::super) struct Memory {
+    folders: Mutex<HashMap<PathBuf, (Stamp, Arc<Folder>)>>,
+    /// Files that were hidden from a command. A command can move a folder with one in it to where its name would be that of
+    /// an installed package's file; it stays hidden there.
+    hidden: Mutex<HashSet<Identity>>,
+}
 
 impl Memory {
     /// What is in a folder, and whether it had to be read. `calm` says that nobody changes it meanwhile.
@@ -63,6 +71,7 @@ impl Memory {
         if let (true, Ok(now)) = (remembered, now)
             && let Some((then, folder)) = self.lock().get(at)
             && now == *then
+            && folder.weighed.iter().all(|(name, then)| weight(workspace, &at.join(name)) == Some(*then))
         {
             return (Ok(Arc::clone(folder)), false);
         }
@@ -85,7 +94,20 @@ impl Memory {
 
     /// A thread that died while it wrote left a map that is whole: every step of a change is one call.
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (Stamp, Arc<Folder>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a file that is hidden from a command.
+    pub(super) fn hide(&self, file: Identity) {
+        let mut hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        if hidden.len() < MOST_REMEMBERED {
+            hidden.insert(file);
+        }
+    }
+
+    /// Whether this file was hidden from a command before.
+    pub(in super::super) fn was_hidden(&self, file: &Identity) -> bool {
+        self.hidden.lock().unwrap_or_else(PoisonError::into_inner).contains(file)
     }
 }
 
@@ -104,10 +126,10 @@ fn steadily(workspace: &Workspace, hop: &Hop, at: &Path, calm: bool) -> Result<(
         if !complete {
             return Err(Errno::TOOBIG);
         }
-        let found = sorted(workspace, at, items);
+        let (found, rested) = sorted(workspace, at, items);
         let after = stamp(&rustix::fs::fstat(&opened)?);
         if calm || stamp(&before) == after && has_rested(&before, TICK) {
-            return Ok((found, Some(after).filter(|_| has_rested(&before, SETTLED))));
+            return Ok((found, Some(after).filter(|_| rested && has_rested(&before, SETTLED))));
         }
         alike = if last.as_ref() == Some(&found) { alike + 1 } else { 0 };
         if alike >= ALIKE {
@@ -119,14 +141,25 @@ fn steadily(workspace: &Workspace, hop: &Hop, at: &Path, calm: bool) -> Result<(
     Err(Errno::AGAIN)
 }
 
-fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> Folder {
+/// What matters of these entries, and whether a change of a file that was weighed would show in its times.
+fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
     let is_bare = looks_bare(items.iter().map(|item| item.name.as_encoded_bytes()));
-    let mut found = Folder { is_bare, ..Folder::default() };
+    let (mut found, mut rested) = (Folder { is_bare, ..Folder::default() }, true);
     for item in items {
         let name = at.join(&item.name);
+        // The stamp is taken before the content is read: what changes meanwhile has another one later.
+        let stat = || resolve::stat_exact(workspace.root.as_fd(), &name);
+        let before = item.name.as_encoded_bytes().to_ascii_lowercase().ends_with(b"pem").then(stat);
+        let (blocked, by_content) = workspace.is_blocked(&names::text_of(&name));
+        if by_content && item.kind == FileType::RegularFile {
+            match before {
+                Some(Ok(stat)) if has_rested(&stat, SETTLED) => found.weighed.push((item.name.clone(), stamp(&stat))),
+                _ => rested = false,
+            }
+        }
         if item.name == ".git" {
             found.repository = Some(item.kind);
-        } else if item.kind == FileType::Socket || workspace.blocks(&names::text_of(&name)).is_some() {
+        } else if item.kind == FileType::Socket || blocked {
             found.hidden.push(item.name);
         } else {
             if is_protected(workspace, &item.name) {
@@ -137,7 +170,11 @@ fn sorted(workspace: &Workspace, at: &Path, items: Vec<folder::Item>) -> Folder 
             }
         }
     }
-    found
+    (found, rested)
+}
+
+fn weight(workspace: &Workspace, file: &Path) -> Option<Stamp> {
+    resolve::stat_exact(workspace.root.as_fd(), file).ok().map(|stat| stamp(&stat))
 }
 
 /// Settings of this crate and of git, by their own name: what is below them is frozen with them.

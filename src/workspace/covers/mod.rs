@@ -53,6 +53,8 @@ pub struct Covers {
     /// A folder stands before what is in it.
     pub(super) list: Vec<Cover>,
     repositories: Vec<Repository>,
+    /// Folders of repositories that are writable but cannot be moved.
+    kept: Vec<PathBuf>,
     /// What git on the host uses in the project, and where it was.
     held: Vec<Held>,
     /// What git on the host would use if it were there: hooks, included files, programs that its configuration names.
@@ -90,7 +92,18 @@ impl Covers {
 
     /// Folders of repositories that are writable but cannot be moved, relative to the root.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &Path> {
-        self.list.iter().filter(|cover| cover.how == How::Keep).map(|cover| cover.path.as_path())
+        self.kept.iter().map(PathBuf::as_path)
+    }
+
+    /// What a command could not write, or what in its call only git writes. A folder that is kept for a blocked file in it is
+    /// neither.
+    fn out_of_reach(&self) -> impl Iterator<Item = &Cover> {
+        let of_git: HashSet<&Path> = self.kept().collect();
+        self.list.iter().filter(move |cover| match cover.how {
+            How::Freeze => true,
+            How::Keep => of_git.contains(cover.path.as_path()),
+            _ => false,
+        })
     }
 
     /// What the walk cost.
@@ -110,7 +123,8 @@ impl Workspace {
     pub fn enclosure(&self) -> &Enclosure {
         self.enclosure.get_or_init(|| {
             let is = rustix::fs::fstat(&self.root).map_or(Identity(0, 0), |stat| Identity::of(&stat));
-            Enclosure::new(self.walls.clone(), &self.canonical, is, self.search_path())
+            let hides = |shown: &Path, below: &Path, folder: bool| self.hides_beside(shown, below, folder);
+            Enclosure::new(self.walls.clone(), &self.canonical, is, self.search_path(), &hides)
         })
     }
 
@@ -140,7 +154,7 @@ impl Workspace {
             looking.wanted = Some((access, Wanted::default()));
             let looked = looking.tree(stop).and_then(|()| looking.repositories()).and_then(|()| looking.twins(stop));
             match looked {
-                Ok(()) => return Ok(looking.covers),
+                Ok(()) => return Ok(looking.done()),
                 Err(Hitch::Failure(failure)) => return Err(failure),
                 Err(Hitch::Moved) => std::thread::sleep(PAUSE),
             }
@@ -203,6 +217,8 @@ struct Looking<'w> {
     covers: Covers,
     /// Hidden files that have more than one name.
     linked: HashSet<Identity>,
+    /// Folders that are kept in their place for what is hidden in them.
+    kept: HashSet<PathBuf>,
     /// What repositories ask for, where that is wanted.
     wanted: Option<(Access, Wanted)>,
     purpose: Purpose,
@@ -216,10 +232,18 @@ impl<'w> Looking<'w> {
             workspace,
             covers: Covers::default(),
             linked: HashSet::new(),
+            kept: HashSet::new(),
             wanted: None,
             purpose,
             opened: Vec::new(),
         }
+    }
+
+    /// A folder that is kept in its place is found after what stands in it. Of the same depth, what repositories ask for stays
+    /// before the masks.
+    fn done(mut self) -> Covers {
+        self.covers.list.sort_by_key(|cover| cover.path.components().count());
+        self.covers
     }
 
     fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
@@ -316,11 +340,25 @@ impl<'w> Looking<'w> {
             self.cover(&hop, at.join(name), How::Freeze)?;
         }
         if !folder.hidden.is_empty() {
-            // A mask in a folder that git ignores must not keep a build from removing the folder.
-            let removable = !at.as_os_str().is_empty() && Ignores::above(self.workspace, at).is_within(at);
-            let how = if removable { How::HideRemovable } else { How::Hide };
+            let is_ignored = |folder: &Path| {
+                !folder.as_os_str().is_empty() && Ignores::above(self.workspace, folder).is_within(folder)
+            };
+            let here = is_ignored(at);
             for name in &folder.hidden {
-                self.cover(&hop, at.join(name), how)?;
+                let path = at.join(name);
+                let folders = self.workspace.folders_of_rule(&path);
+                // A mask in a folder that git ignores must not keep a build from removing the folder. Where the folder is part
+                // of the rule, it is the folder around it that has to be one of the build.
+                let around = at.ancestors().nth(folders).unwrap_or(Path::new(""));
+                let removable = here && (folders == 0 || is_ignored(around));
+                // Moved out of the folder that is part of its rule, the file could be read by the next command.
+                for above in at.ancestors().take(if removable { 0 } else { folders }) {
+                    if self.kept.insert(above.to_owned()) {
+                        // The way may go on from a folder that is already below it.
+                        self.cover(&Hop::default(), above.to_owned(), How::Keep)?;
+                    }
+                }
+                self.cover(&hop, path, if removable { How::HideRemovable } else { How::Hide })?;
             }
         }
         if folder.repository.is_some() {
@@ -366,6 +404,12 @@ impl<'w> Looking<'w> {
                 Some(Held { path: cover.path.clone(), is: cover.is, above: Identity::of(&above) })
             })
             .collect();
+        let guarded: HashSet<&Path> = self.covers.list.iter().map(|cover| cover.path.as_path()).collect();
+        // Kept for what is hidden in it, a folder must not lose what its repository asks for.
+        let masks: Vec<Cover> =
+            masks.into_iter().filter(|mask| mask.how != How::Keep || !guarded.contains(mask.path.as_path())).collect();
+        let kept = self.covers.list.iter().filter(|cover| cover.how == How::Keep);
+        self.covers.kept = kept.map(|cover| cover.path.clone()).collect();
         self.covers.list.extend(masks);
         Ok(())
     }
@@ -374,8 +418,11 @@ impl<'w> Looking<'w> {
         let stat = hop.stat(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
         let is = Identity::of(&stat);
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if matches!(how, How::Hide | How::HideRemovable) && file && stat.st_nlink > 1 {
-            self.linked.insert(is);
+        if matches!(how, How::Hide | How::HideRemovable) && file {
+            self.workspace.memory.hide(is);
+            if stat.st_nlink > 1 {
+                self.linked.insert(is);
+            }
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
             self.covers.list.push(Cover { path, is, how });

@@ -137,7 +137,7 @@ fn path(bytes: Vec<u8>) -> PathBuf {
 impl Record {
     fn of(workspace: &Workspace, covers: &Covers) -> Record {
         let repositories = covers.repositories.iter();
-        let frozen = covers.list.iter().filter(|cover| matches!(cover.how, How::Freeze | How::Keep));
+        let frozen = covers.out_of_reach();
         Record {
             root: bytes(workspace.root()),
             repositories: repositories.map(|it| (bytes(&it.at), it.is, it.standing != Standing::OfBuild)).collect(),

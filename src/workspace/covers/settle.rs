@@ -9,7 +9,7 @@ use super::repositories::{Repository, Standing};
 use super::running::is_later;
 use super::{Covers, Held, Looking, Purpose};
 use crate::git::made;
-use crate::walls::{How, Identity};
+use crate::walls::Identity;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FileType, RenameFlags};
 use rustix::io::Errno;
@@ -116,10 +116,7 @@ fn judge(workspace: &Workspace, before: &Covers, now: &Repository) -> Option<Sus
         // The person's own `git worktree add` leaves one that leads into a repository which the command could not write.
         FileType::RegularFile => made::is_answered(&at, &|git_dir: &Path| {
             let Ok(inside) = git_dir.strip_prefix(workspace.root()) else { return false };
-            let frozen = before.list.iter().any(|cover| {
-                // In a call that may write them, only git does.
-                matches!(cover.how, How::Freeze | How::Keep) && inside.starts_with(&cover.path)
-            });
+            let frozen = before.out_of_reach().any(|cover| inside.starts_with(&cover.path));
             let no_hooks = !everywhere.as_ref().is_some_and(|hooks| top.join(hooks).exists());
             frozen && no_hooks || is_made(git_dir)
         }),

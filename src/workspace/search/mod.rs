@@ -200,6 +200,10 @@ impl Search<'_> {
     }
 
     fn file(&mut self, opened: Opened) {
+        // What the walk looked at may be another file by now.
+        if self.workspace.blocks_opened(&opened).is_some() {
+            return;
+        }
         let Opened { fd, stat, name } = opened;
         let file = File::from(fd);
         // A file renamed while the walk went on may be a blocked one now; asked only where something is to be told.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::policy::{
-    Facts, Judgement, Mode, PathFact, Pending, Policy, ProgramFact, RepositoryFact, Verdict, Walls,
+    Facts, HistoryFact, Judgement, Mode, PathFact, Pending, Policy, ProgramFact, RepositoryFact, Seen, Verdict, Walls,
 };
 use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
 use toolfence::{Catalog, FinishReason, Output, ToolCall, ToolResult, ToolSpec};
@@ -30,6 +30,14 @@ impl Facts for World {
             "nosuch" => ProgramFact::Missing,
             _ => ProgramFact::System,
         }
+    }
+
+    fn history_has_blocked(&self, _: &str) -> HistoryFact {
+        HistoryFact::Clean
+    }
+
+    fn seen(&self, _: &str, _: &str) -> Seen {
+        Seen::Missing
     }
 
     fn repository(&self, _: &str) -> RepositoryFact {

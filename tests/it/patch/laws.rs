@@ -215,7 +215,7 @@ fn moved(patch: &str, kind: usize) -> String {
     for line in patch.lines() {
         let head = ["--- ", "+++ ", "@@"].iter().any(|head| line.starts_with(head));
         let (sign, text) = if head { (line, "") } else { line.split_at(1) };
-        let old = !head && (sign == " " || (sign == "-" && kind % 2 == 0));
+        let old = !head && (sign == " " || (sign == "-" && kind.is_multiple_of(2)));
         let text = match kind {
             0 | 1 if old => format!(" {text}"),
             2 | 3 if old => text.strip_prefix(' ').unwrap_or(text).to_owned(),

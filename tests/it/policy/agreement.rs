@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use toolfence::policy::{Decision, Judgement, Met, Policy, Settings};
 
 /// How many commands are made, unless `AGREEMENT_COMMANDS` says another number; and how many of them one bash runs.
-const COMMANDS: usize = 1_000;
+const COMMANDS: usize = 2_000;
 const BATCH: usize = 125;
 
 /// Stubs of which no option writes or runs anything: in the sandbox their words may be whatever a run makes of them.
@@ -115,7 +115,10 @@ fn reason(words: &[String]) -> String {
 
 /// What an allowed command starts has to be allowed when it stands alone.
 fn holds(decision: &Decision, program: &Started, walls: bool) -> bool {
+    if decision.judgement > Judgement::Allow {
+        return true;
+    }
     let quoted: Vec<String> = program.0.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
     let alone = Policy::default().judge_command(&quoted.join(" "), "", &World { walls });
-    decision.judgement > Judgement::Allow || alone.judgement == Judgement::Allow
+    alone.judgement == Judgement::Allow
 }

@@ -1,7 +1,7 @@
 //! Blocked files under every name they have, in every place where a command takes one.
 
 use super::World;
-use toolfence::policy::{Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+use toolfence::policy::{Facts, HistoryFact, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Seen, Walls};
 
 /// A project in which `.env` can also be reached by a link, a hard link and a name in another form.
 struct Twins;
@@ -17,6 +17,14 @@ impl Facts for Twins {
 
     fn program(&self, program: &str) -> ProgramFact {
         World { walls: true }.program(program)
+    }
+
+    fn history_has_blocked(&self, _: &str) -> HistoryFact {
+        HistoryFact::Clean
+    }
+
+    fn seen(&self, _: &str, _: &str) -> Seen {
+        Seen::Missing
     }
 
     fn repository(&self, cwd: &str) -> RepositoryFact {

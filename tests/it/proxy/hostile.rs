@@ -202,6 +202,86 @@ async fn who_may_not_ask() {
     );
 }
 
+/// Every path that reaches the upstream names `/models` or one model, however often it is decoded: it carries the key.
+#[tokio::test]
+async fn no_path_leads_out_of_models() {
+    let decoded = |path: &str| {
+        let mut path = path.to_owned();
+        for _ in 0..5 {
+            path = path.replace("%25", "%").replace("%2e", ".").replace("%2E", ".");
+            path =
+                path.replace("%2f", "/").replace("%2F", "/").replace("%5c", "/").replace("%5C", "/").replace('\\', "/");
+        }
+        path
+    };
+    let steps = [
+        "..",
+        "%2e%2e",
+        ".%2e",
+        "%2E.",
+        "%252e%252e",
+        "%25252e.",
+        "..;",
+        "..;x=1",
+        "..%00",
+        "%c0%ae%c0%ae",
+        "\u{ff0e}.",
+    ];
+    let slashes = ["/", "%2f", "%2F", "%252f", "\\", "%5c", "%255c", "//", ";/", "/./", "%2f/"];
+    let mut paths: Vec<String> = Vec::new();
+    for step in steps {
+        for slash in slashes {
+            paths.push(format!("/v1/models/{step}{slash}{step}{slash}admin"));
+            paths.push(format!("/v1/models/a{slash}{step}"));
+            paths.push(format!("/v1/models{slash}{step}{slash}files?limit=1"));
+        }
+    }
+    let odd = [
+        "//h/v1/models",
+        "/v1//models",
+        "/v1/models//h/x",
+        "/v1/models/",
+        "/v1/models/a%23b",
+        "/v1/models/a%3Fb",
+        "/v1/models/a;b",
+        "/v1/modelsx",
+        "/v1/models%2fa",
+        "/v1/models/a%20b",
+        "/v1/models/%61",
+        "/v1/chat/completions/../../files",
+        "/v1/./models",
+        "/V1/models",
+    ];
+    paths.extend(odd.map(str::to_owned));
+    let stage = Stage::with(vec![answer("200 OK", "application/json", "{}")], |options| {
+        options.upstream_key = Some("sk-UPSTREAM".into());
+    })
+    .await;
+    for path in &paths {
+        let answer = Answer::read(&mut stage.send("GET", path, "", "").await).await;
+        assert!(answer.status == 404 || answer.status == 400, "{path}: {}", answer.status);
+    }
+    for (path, want) in [
+        ("/v1/models", "/v1/models"),
+        ("/v1/models?limit=2&after=%2e%2e/x", "/v1/models?limit=2&after=%2e%2e/x"),
+        ("/v1/models/gpt-4o.1:latest", "/v1/models/gpt-4o.1:latest"),
+        ("/v1/models/org/name@main~x_y", "/v1/models/org/name@main~x_y"),
+        ("/v1/models/org%2fname?x=1#/../..", "/v1/models/org%2Fname?x=1"),
+        ("/v1/models/a..b", "/v1/models/a..b"),
+    ] {
+        let answer = Answer::read(&mut stage.send("GET", path, "", "").await).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let (head, _) = stage.seen.lock().unwrap().requests.last().cloned().expect("it was asked");
+        assert!(head.starts_with(&format!("GET {want} ")), "{path}: {head}");
+    }
+    for (head, _) in &stage.seen.lock().unwrap().requests {
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        let path = path.split('?').next().unwrap_or_default();
+        assert!(path.starts_with("/v1/models"), "{head}");
+        assert!(!decoded(path).split('/').any(|name| matches!(name, "." | "..")), "{head}");
+    }
+}
+
 #[tokio::test]
 async fn requests_that_are_too_large_or_never_end() {
     let small = |options: &mut toolfence::proxy::ProxyOptions| {

@@ -177,8 +177,16 @@ fn a_result_is_never_longer_than_its_limit() {
 fn no_tool_leaves_the_root_or_tells_a_secret() {
     let place = Place::full();
     let before = (picture(&place.root), picture(&place.beside));
-    let paths =
-        ["../beside/secret.txt", "up.txt", "chain1/secret.txt", "etc/hosts", "/etc/hosts", "~/x", ".env", "notes.txt"];
+    let paths = [
+        "../beside/private.txt",
+        "up.txt",
+        "chain1/private.txt",
+        "etc/hosts",
+        "/etc/hosts",
+        "~/x",
+        ".env",
+        "notes.txt",
+    ];
     for path in paths.into_iter().chain(["innocent.txt", "magic/hosts", "zero", "loop_a", "UPPER/.ENV", ".git/config"])
     {
         let calls = [

@@ -21,7 +21,7 @@ fn arguments(tool: &str, path: &str) -> Value {
         "search" => json!({"path": path, "pattern": "."}),
         "write_file" => json!({"path": path, "content": "// NEW\n"}),
         "apply_patch" => json!({"patch": format!("*** Begin Patch\n*** Add File: {path}\n+NEW\n*** End Patch\n")}),
-        "bash" => json!({"command": "ls; cat secret.txt hosts passwd 2>/dev/null; true", "cwd": path}),
+        "bash" => json!({"command": "ls; cat private.txt hosts passwd 2>/dev/null; true", "cwd": path}),
         _ => json!({"path": path}),
     }
 }

@@ -34,7 +34,7 @@ impl Place {
         let (root, beside) = (home.path().join("project"), home.path().join("beside"));
         fs::create_dir_all(&root).expect("a folder can be made");
         fs::create_dir_all(&beside).expect("a folder can be made");
-        fs::write(beside.join("secret.txt"), "OUTSIDE\n").expect("a file can be written");
+        fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
         Place { _home: home, root, beside }
     }
 
@@ -50,7 +50,7 @@ impl Place {
         place.file("plain.txt", "plain\n");
         fs::hard_link(place.at(".env"), place.at("innocent.txt")).expect("a hard link can be made");
         place.link("/etc", "etc");
-        place.link("../beside/secret.txt", "up.txt");
+        place.link("../beside/private.txt", "up.txt");
         place.link("chain2", "chain1");
         place.link("chain3", "chain2");
         place.link("../beside", "chain3");

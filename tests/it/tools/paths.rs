@@ -12,16 +12,16 @@ const REFUSED: &[(&str, ErrorCode)] = &[
     ("~", PermissionDenied),
     ("~/.ssh/id_rsa", Denied),
     ("..", PermissionDenied),
-    ("../beside/secret.txt", PermissionDenied),
-    ("src/../../beside/secret.txt", PermissionDenied),
+    ("../beside/private.txt", PermissionDenied),
+    ("src/../../beside/private.txt", PermissionDenied),
     ("/etc/hosts", PermissionDenied),
     ("/", PermissionDenied),
     ("etc", PermissionDenied),
     ("etc/hosts", PermissionDenied),
     ("up.txt", PermissionDenied),
     ("chain1", PermissionDenied),
-    ("chain1/secret.txt", PermissionDenied),
-    ("abs/../../beside/secret.txt", PermissionDenied),
+    ("chain1/private.txt", PermissionDenied),
+    ("abs/../../beside/private.txt", PermissionDenied),
     ("loop_a", PermissionDenied),
     ("loop_a/x", PermissionDenied),
     ("zero", PermissionDenied),
@@ -179,7 +179,7 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
         let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| file.text);
         assert_eq!(read, Ok("hello\n".into()), "{path}");
     }
-    let beside = place.beside.join("secret.txt");
+    let beside = place.beside.join("private.txt");
     let failure = workspace.read(&ReadFile::new(beside.to_str().expect("it is UTF-8")), &Stop::default());
     assert_eq!(failure.map(drop).map_err(|failure| failure.code), Err(PermissionDenied));
 }

@@ -37,14 +37,14 @@ fn while_swapping(link: &Path, targets: [&Path; 2], mut work: impl FnMut()) {
 #[test]
 fn a_swapped_link_never_leads_out() {
     let place = Place::new();
-    place.file("inside/secret.txt", "INSIDE\n");
+    place.file("inside/private.txt", "INSIDE\n");
     let workspace = place.workspace();
     for targets in [[Path::new("inside"), place.beside.as_path()], [&place.at("inside"), &place.beside]] {
         let mut read = 0;
         let _ = fs::remove_file(place.at("turn"));
         while_swapping(&place.at("turn"), targets, || {
             for _ in 0..3000 {
-                let answer = workspace.read(&ReadFile::new("turn/secret.txt"), &Stop::default());
+                let answer = workspace.read(&ReadFile::new("turn/private.txt"), &Stop::default());
                 assert!(!format!("{answer:?}").contains("OUTSIDE"));
                 read += usize::from(answer.is_ok());
             }
@@ -56,17 +56,17 @@ fn a_swapped_link_never_leads_out() {
 #[test]
 fn a_swapped_link_never_lets_a_write_out() {
     let place = Place::new();
-    place.file("inside/secret.txt", "INSIDE\n");
+    place.file("inside/private.txt", "INSIDE\n");
     let workspace = place.workspace();
     while_swapping(&place.at("turn"), [Path::new("inside"), Path::new("../beside")], || {
         for turn in 0..500 {
-            let _ = workspace.write("turn/secret.txt", &format!("{turn}\n"));
+            let _ = workspace.write("turn/private.txt", &format!("{turn}\n"));
             let _ = workspace.write("turn/new.txt", "new\n");
         }
     });
     let names: Vec<_> = fs::read_dir(&place.beside).expect("it is there").flatten().map(|e| e.file_name()).collect();
-    assert_eq!(names, ["secret.txt"]);
-    assert_eq!(fs::read_to_string(place.beside.join("secret.txt")).expect("it is there"), "OUTSIDE\n");
+    assert_eq!(names, ["private.txt"]);
+    assert_eq!(fs::read_to_string(place.beside.join("private.txt")).expect("it is there"), "OUTSIDE\n");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
 #[test]
 fn a_folder_swapped_for_a_link_shows_nothing_to_a_walk() {
     let place = Place::new();
-    place.file("real/a/secret.txt", "INSIDE\n");
+    place.file("real/a/private.txt", "INSIDE\n");
     let workspace = place.workspace();
     while_swapping(&place.at("turn"), [Path::new("real/a"), place.beside.as_path()], || {
         for _ in 0..1000 {
@@ -130,10 +130,10 @@ fn many_tries_let_nothing_in_or_out() {
 
 fn race(tries: u32) {
     let place = Place::new();
-    place.file("inside/secret.txt", "INSIDE\n");
-    place.file("inside/deep/secret.txt", "INSIDE\n");
+    place.file("inside/private.txt", "INSIDE\n");
+    place.file("inside/deep/private.txt", "INSIDE\n");
     fs::create_dir(place.beside.join("deep")).expect("a folder can be made");
-    fs::write(place.beside.join("deep/secret.txt"), "OUTSIDE\n").expect("a file can be written");
+    fs::write(place.beside.join("deep/private.txt"), "OUTSIDE\n").expect("a file can be written");
     let before = super::picture(&place.beside);
     let workspace = place.workspace();
     let (mut done, mut in_time) = (0, [0_u32; 5]);
@@ -143,7 +143,7 @@ fn race(tries: u32) {
             let search = SearchFiles { path: "turn".into(), ..SearchFiles::new("SIDE") };
             let patch = "*** Begin Patch\n*** Add File: turn/patched.txt\n+x\n*** End Patch\n";
             let said = [
-                format!("{:?}", workspace.read(&ReadFile::new("turn/deep/secret.txt"), &stop)),
+                format!("{:?}", workspace.read(&ReadFile::new("turn/deep/private.txt"), &stop)),
                 format!("{:?}", workspace.list(&ListFiles::new("turn"), &stop)),
                 format!("{:?}", workspace.search(&search, &stop)),
                 format!("{:?}", workspace.write("turn/written.txt", "x\n")),

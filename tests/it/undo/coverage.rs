@@ -36,7 +36,8 @@ fn plant(place: &Place, names: &[&str]) {
 /// the first look or later: what was not ignored when it began is undone all the same.
 #[test]
 fn rules_of_the_session_take_nothing_out_of_sight() {
-    let by_command: [(&str, fn(&Place)); 4] = [
+    type By = fn(&Place);
+    let by_command: [(&str, By); 4] = [
         (".gitignore", |place| place.bash("echo '*' > .gitignore")),
         ("exclude", |place| place.bash("mkdir -p .git/info; echo '*' > .git/info/exclude")),
         ("below", |place| place.bash("echo '*' > d/.gitignore; echo '/*' > .gitignore")),
@@ -103,7 +104,7 @@ fn what_is_in_an_index_is_covered() {
     place.turn(|| {
         place.bash(
             "for f in $(find . -path '*/.git' -prune -o -type f -print); do echo gone > $f; done; rm build/a/tracked",
-        )
+        );
     });
     let listed = &place.history.list(&place.workspace).unwrap()[0];
     assert!(listed.notes.iter().any(|note| note.contains("not covered: build/other, other.log")), "{listed:?}");

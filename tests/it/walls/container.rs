@@ -163,7 +163,7 @@ fn a_real_engine_holds_a_command() {
     let result = run("cat a.txt; echo new > b.txt; echo err >&2; exit 3");
     assert_eq!((result.output.as_str(), result.exit_code), ("hello\nerr\n", Some(3)), "{result:?}");
     assert_eq!(fs::read_to_string(place.at("b.txt")).expect("it was written"), "new\n");
-    let beside = place.beside.join("secret.txt");
+    let beside = place.beside.join("private.txt");
     for (command, says) in [
         ("grep -r SECRETVAL[U]E . ; cat .e*", "Permission denied"),
         (&*format!("cat {}", beside.display()), "No such file"),

@@ -67,9 +67,9 @@ fn a_masked_file_cannot_be_read_by_any_name() {
 #[test]
 fn the_rest_of_the_machine_is_not_there() {
     let place = Place::new();
-    let secret = place.beside.join("secret.txt");
+    let secret = place.beside.join("private.txt");
     let attempts = [
-        ("cat ../beside/secret.txt", "No such file"),
+        ("cat ../beside/private.txt", "No such file"),
         (&*format!("cat {}", secret.display()), "No such file"),
         (&*format!("cat /proc/1/root{}", secret.display()), "Permission denied"),
         ("readlink /proc/1/fd/3", "[1]"),
@@ -158,7 +158,7 @@ fn gives(listener: UnixListener, file: &fs::File) {
 #[test]
 fn no_open_file_is_passed_in() {
     let place = Place::new();
-    let secret = fs::File::open(place.beside.join("secret.txt")).expect("it is there");
+    let secret = fs::File::open(place.beside.join("private.txt")).expect("it is there");
     let (beside, inside) = (place.beside.join("socket"), place.at("socket"));
     let name = format!("toolfence-gives-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("it is a name");

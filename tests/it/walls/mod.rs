@@ -17,6 +17,7 @@ mod looks;
 mod memory;
 #[cfg(feature = "backend")]
 mod project;
+mod secrets;
 mod traps;
 mod users;
 mod work;
@@ -50,7 +51,7 @@ impl Place {
         for folder in [&root, &beside] {
             fs::create_dir(folder).expect("a folder can be made");
         }
-        fs::write(beside.join("secret.txt"), "OUTSIDE\n").expect("a file can be written");
+        fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
         Place { _home: home, root, beside }
     }
 

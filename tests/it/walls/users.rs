@@ -102,7 +102,7 @@ fn alone() -> Option<Place> {
 fn landlock_alone() {
     let Some(place) = alone() else { return };
     place.file("f", "as it was\n");
-    let secret = place.beside.join("secret.txt");
+    let secret = place.beside.join("private.txt");
     for (command, want) in [
         ("cat f; echo x > g; cat g", "as it was\nx\n"),
         (&*format!("cat {}", secret.display()), "Permission denied"),

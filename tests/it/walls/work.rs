@@ -62,7 +62,7 @@ fn the_network_is_there_when_it_was_allowed() {
 #[test]
 fn outside_the_walls_is_outside() {
     let place = Place::new();
-    let secret = place.beside.join("secret.txt");
+    let secret = place.beside.join("private.txt");
     let command = format!("cat {}", secret.display());
     let Some(result) = place.run_with(Settings::new(), json!({"command": command, "outside_walls": true})) else {
         return;
@@ -156,6 +156,21 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
         (".bash_history", "SECRETVALUE\n"),
         (".local/share/keyrings/login", "SECRETVALUE\n"),
         (".local/bin/other", "#!/bin/sh\n"),
+        ("go/src/other/main.go", "SECRETVALUE\n"),
+        ("go/bin/gopls", "#!/bin/sh\n"),
+        ("go/pkg/mod/x@v1/token.txt", "of a package\n"),
+        (".local/share/uv/credentials/credentials.toml", "SECRETVALUE\n"),
+        (".cargo/registry/credentials.toml", "SECRETVALUE\n"),
+        (".cargo/env.d/prod.env", "SECRETVALUE\n"),
+        (".nvm/deep/er/.env", "SECRETVALUE\n"),
+        (".nvm/.git/config", "SECRETVALUE\n"),
+        (".nvm/certs/public.pem", "-----BEGIN CERTIFICATE-----\n"),
+        (".nvm/certs/private.pem", "-----BEGIN PRIVATE KEY-----\nSECRETVALUE\n"),
+        ("../prefix/bin/own", "#!/bin/sh\n"),
+        ("../prefix/lib/own.so", "x\n"),
+        ("../prefix/lib/server.key", "SECRETVALUE\n"),
+        ("../prefix/.env", "SECRETVALUE\n"),
+        ("../prefix/conf/settings.ini", "SECRETVALUE\n"),
     ] {
         let path = home.join(path);
         std::fs::create_dir_all(path.parent().expect("it is below")).expect("a folder can be made");
@@ -163,8 +178,8 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     }
     const HOME: &str = "TOOLFENCE_TEST_HOME";
     if std::env::var_os(HOME).is_some() {
-        let command =
-            "cd; find . -type f | sort; grep -rs SECRET . ; cat .cargo/credentials.toml .cargo/config.toml 2>&1";
+        let command = "p=$(dirname $(dirname $(command -v own))); cd; find . $p -type f | sort; grep -rs SECRET . $p; cat \
+             .cargo/credentials.toml .cargo/config.toml 2>&1; cat go/pkg/mod/x@v1/token.txt .nvm/certs/public.pem";
         if let Some(output) = place.says(command) {
             println!("\n{output}");
         }
@@ -176,15 +191,27 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
         .env("HOME", &home)
         .env(HOME, "1")
         .env_remove("CARGO_HOME")
+        .env(
+            "PATH",
+            format!("{}:{}", place.beside.join("prefix/bin").display(), std::env::var("PATH").unwrap_or_default()),
+        )
         .output()
         .expect("it can be started");
     let said = String::from_utf8_lossy(&output.stdout);
     if !stands(&place.workspace()) {
         return;
     }
-    assert!(!said.contains("SECRETVALUE") && said.matches("Permission denied").count() == 2, "{said}");
+    let refused = said.lines().filter(|line| line.starts_with("cat:") && line.contains("Permission denied")).count();
+    assert!(!said.contains("SECRETVALUE") && refused == 2, "{said}");
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
+    // Known parts of what is beside the project, and of packages everything.
+    for there in ["go/bin/gopls", "of a package", "BEGIN CERTIFICATE", "prefix/bin/own", "prefix/lib/own.so"] {
+        assert!(said.contains(there), "{there}: {said}");
+    }
+    for gone in ["go/src", "uv/credentials", "prefix/.env", "prefix/conf"] {
+        assert!(!said.contains(gone), "{gone}: {said}");
+    }
 }
 
 /// What does not fit into a result can be read as a file.

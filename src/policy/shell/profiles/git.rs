@@ -5,12 +5,12 @@
 use super::arguments::is_harmless_glob;
 use super::table::{GIT, GIT_GLOBAL, Profile};
 use super::{Arguments, Checked, Reader, is_source, unknown};
-use crate::policy::RepositoryFact;
 use crate::policy::shell::files;
 use crate::policy::shell::report::{Finding, shown};
 use crate::policy::shell::simple::below;
 use crate::policy::shell::words::Word;
 use crate::policy::shell::wrappers::has;
+use crate::policy::{HistoryFact, RepositoryFact, Seen};
 
 /// Options that leave nothing but names and numbers of a change.
 const SUMMARIES: &str =
@@ -91,7 +91,11 @@ pub(super) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
 fn in_folder(reader: &Reader<'_>, folder: &str, args: &[Word]) -> Checked {
     reader.path(&Word::text(folder))?;
     let folders: Vec<String> = reader.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
-    if let Some(finding) = args.iter().find_map(|word| files::blocked(reader.ground, Some(&folders), word)) {
+    if let Some(finding) = args
+        .iter()
+        .filter(|word| excluded(word).is_none())
+        .find_map(|word| files::blocked(reader.ground, Some(&folders), word))
+    {
         return Err(finding);
     }
     subcommand(&Reader { folders: Some(&folders), ..*reader }, args)
@@ -116,13 +120,14 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
         return unknown(format!("git {name} with a name makes one."));
     }
     reader.operands("git", profile, &read)?;
-    let magic = |word: &&&Word| word.pattern().starts_with(':');
+    let magic = |word: &&&Word| word.pattern().starts_with(':') && excluded(word).is_none();
     if let Some(word) = read.operands.iter().find(magic) {
         return unknown(format!("{} is a name that git reads in its own way.", shown(&word.pattern(), 80)));
     }
     if !contents_are_named(name, profile, &read) {
         reader.walls(&format!("git {name}"))?;
     }
+    history(reader, name, profile, &read)?;
     repository(reader, name == "show")
 }
 
@@ -173,6 +178,101 @@ fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bo
         "show" => objects && paths.is_empty() || commits && (!patch || files),
         _ => !patch || commits && files,
     }
+}
+
+/// What is committed is not masked: a command that prints contents which its words do not name is asked about where blocked
+/// names are in the history that it reads.
+fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
+    let places = read.places(profile);
+    // A file that is harmless today may have been none, and may have had another name.
+    let is_blocked = |text: &str| reader.ground.paths.judge(text).is_some();
+    let of_commit = |text: &str| text.split_once(':').is_some_and(|(_, path)| is_blocked(path));
+    let lifted = |word: &&Word| {
+        word.literal().is_some_and(|text| is_blocked(text) || excluded(word).is_none() && of_commit(text))
+    };
+    let followed = matches!(name, "log" | "show") && read.has_any("follow") && read.has_any(PATCHES);
+    let printed = matches!(name, "log" | "show" | "diff" | "grep" | "blame" | "annotate");
+    if contents_are_named(name, profile, read) && !followed && !(printed && places.iter().any(lifted)) {
+        return Ok(());
+    }
+    let asked = |folder: &String, path: &str| reader.ground.facts.seen(folder, path);
+    let folders = reader.folders.unwrap_or(&[]);
+    let is_path = |word: &&Word| {
+        let text = word.literal().unwrap_or_default();
+        let there = |folder| matches!(asked(folder, text), Seen::File | Seen::Folder | Seen::Certificates);
+        excluded(word).is_some() || !folders.is_empty() && folders.iter().all(there)
+    };
+    let before = read.before_dashes.map_or(places.len(), |at| at.saturating_sub(read.operands.len() - places.len()));
+    let (revisions, _) = places.split_at(before.min(places.len()));
+    let of_index = match name {
+        // Files of the work tree, which are masked.
+        "grep" if !read.has_any("cached") && revisions.iter().all(is_path) => return Ok(()),
+        "grep" => revisions.iter().all(is_path),
+        "diff" => !read.has_any("cached staged merge-base") && revisions.iter().all(is_path),
+        _ => false,
+    };
+    if folders.is_empty() {
+        return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+    }
+    let commits_only = name != "show" || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
+    for folder in folders {
+        let (names, prefix) = match reader.ground.facts.history_has_blocked(folder) {
+            HistoryFact::Clean => continue,
+            HistoryFact::Holds { staged: false, .. } if of_index => continue,
+            HistoryFact::Holds { names, all, prefix, .. } => {
+                let left_out = |name: &String| places.iter().any(|word| excludes(word, &prefix, name));
+                if all && commits_only && names.iter().all(left_out) {
+                    continue;
+                }
+                (names, prefix)
+            }
+            HistoryFact::Unknown => {
+                let reason = format!(
+                    "git {name} prints what is committed, and nobody can tell in time whether blocked files are. Name the files: \
+                     git {name} -- src/main.rs"
+                );
+                return Err(Finding { beyond_walls: true, ..Finding::ask("history", reason) });
+            }
+        };
+        let shown_names: Vec<String> = names.iter().take(3).map(|name| shown(name, 80)).collect();
+        let more = if names.len() > 3 { " and others" } else { "" };
+        let spec = |name: &String| match name.strip_prefix(&prefix) {
+            Some(below) => format!("':(exclude){below}'"),
+            None => format!("':(top,exclude){name}'"),
+        };
+        let specs: Vec<String> = names.iter().take(3).map(spec).map(|spec| shown(&spec, 120)).collect();
+        let reason = format!(
+            "git {name} would print what is committed of blocked files: {}{more}. Name the files that are wanted, or \
+             add -- {} to leave those out.",
+            shown_names.join(", "),
+            specs.join(" ")
+        );
+        return Err(Finding { beyond_walls: true, ..Finding::ask("history", reason) });
+    }
+    Ok(())
+}
+
+/// The path that a word leaves out of what git looks at, and whether it is from the top of the repository: `:(exclude)PATH`.
+/// A pattern is none, as it is not matched here.
+fn excluded(word: &Word) -> Option<(&str, bool)> {
+    const FORMS: &[(&str, bool)] =
+        &[(":(exclude)", false), (":(top,exclude)", true), (":(exclude,top)", true), (":!", false), (":^", false)];
+    let text = word.literal()?;
+    let (path, top) = FORMS.iter().find_map(|(form, top)| Some((text.strip_prefix(form)?, *top)))?;
+    let plain = !path.is_empty() && !path.contains(['*', '?', '[', '\\', ':', '(', '!', '^']) && !path.starts_with('/');
+    (plain && !path.split('/').any(|name| matches!(name, "" | "." | ".."))).then_some((path, top))
+}
+
+/// Whether a word leaves out this name, or a folder that it is in.
+fn excludes(word: &Word, prefix: &str, name: &str) -> bool {
+    let Some((path, top)) = excluded(word) else { return false };
+    let path = if top { path.to_owned() } else { format!("{prefix}{path}") };
+    name.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The places of words that only say what git leaves out.
+pub(super) fn left_out(args: &[Word]) -> Vec<usize> {
+    (0..args.len()).filter(|&at| excluded(&args[at]).is_some()).collect()
 }
 
 /// `REVISION:PATH`, from the top of the repository down.

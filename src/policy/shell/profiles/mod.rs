@@ -441,9 +441,15 @@ pub(super) fn shows_no_content(program: &str, args: &[Word]) -> bool {
 /// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for, the program of
 /// `sed`, if it opens no files itself.
 pub(super) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
-    if matches!(program, "echo" | "printf" | "true" | "false" | ":") {
-        return (0..args.len()).collect();
+    match program {
+        "echo" | "printf" | "true" | "false" | ":" => (0..args.len()).collect(),
+        "git" => git::left_out(args).into_iter().chain(texts(program, args)).collect(),
+        _ => texts(program, args),
     }
+}
+
+/// The places of words that are text by what the table says of the program.
+fn texts(program: &str, args: &[Word]) -> Vec<usize> {
     let (profiles, from) = match program {
         "git" => match git::profile(args) {
             Some((profile, from)) => (vec![profile], from),

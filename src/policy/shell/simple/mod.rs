@@ -181,11 +181,11 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
     let text = profiles::text_words(program, args);
     let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
     for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
-        let globs_matter = !profiles::tells_names_only(program) || word.guess().is_some();
-        let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
         // In the sandbox a mask is over what a pattern could match.
-        let globs_matter = globs_matter && !walker.ground.facts.walls().hold;
-        if let Some(finding) = found.filter(|finding| globs_matter || finding.judgement == Judgement::Deny) {
+        let globs_matter = !profiles::tells_names_only(program) && !walker.ground.facts.walls().hold;
+        let matters = globs_matter || word.guess().is_some();
+        let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
+        if let Some(finding) = found.filter(|finding| matters || finding.judgement == Judgement::Deny) {
             walker.report.note(finding);
         }
     }

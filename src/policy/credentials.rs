@@ -1,0 +1,344 @@
+//! Which names of files say that there are credentials in them and nothing else: `credentials`, `token.txt`,
+//! `aws-credentials.json`, `prod_db_password`.
+//!
+//! Pure text. A name counts by its words: split at everything that is no letter or digit and where small letters change to
+//! capitals, a name *is* one of [`CREDENTIALS`] or ends in one behind a word of [`OWNERS`]. Only names of data count, by
+//! [`DATA`]: `credentials.rs` is source, `secrets.md` is documentation. Software is full of names that speak of secrets and
+//! hold none (`tokenizer.json`, `design-tokens.json`, `reset-password.json`), which is why the last word alone is not enough.
+
+/// The last word of a name of credentials, and the rule as it is shown.
+const CREDENTIALS: &[(&str, &str)] = &[
+    ("credential", "*credential (data)"),
+    ("credentials", "*credentials (data)"),
+    ("secret", "*secret (data)"),
+    ("secrets", "*secrets (data)"),
+    ("token", "*token (data)"),
+    ("password", "*password (data)"),
+    ("passwords", "*passwords (data)"),
+    ("passwd", "*passwd (data)"),
+];
+
+/// Words before it: vendors, kinds of accounts, places where something runs.
+const OWNERS: &[&str] = &[
+    // Clouds, hosts of code, registries, services.
+    "amazon",
+    "anthropic",
+    "atlassian",
+    "auth0",
+    "aws",
+    "azure",
+    "bitbucket",
+    "cloudflare",
+    "consul",
+    "datadog",
+    "digitalocean",
+    "discord",
+    "docker",
+    "dockerhub",
+    "dropbox",
+    "facebook",
+    "firebase",
+    "gcloud",
+    "gcp",
+    "ghcr",
+    "gh",
+    "gitea",
+    "github",
+    "gitlab",
+    "gmail",
+    "google",
+    "grafana",
+    "hetzner",
+    "heroku",
+    "hf",
+    "huggingface",
+    "jenkins",
+    "jira",
+    "k8s",
+    "kaggle",
+    "kube",
+    "kubernetes",
+    "linode",
+    "mailgun",
+    "netlify",
+    "npm",
+    "okta",
+    "openai",
+    "paypal",
+    "pypi",
+    "quay",
+    "s3",
+    "sendgrid",
+    "sentry",
+    "slack",
+    "spotify",
+    "stripe",
+    "telegram",
+    "terraform",
+    "twilio",
+    "twitter",
+    "vault",
+    "vercel",
+    "wandb",
+    // Databases and servers.
+    "database",
+    "db",
+    "elastic",
+    "elasticsearch",
+    "ftp",
+    "imap",
+    "kafka",
+    "ldap",
+    "mail",
+    "mariadb",
+    "mongo",
+    "mongodb",
+    "mysql",
+    "pg",
+    "postgres",
+    "postgresql",
+    "rabbitmq",
+    "redis",
+    "registry",
+    "sftp",
+    "smtp",
+    "ssh",
+    "vpn",
+    "wifi",
+    // Environments.
+    "ci",
+    "default",
+    "dev",
+    "development",
+    "live",
+    "local",
+    "preprod",
+    "prod",
+    "production",
+    "qa",
+    "stage",
+    "staging",
+    "uat",
+    // Whose they are, and what for.
+    "access",
+    "account",
+    "admin",
+    "api",
+    "app",
+    "application",
+    "auth",
+    "backend",
+    "bearer",
+    "bot",
+    "client",
+    "deploy",
+    "jwt",
+    "master",
+    "my",
+    "oauth",
+    "oauth2",
+    "our",
+    "private",
+    "refresh",
+    "root",
+    "secret",
+    "server",
+    "service",
+    "session",
+    "user",
+    "web",
+];
+
+/// Words behind it that only say where it is used: `secrets.prod.yaml`.
+const ENVIRONMENTS: &[&str] =
+    &["dev", "development", "live", "local", "preprod", "prod", "production", "qa", "stage", "staging", "uat"];
+
+/// Words that make a name one of a test, a schema or a text about passwords.
+const HARMLESS: &[&str] = &[
+    "change",
+    "demo",
+    "dummy",
+    "example",
+    "examples",
+    "expired",
+    "fake",
+    "fixture",
+    "fixtures",
+    "forgot",
+    "invalid",
+    "mock",
+    "mocks",
+    "no",
+    "reset",
+    "sample",
+    "samples",
+    "schema",
+    "schemas",
+    "spec",
+    "specs",
+    "stub",
+    "template",
+    "templates",
+    "test",
+    "testing",
+    "tests",
+    "update",
+    "validate",
+];
+
+/// Folders below which names of credentials are names of examples, texts, templates or steps: Helm's `templates/secret.yaml`.
+const HARMLESS_FOLDERS: &[&str] = &[
+    "__fixtures__",
+    "__mocks__",
+    "fixture",
+    "fixtures",
+    "i18n",
+    "lang",
+    "locale",
+    "locales",
+    "mocks",
+    "schema",
+    "schemas",
+    "templates",
+    "test-data",
+    "test_data",
+    "testdata",
+    "translations",
+    "workflows",
+];
+
+/// Extensions of data.
+const DATA: &[&str] = &[
+    "cfg",
+    "conf",
+    "csv",
+    "db",
+    "env",
+    "ini",
+    "json",
+    "properties",
+    "sqlite",
+    "sqlite3",
+    "toml",
+    "tsv",
+    "txt",
+    "xml",
+    "yaml",
+    "yml",
+];
+
+/// Extensions of copies, which stand behind another one.
+const COPIES: &[&str] = &["backup", "bak", "copy", "old", "orig", "save", "tmp"];
+
+/// Folders all data of which is credentials.
+const FOLDERS: &[&str] = &["credentials", ".credentials"];
+
+/// Holds the keys of clusters, whatever stands before or behind it.
+const KUBECONFIG: &str = "kubeconfig";
+
+/// The rule for a path, names separated by `/`. Only the last name counts: a folder called `token` holds source.
+pub(super) fn find(path: &str) -> Option<&'static str> {
+    if !speaks_of_credentials(path.as_bytes()) || path.ends_with('/') {
+        return None;
+    }
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_one_of = |folder: &str, known: &[&str]| known.iter().any(|known| folder.eq_ignore_ascii_case(known));
+    if folders.split('/').any(|folder| is_one_of(folder, HARMLESS_FOLDERS)) {
+        return None;
+    }
+    let words = words(data(name)?);
+    if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
+        return None;
+    }
+    if let Some(rule) = of_words(&words) {
+        return Some(rule);
+    }
+    let kept = folders.split('/').any(|folder| is_one_of(folder, FOLDERS));
+    kept.then_some("credentials/* (data)")
+}
+
+/// Whether one of the words can be in it at all: nearly every path of a tree is answered here.
+fn speaks_of_credentials(path: &[u8]) -> bool {
+    path.windows(4).any(|four| {
+        let head = four[0] | 0x20;
+        matches!(head, b'c' | b's' | b't' | b'p' | b'k')
+            && [&b"cred"[..], b"secr", b"toke", b"pass", b"kube"].iter().any(|stem| four.eq_ignore_ascii_case(stem))
+    })
+}
+
+/// The name without its extension, if it has none or one of data.
+fn data(name: &str) -> Option<&str> {
+    let mut name = name.trim_end_matches('~');
+    loop {
+        let Some((stem, extension)) = name.rsplit_once('.') else { return Some(name) };
+        let extension = extension.to_ascii_lowercase();
+        let counted = !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_digit());
+        if !stem.is_empty() && (COPIES.contains(&extension.as_str()) || counted) {
+            name = stem;
+            continue;
+        }
+        if !stem.is_empty() && DATA.contains(&extension.as_str()) {
+            return Some(stem);
+        }
+        // `.secrets`, `aws.credentials`
+        let is_word = extension == KUBECONFIG || CREDENTIALS.iter().any(|(word, _)| *word == extension);
+        return (stem.is_empty() || is_word).then_some(name);
+    }
+}
+
+/// In lower case.
+fn words(stem: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let chars: Vec<char> = stem.chars().collect();
+    for (at, &c) in chars.iter().enumerate() {
+        if !c.is_alphanumeric() {
+            words.push(String::new());
+            continue;
+        }
+        // `dbPassword`, and `APIToken` before the last of the capitals.
+        let before = at.checked_sub(1).map(|before| chars[before]);
+        let turns = c.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase()
+                    || before.is_uppercase() && chars.get(at + 1).is_some_and(|next| next.is_lowercase())
+            });
+        if turns {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn of_words(words: &[String]) -> Option<&'static str> {
+    let mut words = words;
+    // `kubeconfig-prod`, `prod.kubeconfig`
+    let is_kubeconfig = |word: &String| word.trim_end_matches(|c: char| c.is_ascii_digit()) == KUBECONFIG;
+    if [words.first(), words.last()].into_iter().flatten().any(is_kubeconfig) {
+        return Some("*kubeconfig* (data)");
+    }
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    // `01-secrets`, `Copy of credentials`
+    while let [first, rest @ ..] = words {
+        let copied = first == "copy" && rest.first().is_some_and(|next| next == "of") || first == "of";
+        if !(is_number(first) || copied) {
+            break;
+        }
+        words = rest;
+    }
+    // `credentials (1)`, `credentials - Copy`, `secrets.prod`
+    while let [rest @ .., last] = words {
+        let mark = is_number(last) || COPIES.contains(&last.as_str()) || ENVIRONMENTS.contains(&last.as_str());
+        if !mark || rest.is_empty() {
+            break;
+        }
+        words = rest;
+    }
+    let (last, before) = words.split_last()?;
+    let last = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (_, rule) = CREDENTIALS.iter().find(|(word, _)| *word == last)?;
+    before.last().is_none_or(|owner| OWNERS.contains(&owner.as_str())).then_some(*rule)
+}

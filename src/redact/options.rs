@@ -1,0 +1,336 @@
+//! Secrets on command lines: the value behind an option, and the text of a header.
+//!
+//! An option has the same meaning for every program where its name says so (`--password`), or only behind the name of a
+//! program (`-p` of `mysql` is a password, of `docker` a port). Text that is no command holds such words too, so a value has
+//! to look like one.
+
+use super::Found;
+use super::named::{Form, beginning, is_reference};
+
+/// Last words of the names of options whose value is a secret, as they stand behind `--`.
+const NAMES: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "apikey", "credential", "credentials"];
+
+/// The same for names of which one word says nothing.
+const NAMES_OF_TWO: &[&str] = &[
+    "api-key",
+    "api_key",
+    "access-key",
+    "access_key",
+    "secret-key",
+    "secret_key",
+    "private-key-data",
+    "auth-key",
+    "account-key",
+];
+
+/// Options that are secret behind these programs only.
+const SHORT: &[Short] = &[
+    Short { programs: &["curl", "wget"], option: "-u", join: Join::Both, part: Part::BehindColon },
+    Short { programs: &["curl", "wget"], option: "--user", join: Join::Apart, part: Part::BehindColon },
+    Short { programs: &["curl"], option: "-U", join: Join::Both, part: Part::BehindColon },
+    Short { programs: &["curl"], option: "--proxy-user", join: Join::Apart, part: Part::BehindColon },
+    Short { programs: &["curl"], option: "-b", join: Join::Both, part: Part::Cookie },
+    Short { programs: &["curl"], option: "--cookie", join: Join::Apart, part: Part::Cookie },
+    Short { programs: &["http", "https"], option: "-a", join: Join::Both, part: Part::BehindColon },
+    Short { programs: &["http", "https"], option: "--auth", join: Join::Apart, part: Part::BehindColon },
+    Short {
+        programs: &[
+            "mysql",
+            "mysqldump",
+            "mysqladmin",
+            "mysqlimport",
+            "mariadb",
+            "mariadb-dump",
+            "mariadb-admin",
+            "mycli",
+        ],
+        option: "-p",
+        join: Join::Attached,
+        part: Part::All,
+    },
+    Short { programs: &["sshpass", "mongo", "mongosh", "mongodump"], option: "-p", join: Join::Both, part: Part::All },
+    Short { programs: &["redis-cli"], option: "-a", join: Join::Apart, part: Part::All },
+    Short { programs: &["ldapsearch", "ldapmodify", "ldapadd"], option: "-w", join: Join::Both, part: Part::All },
+    Short { programs: &["login"], option: "-p", join: Join::Apart, part: Part::All },
+];
+
+/// Programs that are no program of [`SHORT`] and whose options have other meanings: the nearest name before an option counts.
+const OTHERS: &[&str] =
+    &["docker", "podman", "ssh", "scp", "git", "psql", "cargo", "npm", "python", "python3", "grep", "tar"];
+
+/// Words that stand behind an option's name where a sentence is about it.
+const PROSE: &[&str] = &[
+    "a",
+    "all",
+    "an",
+    "and",
+    "are",
+    "argument",
+    "as",
+    "at",
+    "auth",
+    "authentication",
+    "be",
+    "but",
+    "by",
+    "can",
+    "file",
+    "flag",
+    "for",
+    "from",
+    "has",
+    "if",
+    "in",
+    "instead",
+    "is",
+    "it",
+    "may",
+    "must",
+    "not",
+    "on",
+    "only",
+    "option",
+    "options",
+    "or",
+    "parameter",
+    "required",
+    "should",
+    "string",
+    "that",
+    "the",
+    "then",
+    "to",
+    "token",
+    "value",
+    "via",
+    "was",
+    "when",
+    "which",
+    "will",
+    "with",
+];
+
+/// The longest name of an option.
+const LONGEST_NAME: usize = 48;
+
+/// Bytes before an option in which the name of a program is looked for.
+const LOOKED_BACK: usize = 256;
+
+/// Bytes of a value that are looked at before it is taken for a secret.
+const LOOKED_AT: usize = 512;
+
+struct Short {
+    programs: &'static [&'static str],
+    option: &'static str,
+    join: Join,
+    part: Part,
+}
+
+/// How a value follows its option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Join {
+    /// `-pX`
+    Attached,
+    /// `-p X`
+    Apart,
+    Both,
+}
+
+/// What of the value is secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    /// `user:X`
+    BehindColon,
+    /// A cookie; without `=` it is the name of a file.
+    Cookie,
+}
+
+/// The secret value of the option that begins here.
+pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+    let before = at.checked_sub(1).map(|before| bytes[before]);
+    // Inside a word, `-p` is no option. Behind `\n` in a text that is quoted in another one it is.
+    let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
+    let escaped = at >= 2 && bytes[at - 2] == b'\\' && matches!(bytes[at - 1], b'n' | b't' | b'r');
+    if before.is_some_and(inside) && !escaped {
+        return None;
+    }
+    let near = &bytes[at..bytes.len().min(at + LONGEST_NAME)];
+    let is_name = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let word = &near[..near.iter().take_while(|byte| is_name(byte)).count()];
+    if let Some(name) = word.strip_prefix(b"--").filter(|name| is_secret(name)) {
+        let (start, form) = apart(bytes, at + 2 + name.len())?;
+        return value(bytes, start, form, Part::All);
+    }
+    let second = *word.get(1)?;
+    let mut fits = SHORT.iter().filter(|short| {
+        let option = short.option.as_bytes();
+        option[1] == second && word.starts_with(option) && (word.len() == option.len() || short.join != Join::Apart)
+    });
+    let first = fits.next()?;
+    let program = program_before(bytes, at)?;
+    let short = std::iter::once(first).chain(fits).find(|short| short.programs.contains(&program))?;
+    let end = at + short.option.len();
+    let is_attached = bytes
+        .get(end)
+        .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'=' | b',' | b'"' | b'\'' | b'\\'));
+    let quoted = short.option.len() == 2 && matches!(bytes.get(end), Some(b'"' | b'\''));
+    let (start, form) = match short.join {
+        Join::Attached | Join::Both if is_attached => (end, Form::Bare),
+        // `-p'X'`; a quote with a comma or a blank behind it closes the option's own.
+        Join::Attached | Join::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
+        Join::Attached => return None,
+        _ => apart(bytes, end)?,
+    };
+    value(bytes, start, form, short.part)
+}
+
+fn closes(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at + 1).is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}' | b')'))
+}
+
+/// `--db-password`, `--api-key`, but not `--password-file` or `--max-tokens`.
+fn is_secret(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else { return false };
+    let name = name.to_ascii_lowercase();
+    let last = name.rsplit(['-', '_']).next().unwrap_or_default();
+    // `--no-password` and its kin are switches.
+    let switch = ["no-", "use-", "with-", "show-", "ask-", "prompt-"].iter().any(|head| name.starts_with(head));
+    !switch && (NAMES.contains(&last) || NAMES_OF_TWO.iter().any(|known| name.ends_with(known)))
+}
+
+/// Where the value begins that is another word, also as the next text of a list: `"--token", "X"`.
+fn apart(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
+    /// Blanks and marks between two texts of a list.
+    const MOST_BETWEEN: usize = 24;
+    let near = &bytes[from..bytes.len().min(from + MOST_BETWEEN)];
+    let escapes = near.iter().take_while(|&&byte| byte == b'\\').count();
+    let mut at = from;
+    if let Some(b'"' | b'\'') = near.get(escapes) {
+        let behind = &near[escapes + 1..];
+        let blanks = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if behind.get(blanks) != Some(&b',') {
+            return None;
+        }
+        at = from + escapes + 1 + blanks + 1;
+    } else if !matches!(near.first(), Some(b' ' | b'\t')) {
+        return None;
+    }
+    // A line that ends in a backslash goes on.
+    if bytes[at..].starts_with(b" \\\n") {
+        at += 3;
+    }
+    let blanks = bytes[at..].iter().take(MOST_BETWEEN).take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n')).count();
+    if bytes.get(at + blanks) == Some(&b'=') {
+        return None;
+    }
+    beginning(bytes, at + blanks)
+}
+
+/// The nearest name of a known program on the line before a place.
+fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
+    let line = &bytes[at.saturating_sub(LOOKED_BACK)..at];
+    let line = &line[memchr::memrchr(b'\n', line).map_or(0, |end| end + 1)..];
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let mut end = line.len();
+    loop {
+        end = line[..end].iter().rposition(|&byte| is_word(byte))? + 1;
+        let start = line[..end].iter().rposition(|&byte| !is_word(byte)).map_or(0, |before| before + 1);
+        let mut word = &line[start..end];
+        // In a text that is quoted in another one, the `n` of `\n` is no part of the word behind it.
+        if start > 0 && line[start - 1] == b'\\' && matches!(word.first(), Some(b'n' | b't')) {
+            word = &word[1..];
+        }
+        let is_scheme = line.get(end) == Some(&b':');
+        // Most words are told apart by this: the longest name of a program has 13 bytes.
+        if !is_scheme && (2..=13).contains(&word.len()) && word[0] != b'-' {
+            let known = SHORT.iter().flat_map(|short| short.programs).chain(OTHERS);
+            if let Some(name) = known.copied().find(|name| name.as_bytes() == word) {
+                return Some(name);
+            }
+        }
+        end = start;
+    }
+}
+
+fn value(bytes: &[u8], start: usize, form: Form, part: Part) -> Option<Found<'static>> {
+    let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
+    let whole = &near[..length(near, form)];
+    if is_reference(whole, form) || whole.is_empty() {
+        return None;
+    }
+    let skipped = match part {
+        Part::All => 0,
+        Part::Cookie if whole.contains(&b'=') => 0,
+        Part::Cookie => return None,
+        Part::BehindColon => memchr::memchr(b':', whole)? + 1,
+    };
+    let secret = &whole[skipped..];
+    let fits = match part {
+        Part::All => form != Form::Bare || is_likely(secret),
+        // `1000:1000` are numbers of a user and a group.
+        Part::BehindColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
+        Part::Cookie => true,
+    };
+    let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { Form::Bare } else { form });
+    let what = if part == Part::Cookie { "cookie" } else { "value" };
+    fits.then(|| Found { start: start + skipped, end: start + length(&bytes[start..], form), what })
+}
+
+/// Like the length of the form, but a bare word on a command line may hold commas and brackets, and the backslashes before a
+/// quote that ends it are that quote's.
+fn length(bytes: &[u8], form: Form) -> usize {
+    if form != Form::Bare {
+        return form.length(bytes);
+    }
+    let ends = |byte: &u8| {
+        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b';' | b'|' | b'&' | b')' | b'<' | b'>' | b'`')
+    };
+    let Some(end) = bytes.iter().position(ends) else { return bytes.len() };
+    if !matches!(bytes[end], b'"' | b'\'') {
+        return end;
+    }
+    end - bytes[..end].iter().rev().take_while(|&&byte| byte == b'\\').count()
+}
+
+/// Whether a bare word behind an option may be a secret: it is no other option and no word of a sentence.
+fn is_likely(word: &[u8]) -> bool {
+    let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b",")).unwrap_or(word);
+    let prose = PROSE.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    word.len() >= 2 && !word.starts_with(b"-") && !word.starts_with(b"[") && !word.starts_with(b"(") && !prose
+}
+
+/// What stands behind `Cookie:`, `Set-Cookie:` and `Authorization:`, the name being in lower case.
+pub(super) fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
+    let cookie = matches!(name, "cookie" | "set-cookie");
+    if bytes[colon] != b':' || !(cookie || matches!(name, "authorization" | "proxy-authorization")) {
+        return None;
+    }
+    let (start, form) = beginning(bytes, colon + 1)?;
+    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`' | b'<');
+    let length = |bytes: &[u8]| match form {
+        Form::Bare => bytes.iter().position(ends).unwrap_or(bytes.len()),
+        quoted => quoted.length(bytes),
+    };
+    let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
+    let text = &near[..length(near)];
+    if text.is_empty() || is_reference(text, form) {
+        return None;
+    }
+    if cookie {
+        let fits = text.contains(&b'=') && !text.contains(&b'$');
+        return fits.then(|| Found { start, end: start + length(&bytes[start..]), what: "cookie" });
+    }
+    // A scheme and what it takes, or a value alone.
+    let scheme = memchr::memchr(b' ', text).map_or(0, |blank| blank + 1);
+    let secret = &text[scheme..];
+    let varied = secret.iter().any(u8::is_ascii_digit)
+        || secret.iter().any(u8::is_ascii_lowercase) && secret.iter().any(u8::is_ascii_uppercase);
+    let fits = secret.len() >= 6
+        && varied
+        && !is_reference(secret, Form::Bare)
+        && !secret.contains(&b'$')
+        && !secret.contains(&b'{')
+        && memchr::memmem::find(secret, b"[redacted").is_none();
+    fits.then(|| Found { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
+}
