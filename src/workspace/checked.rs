@@ -92,6 +92,11 @@ impl Workspace {
         resolve::follow(self.root.as_fd(), &self.spellings(), relative)
     }
 
+    /// The link that a relative path goes by, relative to the root: see [`Facts::link`](crate::policy::Facts::link).
+    pub(super) fn link_of(&self, relative: &Path) -> Option<String> {
+        resolve::link_of(self.root.as_fd(), &self.spellings(), relative).map(|link| names::text_of(&link))
+    }
+
     /// The name of an open file relative to the root, as the kernel has it now. Without /proc it is the name by which
     /// it was reached by hand, which had no links in it.
     pub(super) fn name_of(
