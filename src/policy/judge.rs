@@ -12,6 +12,9 @@ const LONGEST_SHOWN: usize = 120;
 /// The rule that asks before a tool changes files.
 pub(super) const CHANGES: &str = "write";
 
+/// The rule that denies tools what is outside the root.
+pub(super) const OUTSIDE: &str = "outside_root";
+
 /// The strictest of what the rules say of a call.
 pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
     let effect = spec.effect_of(&call.args);
@@ -141,7 +144,7 @@ fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, fact
     let fact = facts.path("", path);
     let names = match &fact {
         PathFact::Inside { names } => names.as_slice(),
-        PathFact::Outside => return outside(&name),
+        PathFact::Outside => return outside(&name, facts.link(path)),
         PathFact::Unknown => &[],
     };
     // The name as written counts too: what does not resolve must not slip through.
@@ -161,7 +164,21 @@ fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, fact
     Decision::new(Judgement::Allow, "inside_root", format!("{name} is inside the project."))
 }
 
-fn outside(name: &str) -> Decision {
-    let reason = format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs.");
-    Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, "outside_root", reason) }
+/// Paths below the root that may be what is meant by those that lead out of it.
+pub(super) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<String> {
+    /// Each of them is looked for in all of the tree.
+    const MOST_ASKED: usize = 3;
+    let outside = paths(spec, args).into_iter().filter(|(path, _)| facts.path("", path) == PathFact::Outside);
+    outside.take(MOST_ASKED).flat_map(|(path, _)| facts.instead(&path)).collect()
+}
+
+fn outside(name: &str, link: Option<String>) -> Decision {
+    let reason = match link {
+        Some(link) => format!(
+            "{name} leads out of the project by the link `{}`; tools do not follow it. Work with files below the root.",
+            shown(&link, LONGEST_SHOWN)
+        ),
+        None => format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs."),
+    };
+    Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, OUTSIDE, reason) }
 }

@@ -282,7 +282,13 @@ impl Policy {
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared { call, effect, decision, approved: false }),
             Effective::Ask => Verdict::Ask(Pending { call, effect, decision: self.offered(decision) }),
-            Effective::Deny => Verdict::Denied(ToolResult::refused(call.id, call.name, refusal(&decision))),
+            Effective::Deny => {
+                let mut failure = refusal(&decision);
+                if decision.rule == judge::OUTSIDE {
+                    failure = failure.suggest(judge::instead(spec, &call.args, facts));
+                }
+                Verdict::Denied(ToolResult::refused(call.id, call.name, failure))
+            }
         }
     }
 
