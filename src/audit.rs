@@ -33,6 +33,9 @@ const VERSION: u32 = 1;
 /// The longest text in a line: what a call writes into files is not for the log.
 const LONGEST: usize = 2000;
 
+/// Files of a call that are logged.
+const MOST_TARGETS: usize = 200;
+
 /// A file that is longer makes room for a new one, and so many old ones are kept.
 const FULL: u64 = 16 << 20;
 const KEPT: u32 = 4;
@@ -145,6 +148,11 @@ impl Audit {
         let mut line = self.call(call);
         line["rule"] = json!(decision.rule);
         line["reason"] = self.short(&decision.reason).into();
+        if !decision.targets.is_empty() {
+            // More files than these a patch cannot change.
+            let targets = decision.targets.iter().take(MOST_TARGETS);
+            line["targets"] = targets.map(|target| shortened(&self.redactor.value(&json!(target)))).collect();
+        }
         line
     }
 

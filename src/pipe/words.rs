@@ -134,6 +134,7 @@ pub(super) fn ask(pending: &Pending) -> Value {
     fields["rule"] = decision.rule.as_str().into();
     fields["why"] = decision.reason.as_str().into();
     fields["commands"] = json!(decision.commands);
+    fields["targets"] = json!(decision.targets);
     fields["always"] = json!(always);
     told("ask", fields)
 }

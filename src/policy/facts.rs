@@ -5,6 +5,25 @@ pub trait Facts: Send + Sync {
     /// What `path` names. It is as written: relative to `cwd` (itself relative to the root; "" is the root), or absolute.
     fn path(&self, cwd: &str, path: &str) -> PathFact;
 
+    /// Whether something is at `path`, as in [`Facts::path`] from the root; nothing where the host cannot tell.
+    fn is_there(&self, path: &str) -> Option<bool> {
+        let _ = path;
+        None
+    }
+
+    /// The link inside the root that `path`, as in [`Facts::path`] from the root, goes by: the one by which it leaves the
+    /// root, or else the last one on its way. Relative to the root; nothing where there is none or the host cannot tell.
+    fn link(&self, path: &str) -> Option<String> {
+        let _ = path;
+        None
+    }
+
+    /// Paths below the root that may be what is meant by `path`, which leads out of it.
+    fn instead(&self, path: &str) -> Vec<String> {
+        let _ = path;
+        Vec::new()
+    }
+
     /// What `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 

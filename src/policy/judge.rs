@@ -1,9 +1,10 @@
 //! A resolved call against the rules: its paths, its command, its effect.
 
 use super::shell::shown;
-use super::{Blocked, Decision, Facts, Harmless, Judgement, PathFact, Policy, Seen};
+use super::{Blocked, Decision, Facts, Harmless, Judgement, PathFact, Policy, Seen, Target};
 use crate::{Args, Effect, ErrorCode, Param, ParamKind, ToolCall, ToolSpec, patch};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// The longest path that is shown in a message.
 const LONGEST_SHOWN: usize = 120;
@@ -11,12 +12,18 @@ const LONGEST_SHOWN: usize = 120;
 /// The rule that asks before a tool changes files.
 pub(super) const CHANGES: &str = "write";
 
+/// The rule that denies tools what is outside the root.
+pub(super) const OUTSIDE: &str = "outside_root";
+
 /// The strictest of what the rules say of a call.
 pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
     let effect = spec.effect_of(&call.args);
     let mut decision = by_effect(policy, call, spec, effect, facts);
     for (path, folder) in paths(spec, &call.args) {
         decision = decision.stricter(path_decision(policy, &path, folder, effect, facts));
+    }
+    if effect != Effect::Read {
+        decision.targets = targets(spec, &call.args, facts);
     }
     for (name, what) in [("network", "use the network"), ("outside_walls", "run outside the walls")] {
         if is_set(spec, &call.args, name) {
@@ -83,12 +90,61 @@ fn paths_of(param: &Param, args: &Args, runs: bool) -> Vec<(String, bool)> {
     }
 }
 
+/// What the paths of a call that changes something really name.
+fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Target> {
+    let mut seen = HashSet::new();
+    let unused = unused_spellings(spec, args, facts);
+    let files = paths(spec, args).into_iter();
+    let files = files.filter(|(path, folder)| !folder && !unused.contains(path) && seen.insert(path.clone()));
+    let target = |(path, _): (String, bool)| {
+        let PathFact::Inside { names } = facts.path("", &path) else { return None };
+        let name = names.into_iter().next()?;
+        let link = facts.link(&path);
+        Some(Target { written: (path != name).then_some(path), name, link })
+    };
+    files.filter_map(target).collect()
+}
+
+/// The spellings in patches, with a prefix such as `a/` or without, that are not taken because the file is under the other.
+fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<String> {
+    let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
+    let texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
+    let files: Vec<_> = texts.filter_map(|text| patch::parse(text).ok()).flat_map(|patch| patch.files).collect();
+    let (mut used, mut unused) = (HashSet::new(), HashSet::new());
+    for file in files {
+        // What an earlier part of the patch makes or removes, the host does not know yet.
+        let known = |path: &str| if used.contains(path) { None } else { facts.is_there(path) };
+        let taken = |name: &patch::Name| match (known(&name.path), name.prefixed.as_deref().and_then(known)) {
+            _ if file.kind == patch::Kind::Create => (true, false),
+            (Some(true), _) | (_, Some(false)) => (true, false),
+            (Some(false), Some(true)) => (false, true),
+            _ => (true, true),
+        };
+        let old = taken(&file.old);
+        // The new name of a file that moves does not exist; it is read as the old one is.
+        let new = if file.kind == patch::Kind::Modify { taken(&file.new) } else { old };
+        for (name, (bare, prefixed)) in [(file.old, old), (file.new, new)] {
+            let bare = bare || name.prefixed.is_none();
+            let prefixed = name.prefixed.map(|name| (name, prefixed));
+            for (name, taken) in [(name.path, bare)].into_iter().chain(prefixed) {
+                if taken {
+                    used.insert(name)
+                } else {
+                    unused.insert(name)
+                };
+            }
+        }
+    }
+    unused.retain(|name| !used.contains(name));
+    unused
+}
+
 fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, facts: &dyn Facts) -> Decision {
     let name = shown(path, LONGEST_SHOWN);
     let fact = facts.path("", path);
     let names = match &fact {
         PathFact::Inside { names } => names.as_slice(),
-        PathFact::Outside => return outside(&name),
+        PathFact::Outside => return outside(&name, facts.link(path)),
         PathFact::Unknown => &[],
     };
     // The name as written counts too: what does not resolve must not slip through.
@@ -114,7 +170,21 @@ fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, fact
     Decision::new(Judgement::Allow, "inside_root", format!("{name} is inside the project."))
 }
 
-fn outside(name: &str) -> Decision {
-    let reason = format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs.");
-    Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, "outside_root", reason) }
+/// Paths below the root that may be what is meant by those that lead out of it.
+pub(super) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<String> {
+    /// Each of them is looked for in all of the tree.
+    const MOST_ASKED: usize = 3;
+    let outside = paths(spec, args).into_iter().filter(|(path, _)| facts.path("", path) == PathFact::Outside);
+    outside.take(MOST_ASKED).flat_map(|(path, _)| facts.instead(&path)).collect()
+}
+
+fn outside(name: &str, link: Option<String>) -> Decision {
+    let reason = match link {
+        Some(link) => format!(
+            "{name} leads out of the project by the link `{}`; tools do not follow it. Work with files below the root.",
+            shown(&link, LONGEST_SHOWN)
+        ),
+        None => format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs."),
+    };
+    Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, OUTSIDE, reason) }
 }

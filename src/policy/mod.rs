@@ -67,6 +67,20 @@ pub struct Met {
     pub command: Option<usize>,
 }
 
+/// A file that a call would change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Target {
+    /// The real name relative to the root, links followed, whatever the path looked like.
+    pub name: String,
+    /// The path as the call has it, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    /// The link that the path goes by, relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
 /// The most rules that are told of a call.
 const MOST_MET: usize = 64;
 
@@ -83,6 +97,10 @@ pub struct Decision {
     pub reason: String,
     /// The simple commands that would run, as the parse has them; empty for other tools.
     pub commands: Vec<String>,
+    /// The files that the call would change by the paths it names, each once; empty for commands and for calls that only
+    /// read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
     /// Every rule that was met and had something to say, the one that decided among them; 64 at most, each once.
     pub met: Vec<Met>,
     /// Where the simple commands that are not allowed stand in the command's text, in bytes; 64 at most.
@@ -119,6 +137,7 @@ impl Decision {
             rule,
             reason,
             commands: Vec::new(),
+            targets: Vec::new(),
             marks: Vec::new(),
             offer: Offer::default(),
             unreadable: false,
@@ -156,6 +175,9 @@ impl Decision {
         if kept.commands.is_empty() {
             kept.commands = dropped.commands;
             kept.marks = dropped.marks;
+        }
+        if kept.targets.is_empty() {
+            kept.targets = dropped.targets;
         }
         // So must an answer of the person's.
         if dropped.judgement == Judgement::Ask {
@@ -262,7 +284,13 @@ impl Policy {
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared { call, effect, decision, approved: false }),
             Effective::Ask => Verdict::Ask(Pending { call, effect, decision: self.offered(decision) }),
-            Effective::Deny => Verdict::Denied(ToolResult::refused(call.id, call.name, refusal(&decision))),
+            Effective::Deny => {
+                let mut failure = refusal(&decision);
+                if decision.rule == judge::OUTSIDE {
+                    failure = failure.suggest(judge::instead(spec, &call.args, facts));
+                }
+                Verdict::Denied(ToolResult::refused(call.id, call.name, failure))
+            }
         }
     }
 
@@ -293,7 +321,8 @@ impl Policy {
         let files = files.unwrap_or_default();
         if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
             let reason = format!("You allowed {} to change this file for the session.", spec.name);
-            return Decision::new(Judgement::Allow, answers::ANSWERED, reason);
+            let allowed = Decision::new(Judgement::Allow, answers::ANSWERED, reason);
+            return Decision { targets: decision.targets, ..allowed };
         }
         files.into_iter().for_each(|file| decision.offer.add(Ok(file)));
         decision

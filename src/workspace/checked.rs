@@ -1,9 +1,11 @@
 //! An open file, checked again on its descriptor: where it really is, what it is, and whether a rule blocks it.
 
 use super::links::Twins;
-use super::resolve::{self, Spot, Trouble};
+use super::resolve::{self, Last, Spot, Trouble};
+use super::wanted::{invalid, shown};
 use super::{Workspace, names, trouble, wanted};
 use crate::ToolFailure;
+use crate::clip::is_blank;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
@@ -65,6 +67,11 @@ impl Workspace {
         if self.is_gone() {
             return Err(trouble::root_gone(&self.canonical));
         }
+        if !path.is_empty() && is_blank(path) {
+            let message =
+                format!("The path is blank: {} holds only white space. Give a path, such as src/main.rs.", shown(path));
+            return Err(invalid(message));
+        }
         let relative = wanted::relative(path, &self.spellings());
         tracing::debug!(root = %self.canonical.display(), asked = path, ?relative, "path");
         relative.map_err(|failure| self.with_relative_spelling(failure, path))
@@ -90,8 +97,36 @@ impl Workspace {
         Ok(Opened { fd, stat, name })
     }
 
+    /// Refuses to make a file or a folder whose name has white space at an end: it is a slip, and nobody sees the name it
+    /// leaves behind. What exists under such a name can be read and changed.
+    pub(super) fn refuse_loose(&self, path: &str, spot: &Spot) -> Result<(), ToolFailure> {
+        let Last::Missing(missing) = &spot.last else { return Ok(()) };
+        let missing: Vec<_> = missing.iter().map(|name| name.to_string_lossy()).collect();
+        let trimmed: Vec<&str> = missing.iter().map(|name| trimmed(name)).collect();
+        if missing.iter().zip(&trimmed).all(|(name, trimmed)| name == trimmed) {
+            return Ok(());
+        }
+        let problem = format!("{} has white space at an end of a name, so it was not made.", shown(path));
+        if trimmed.contains(&"") {
+            return Err(invalid(format!("{problem} Give a name that is not blank.")));
+        }
+        let meant = trimmed.iter().fold(spot.folder_name.clone(), |folder, name| folder.join(name));
+        let name = names::text_of(&meant);
+        let there = self.blocks(&name).is_none() && self.open_relative(&meant).is_ok();
+        Err(if there {
+            invalid(format!("{problem} Did you mean {}, which exists?", shown(&name))).suggest([name])
+        } else {
+            invalid(format!("{problem} Write it without: {}.", shown(&name)))
+        })
+    }
+
     pub(super) fn follow(&self, relative: &Path) -> Result<Spot, Trouble> {
         resolve::follow(self.root.as_fd(), &self.spellings(), relative)
+    }
+
+    /// The link that a relative path goes by, relative to the root: see [`Facts::link`](crate::policy::Facts::link).
+    pub(super) fn link_of(&self, relative: &Path) -> Option<String> {
+        resolve::link_of(self.root.as_fd(), &self.spellings(), relative).map(|link| names::text_of(&link))
     }
 
     /// The name of an open file relative to the root, as the kernel has it now. Without /proc it is the name by which
@@ -139,6 +174,11 @@ impl Workspace {
             Err(unknown) => Err(trouble::twin_unknown(path, unknown)),
         }
     }
+}
+
+/// A name without the white space at its ends, and the marks that take no room.
+fn trimmed(name: &str) -> &str {
+    name.trim_matches(|c: char| is_blank(c.encode_utf8(&mut [0; 4])))
 }
 
 fn is_called_deleted(name: &Path) -> bool {

@@ -18,6 +18,21 @@ impl Facts for Workspace {
         fact
     }
 
+    fn is_there(&self, path: &str) -> Option<bool> {
+        let relative = wanted::relative(path, &self.spellings()).ok()?;
+        let spot = self.follow(&relative).ok()?;
+        Some(!matches!(spot.last, Last::Missing(_)))
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        let relative = wanted::relative(path, &self.spellings()).ok()?;
+        self.link_of(&relative)
+    }
+
+    fn instead(&self, path: &str) -> Vec<String> {
+        self.with_relative_spelling(wanted::outside(path), path).suggestions
+    }
+
     fn program(&self, program: &str) -> ProgramFact {
         if program.is_empty() || program.contains(['/', '\0']) {
             return ProgramFact::Unknown;

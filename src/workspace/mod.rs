@@ -93,6 +93,7 @@ pub(crate) use covers::{Running, Uncovered};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
+pub use names::quoted;
 pub use patch::{Patched, PatchedFile};
 pub use read::{FileText, ReadFile, ReadLimits, Total};
 pub(crate) use record::Command;

@@ -21,8 +21,9 @@ pub(crate) fn shown(name: &Path) -> String {
     }
 }
 
-/// The same for a name that is text already.
-pub(super) fn quoted(name: &str) -> Cow<'_, str> {
+/// A name as it is shown on one line, whole: in double quotes with C escapes where it could be taken for more than a name,
+/// or would look like another.
+pub fn quoted(name: &str) -> Cow<'_, str> {
     if misleads(name) { in_quotes(name.as_bytes()).into() } else { name.into() }
 }
 

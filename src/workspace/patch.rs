@@ -142,6 +142,9 @@ impl Files<'_> {
 
     pub(super) fn wanted<'w>(&'w self, change: &'w Change) -> Result<Wanted<'w>, ToolFailure> {
         let target = self.targets.get(&change.path).ok_or_else(|| trouble::of_system(Errno::NOENT, &change.path))?;
+        if change.after.is_some() {
+            self.workspace.refuse_loose(&change.path, &target.spot)?;
+        }
         if let Some(long) = change.after.as_ref().filter(|after| after.len() > MOST) {
             return Err(too_large(&change.path, long.len()));
         }

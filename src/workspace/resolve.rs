@@ -120,23 +120,19 @@ fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(O
 /// Follows `path` name by name. Every step is from an open folder to an entry of it that is not a link, so that no
 /// link swapped in between can lead away; `..` goes back to the folder we came from.
 pub(super) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, Trouble> {
-    let mut walk = Walk {
-        roots,
-        steps: Vec::new(),
-        passed: Vec::new(),
-        missing: Vec::new(),
-        links: 0,
-        inside_link: None,
-        dangling: false,
-    };
-    walk.plan(path)?;
-    while let Some(step) = walk.steps.pop() {
-        if let Some(file) = walk.take(root, step)? {
-            return walk.arrive(root, Last::File(file));
-        }
-    }
-    let last = if walk.missing.is_empty() { Last::Folder } else { Last::Missing(std::mem::take(&mut walk.missing)) };
+    let mut walk = Walk::new(roots);
+    let last = walk.all(root, path)?;
     walk.arrive(root, last)
+}
+
+/// The link by which `path` leaves the root, or else the last one on its way that is no part of another link; its name
+/// has no links in it.
+pub(super) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
+    let mut walk = Walk::new(roots);
+    match walk.all(root, path) {
+        Err(Trouble::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
+        _ => walk.link,
+    }
 }
 
 struct Walk<'a> {
@@ -148,6 +144,8 @@ struct Walk<'a> {
     links: usize,
     /// While the steps of a link's target are taken: how many steps follow them.
     inside_link: Option<usize>,
+    /// The name of the last link that was followed and is no part of another one's target.
+    link: Option<PathBuf>,
     dangling: bool,
 }
 
@@ -164,7 +162,32 @@ enum Entry {
     Missing,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(roots: &'a [&'a Path]) -> Walk<'a> {
+        Walk {
+            roots,
+            steps: Vec::new(),
+            passed: Vec::new(),
+            missing: Vec::new(),
+            links: 0,
+            inside_link: None,
+            link: None,
+            dangling: false,
+        }
+    }
+
+    /// Takes every step of `path`.
+    fn all(&mut self, root: BorrowedFd<'_>, path: &Path) -> Result<Last, Trouble> {
+        self.plan(path)?;
+        while let Some(step) = self.steps.pop() {
+            if let Some(file) = self.take(root, step)? {
+                return Ok(Last::File(file));
+            }
+        }
+        let missing = std::mem::take(&mut self.missing);
+        Ok(if missing.is_empty() { Last::Folder } else { Last::Missing(missing) })
+    }
+
     /// Puts the names of `path` before what is left to do. An absolute one starts again at the root, if it is below it.
     fn plan(&mut self, path: &Path) -> Result<(), Trouble> {
         let below;
@@ -208,6 +231,9 @@ impl Walk<'_> {
             Entry::Link(_) if self.links == MOST_LINKS => return Err(Errno::LOOP.into()),
             Entry::Link(target) => {
                 self.links += 1;
+                if self.inside_link.is_none() {
+                    self.link = Some(self.passed.iter().map(|(_, name)| name).chain([&name]).collect());
+                }
                 self.inside_link = self.inside_link.or(Some(self.steps.len()));
                 self.plan(&target)?;
             }

@@ -13,7 +13,13 @@ impl Workspace {
     /// Why `path` (as written; `relative` as read) could not be opened.
     pub(super) fn explain(&self, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
         match trouble {
-            Trouble::Outside => self.with_relative_spelling(wanted::outside(path), path),
+            Trouble::Outside => {
+                let failure = match self.link_of(relative) {
+                    Some(link) => wanted::led_out(path, &link),
+                    None => wanted::outside(path),
+                };
+                self.with_relative_spelling(failure, path)
+            }
             Trouble::Sys(Errno::NOENT) => self.missing(path, relative),
             Trouble::Sys(Errno::NOTDIR) => {
                 let close = self.close_to(relative);

@@ -69,6 +69,16 @@ pub(super) fn outside(text: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::PermissionDenied, message)
 }
 
+/// The refusal of what a link inside the root leads to.
+pub(super) fn led_out(text: &str, link: &str) -> ToolFailure {
+    let message = format!(
+        "{} leads out of the project by the link {}; tools do not follow it. Work with files below the root.",
+        shown(text),
+        shown(link)
+    );
+    ToolFailure::new(ErrorCode::PermissionDenied, message)
+}
+
 pub(super) fn invalid(message: String) -> ToolFailure {
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }

@@ -81,7 +81,10 @@ impl Workspace {
         match &spot.last {
             Last::Folder => Err(trouble::not_a_file(path, FileType::Directory)),
             Last::File(_) => self.replace(path, &spot, &name, content, base),
-            Last::Missing(missing) => self.create(path, &spot, missing, &name, content),
+            Last::Missing(missing) => {
+                self.refuse_loose(path, &spot)?;
+                self.create(path, &spot, missing, &name, content)
+            }
         }
     }
 

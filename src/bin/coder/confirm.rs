@@ -30,8 +30,7 @@ pub(crate) struct AtTheTerminal {
 impl Person for AtTheTerminal {
     /// Shows what would be done and waits for an answer. Anything but a yes, an always or a change is no.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let marks = &pending.decision().marks;
-        let preview = Preview::new(pending.call(), marks, colours(true), &self.workspace);
+        let preview = Preview::new(pending.call(), pending.decision(), colours(true), &self.workspace);
         Box::pin(async move { asked(pending, &preview).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
     }
 }

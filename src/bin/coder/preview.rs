@@ -6,7 +6,8 @@ use serde_json::Value;
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
-use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace};
+use toolfence::policy::{Decision, Target};
+use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace, quoted};
 use toolfence::{ToolCall, ToolSpec};
 
 /// Rows of a diff or of an argument that are shown at first.
@@ -29,23 +30,30 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    /// What the call would do: the command, all of it, or the path with a diff, or its arguments. `asks` are the parts of a
-    /// command that are asked about, in bytes; they are marked, with `colour` by underlining.
-    pub(crate) fn new(call: &ToolCall, asks: &[Range<usize>], colour: bool, workspace: &Workspace) -> Preview {
+    /// What the call would do: the command, all of it; or the real names of the files it would change, all of them, with a
+    /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining.
+    pub(crate) fn new(call: &ToolCall, decision: &Decision, colour: bool, workspace: &Workspace) -> Preview {
         let text = |name: &str| call.args.get(name).and_then(Value::as_str);
-        match (text("command"), text("path"), text("content")) {
-            (Some(command), ..) => command_rows(call, command, asks, colour),
+        let rows = match (text("command"), text("path"), text("content")) {
+            (Some(command), ..) => return command_rows(call, command, &decision.marks, colour),
             (None, Some(path), Some(content)) => diff(path, content, workspace),
             _ => match edited(call, workspace) {
-                Some(diff) => Preview::of([marked("a change:", "  ", "  "), marked(&diff, "  ", "  ")].concat()),
-                None => Preview::of(arguments(call)),
+                Some(diff) => [marked("a change:", "  ", "  "), marked(&diff, "  ", "  ")].concat(),
+                None => arguments(call),
             },
-        }
+        };
+        let names = match (decision.targets.as_slice(), text("path")) {
+            // Nobody could tell what it names.
+            ([], Some(path)) => marked(&format!("file: {}", quoted(path)), "  ", "  "),
+            (targets, _) => targets.iter().flat_map(|target| marked(&file_row(target), "  ", "  ")).collect(),
+        };
+        Preview::of(names, rows)
     }
 
-    fn of(rows: Vec<String>) -> Preview {
-        let first = rows.len().min(MOST_ROWS);
-        Preview { rows, first }
+    /// `names` are always shown: nobody can say yes to a file that is not there.
+    fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
+        let first = names.len() + rows.len().min(MOST_ROWS);
+        Preview { rows: [names, rows].concat(), first }
     }
 
     /// How many rows [`shown`](Preview::shown) leaves out.
@@ -91,6 +99,20 @@ pub(crate) fn one_line(text: &str) -> String {
     if shown.len() < line.len() { format!("{shown} ...") } else { shown }
 }
 
+/// The file that is really written, whole, then what the model called it.
+fn file_row(target: &Target) -> String {
+    /// Characters of a path as the model wrote it.
+    const MOST_WRITTEN: usize = 60;
+    let name = quoted(&target.name);
+    let written = target.written.as_deref().map(|written| match written.char_indices().nth(MOST_WRITTEN) {
+        Some((end, _)) => format!("written as {} ...", quoted(&written[..end])),
+        None => format!("written as {}", quoted(written)),
+    });
+    let link = target.link.as_deref().map(|link| format!("by the link {}", quoted(link)));
+    let more: Vec<String> = written.into_iter().chain(link).collect();
+    if more.is_empty() { format!("file: {name}") } else { format!("file: {name} ({})", more.join(", ")) }
+}
+
 /// A command is never cut: nobody can say yes to what is not there.
 fn command_rows(call: &ToolCall, command: &str, asks: &[Range<usize>], colour: bool) -> Preview {
     let mut rows = marks::rows(command, asks, colour);
@@ -101,22 +123,21 @@ fn command_rows(call: &ToolCall, command: &str, asks: &[Range<usize>], colour: b
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.
-fn diff(path: &str, content: &str, workspace: &Workspace) -> Preview {
+fn diff(path: &str, content: &str, workspace: &Workspace) -> Vec<String> {
     let mut wanted = ReadFile::new(path);
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
     let old = workspace.read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
-    let path = one_line(path);
     let (head, body) = match old {
-        None => (format!("{path}: all of it would be"), marked(content, "  + ", "  + ")),
+        None => ("all of it would be:", marked(content, "  + ", "  + ")),
         Some(old) => {
             let mut config = TextDiff::configure();
             let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
             let changes = diff.unified_diff().context_radius(2).to_string();
-            (format!("{path}: a change"), marked(&changes, "  ", "  "))
+            ("a change:", marked(&changes, "  ", "  "))
         }
     };
-    Preview::of([marked(&head, "  ", "  "), body].concat())
+    [marked(head, "  ", "  "), body].concat()
 }
 
 /// What an edit or a patch would do, where it can be done and is text.
@@ -201,6 +222,7 @@ fn fitting(line: &str) -> usize {
 mod tests {
     use super::*;
     use serde_json::json;
+    use toolfence::policy::Policy;
 
     fn call(name: &str, args: Value) -> ToolCall {
         ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
@@ -214,13 +236,45 @@ mod tests {
         assert_eq!(label(&call("weather", json!({"city": 3}))), "weather");
     }
 
+    fn preview(name: &str, args: Value, workspace: &Workspace) -> Preview {
+        let (call, spec) = (call(name, args), ToolSpec::builtin(name).expect("it is one of ours"));
+        let decision = Policy::default().judge(&call, spec, workspace);
+        Preview::new(&call, &decision, false, workspace)
+    }
+
+    #[test]
+    fn the_file_that_is_really_written_is_shown_whole() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let long = format!("{}/{}  {}", "d".repeat(200), "a".repeat(100), "z".repeat(100));
+        std::fs::create_dir_all(home.path().join("d".repeat(200))).expect("a folder can be made");
+        std::fs::create_dir(home.path().join("docs")).expect("a folder can be made");
+        std::fs::write(home.path().join("Makefile"), "all: ; true\n").expect("it can be written");
+        std::os::unix::fs::symlink("Makefile", home.path().join("w3")).expect("a link can be made");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let round = format!("docs/{}../Makefile", "./".repeat(90));
+        for (path, want) in [
+            ("Makefile", "file: Makefile".to_owned()),
+            ("w3", "file: Makefile (written as w3, by the link w3)".to_owned()),
+            (&round, format!("file: Makefile (written as {} ...)", &round[..60])),
+            (&long, format!("file: \"{long}\"")),
+            ("a\tb", "file: \"a\\tb\"".to_owned()),
+        ] {
+            let shown = preview("write_file", json!({"path": path, "content": "all: ; touch EVIL\n"}), &workspace);
+            let rows = shown.shown().replace("\n  \\ ", "");
+            assert_eq!(rows.lines().next().map(str::trim_start), Some(want.as_str()), "{rows}");
+        }
+        let patch = "--- a/w3\n+++ b/w3\n@@ -1 +1 @@\n-all: ; true\n+all: ; touch EVIL\n";
+        let shown = preview("apply_patch", json!({"patch": patch}), &workspace).shown();
+        assert!(shown.starts_with("  file: Makefile (written as w3, by the link w3)\n"), "{shown}");
+    }
+
     #[test]
     fn an_edit_is_shown_as_what_it_would_do() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
         let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
-        let shown = |name: &str, args: Value| Preview::new(&call(name, args), &[], false, &workspace).whole();
-        let change = "  a change:\n  --- a/a\n  +++ b/a\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
+        let shown = |name: &str, args: Value| preview(name, args, &workspace).whole();
+        let change = "  file: a\n  a change:\n  --- a/a\n  +++ b/a\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
         let edits = json!([{"start_line": 2, "end_line": 2, "replacement": "2"}]);
         assert_eq!(shown("edit_file", json!({"path": "a", "edits": edits})), change);
         assert_eq!(shown("replace_text", json!({"path": "a", "old": "two", "new": "2"})), change);
@@ -232,7 +286,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told() {
-        let long = Preview::of(marked(&"x\n".repeat(MOST_ROWS + 5), "  + ", "  + "));
+        let long = Preview::of(Vec::new(), marked(&"x\n".repeat(MOST_ROWS + 5), "  + ", "  + "));
         assert!(long.shown().ends_with("  + x\n  [5 more lines that are not shown]\n"), "{}", long.shown());
         assert_eq!((long.hidden(), long.whole().lines().count()), (5, MOST_ROWS + 5));
     }

@@ -51,6 +51,33 @@ fn a_turn_goes_all_the_way() {
 }
 
 #[test]
+fn a_question_names_the_file_that_is_really_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("docs")).unwrap();
+    std::fs::write(folder.path().join("Makefile"), "all: ; true\n").unwrap();
+    std::os::unix::fs::symlink("Makefile", folder.path().join("w3")).unwrap();
+    let round = format!("docs/{}../Makefile", "./".repeat(90));
+    served(fixture(folder.path()), async |client: &mut Client| {
+        for (path, target) in [
+            ("Makefile", json!({"name": "Makefile"})),
+            ("w3", json!({"name": "Makefile", "written": "w3", "link": "w3"})),
+            (&round, json!({"name": "Makefile", "written": round})),
+        ] {
+            let call = json!({"name": "write_file", "args": {"path": path, "content": "all: ; touch EVIL\n"}});
+            client.say(json!({"type": "chunk", "text": format!("```tool\n{call}\n```\n")})).await;
+            client.say(end()).await;
+            let ask = client.until("ask").await;
+            assert_eq!(ask["targets"], json!([target]), "{ask}");
+            client.say(json!({"type": "deny", "id": "call_1"})).await;
+            client.until("results").await;
+            client.say(json!({"type": "cancel"})).await;
+            client.until("stop").await;
+        }
+    });
+    assert_eq!(std::fs::read_to_string(folder.path().join("Makefile")).unwrap(), "all: ; true\n");
+}
+
+#[test]
 fn a_question_is_answered_in_every_way() {
     let folder = tempfile::tempdir().unwrap();
     let there = |name: &str| folder.path().join(name).exists();

@@ -39,6 +39,51 @@ const REFUSED: &[(&str, ErrorCode)] = &[
     ("plain.txt/", NotFound),
 ];
 
+/// What leads out by a link is told so by the rules and by the tools themselves, with what is inside in its place.
+#[test]
+fn a_link_that_leads_out_is_named() {
+    use toolfence::policy::{Policy, Verdict};
+    use toolfence::{Catalog, ToolCall, ToolSpec};
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let root = home.path().join("root");
+    std::fs::create_dir_all(root.join("src/deep")).expect("a folder can be made");
+    std::fs::write(root.join("src/secret.txt"), "x").expect("it can be written");
+    std::fs::write(home.path().join("secret.txt"), "x").expect("it can be written");
+    for (target, link) in [("..", "out"), ("../out", "src/second"), ("/etc", "far"), ("src/deep", "in")] {
+        std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
+    }
+    let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
+    let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+    for (path, link, instead) in [
+        ("out/secret.txt", Some("out"), "src/secret.txt"),
+        ("src/second/secret.txt", Some("src/second"), "src/secret.txt"),
+        ("in/../second/secret.txt", Some("src/second"), "src/secret.txt"),
+        ("far/none", Some("far"), "."),
+        ("../secret.txt", None, "src/secret.txt"),
+        ("in/../../../secret.txt", None, "src/secret.txt"),
+    ] {
+        let args = serde_json::json!({"path": path}).as_object().cloned().unwrap_or_default();
+        let call = ToolCall::new("1", "read_file", args);
+        let Verdict::Denied(result) = Policy::default().review(call, &catalog, &workspace) else {
+            panic!("{path} is denied")
+        };
+        let by_rule = result.error.expect("it is denied");
+        let by_tool = workspace.read(&ReadFile::new(path), &Stop::default()).expect_err("it is outside");
+        for failure in [by_rule, by_tool] {
+            assert_eq!(failure.code, PermissionDenied, "{path}");
+            assert_eq!(failure.suggestions.first().map(String::as_str), Some(instead), "{path}: {failure:?}");
+            let quoted =
+                |quote: char| link.map(|link| format!("by the link {quote}{link}{quote}; tools do not follow"));
+            match (quoted('`'), quoted('"')) {
+                (Some(rule), Some(tool)) => {
+                    assert!([rule, tool].iter().any(|said| failure.message.contains(said)), "{failure:?}");
+                }
+                _ => assert!(failure.message.contains("outside the project"), "{failure:?}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn refused_paths_are_refused_by_every_way() {
     let place = Place::full();

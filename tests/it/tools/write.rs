@@ -3,7 +3,7 @@
 use super::{Place, picture};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use toolfence::ErrorCode::{PermissionDenied, TooLarge};
+use toolfence::ErrorCode::{InvalidArgument, PermissionDenied, TooLarge};
 
 #[test]
 fn a_new_file_with_its_folders() {
@@ -86,4 +86,47 @@ fn binary_content_may_be_replaced_without_a_diff() {
     place.file("f", b"\xFF\xFE\0");
     let written = place.workspace().write("f", "text\n").expect("it is inside");
     assert!(written.changed && written.diff.is_none());
+}
+
+/// White space at an end of a name is a slip: no such file is made, and one that exists is a file like others.
+#[test]
+fn white_space_at_an_end_makes_no_file() {
+    let place = Place::new();
+    place.file("docs/there", "old\n");
+    let workspace = place.workspace();
+    let added = |path: &str| {
+        format!(
+            "diff --git \"a/{path}\" \"b/{path}\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/{path}\"\n@@ -0,0 +1 @@\n+x\n"
+        )
+    };
+    let before = picture(&place.root);
+    for (path, said, suggested) in [
+        ("docs/there ", "Did you mean \"docs/there\", which exists?", Some("docs/there")),
+        ("docs/new\u{a0}", "Write it without: \"docs/new\".", None),
+        ("docs/\u{200b}new", "Write it without: \"docs/new\".", None),
+        ("new /file", "Write it without: \"new/file\".", None),
+        ("docs/  ", "Give a name that is not blank.", None),
+        ("  ", "The path is blank", None),
+        ("\u{200b}", "The path is blank", None),
+    ] {
+        let patch = workspace.apply_patch(&added(path), false).map(drop);
+        let dry = workspace.apply_patch(&added(path), true).map(drop);
+        for failure in [workspace.write(path, "x\n").map(drop), patch, dry] {
+            let failure = failure.expect_err(path);
+            assert_eq!(failure.code, InvalidArgument, "{path:?}: {failure:?}");
+            assert!(failure.message.contains(said), "{path:?}: {failure:?}");
+            assert_eq!(failure.suggestions.first().map(String::as_str), suggested, "{path:?}");
+        }
+        assert!(workspace.folder(path).is_err() && workspace.named_file(path).is_err(), "{path:?}");
+    }
+    assert_eq!(workspace.folder(" ").map(drop).map_err(|failure| failure.code), Err(InvalidArgument));
+    assert_eq!(workspace.named_file("\t").map_err(|failure| failure.code), Err(InvalidArgument));
+    assert_eq!(picture(&place.root), before);
+
+    place.file("loose ", "old\n");
+    assert!(workspace.named_file("loose ").is_ok());
+    workspace.write("loose ", "new\n").expect("it exists");
+    let patch = "--- \"a/loose \"\n+++ \"b/loose \"\n@@ -1 +1 @@\n-new\n+newer\n";
+    workspace.apply_patch(patch, false).expect("it exists");
+    assert_eq!(place.content("loose "), "newer\n");
 }

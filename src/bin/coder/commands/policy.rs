@@ -85,7 +85,7 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
     let mut value = json!({
         "v": super::SCHEMA, "verdict": decision.judgement, "effective": effective, "rule": decision.rule,
         "reason": decision.reason, "commands": decision.commands, "met": decision.met, "marks": marks,
-        "writes_git": decision.writes_git,
+        "writes_git": decision.writes_git, "targets": decision.targets,
     });
     match decision.always() {
         Ok(rules) => value["always"] = rules.iter().map(ToString::to_string).collect(),
