@@ -3,6 +3,7 @@
 mod agreement;
 mod corpus;
 mod credentials;
+mod daily;
 mod deny;
 mod git;
 mod hostile;

@@ -285,8 +285,7 @@ fn skipped(word: &Word, globals: Option<&Globals>, wanted: &str) -> Skip {
 
 /// Whether an unquoted word may become several.
 fn may_split(word: &Word) -> bool {
-    let splits = |part: &Part| matches!(part, Part::Unknown | Part::Outputs | Part::Found | Part::Glob(_));
-    word.parts.iter().any(splits)
+    word.is_loose() || word.parts.iter().any(|part| matches!(part, Part::Unknown | Part::Found))
 }
 
 /// npm takes the beginning of a subcommand for all of it.

@@ -3,7 +3,7 @@
 use super::Ground;
 use super::report::{Finding, shown};
 use super::rules;
-use super::words::Word;
+use super::words::{Part, Word};
 use crate::policy::{Blocked, Harmless, PathFact, Seen};
 
 /// The longest word that is taken for a name of a file.
@@ -20,6 +20,9 @@ pub(super) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Wo
         findings.extend(rules::device(&pattern, folders.unwrap_or(&[])));
         findings.extend(rules::system_file(&pattern));
         findings.extend(protected(ground, folders, word));
+        if word.literal().is_some_and(|path| is_private(ground, path)) {
+            return findings;
+        }
         let reason = format!("It writes to {}.", shown(&pattern, 80));
         findings.push(Finding::ask("writes_file", reason));
     } else {
@@ -169,15 +172,26 @@ pub(super) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
     let pattern = word.pattern();
     let name = match word.literal() {
         Some("-") | Some("/dev/null") => return None,
+        Some(text) if is_private(ground, text) => return None,
         Some(text) => text,
         // The folder a pattern starts from; what it matches is judged by the names alone.
         None if word.is_glob() || word.is_found() => fixed_folder(&pattern),
+        // What the script says itself counts; what it does not, the sandbox shows no secret of.
+        None if ground.facts.walls().hold && !word.is_hidden() && !word.parts.contains(&Part::Home) => word.guess()?,
         None => return Some(Finding::ask("unknown_path", format!("{} is not literal.", shown(&pattern, 80)))),
     };
     let Some(folders) = folders else {
         return Some(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
     };
     folders.iter().find_map(|folder| outside(ask(ground, folder, if name.is_empty() { "." } else { name }), name))
+}
+
+/// Whether the path is in the sandbox's private `/tmp`, where nothing is but what the command itself has put there. What of
+/// the project or beside it is shown below `/tmp` is not.
+pub(super) fn is_private(ground: Ground<'_>, path: &str) -> bool {
+    let Some(names) = path.strip_prefix("/tmp/") else { return false };
+    let plain = !names.is_empty() && names.split('/').all(|name| !matches!(name, "" | "." | ".."));
+    plain && ground.facts.walls().hold && matches!(ground.facts.path("", path), PathFact::Outside)
 }
 
 fn fixed_folder(pattern: &str) -> &str {

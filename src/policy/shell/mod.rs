@@ -38,6 +38,7 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) ->
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
     walker.fork_bombs();
+    walker.upset_variables();
     let git = std::mem::take(&mut walker.git);
     if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {
         walker.report.note(finding);

@@ -70,6 +70,9 @@ pub(super) struct Report {
     allowed_by: Option<&'static str>,
     /// Whether a command in it is known, but not for one that only reads.
     writes: bool,
+    /// Whether it runs code of the project, and whether it writes to the sandbox's private `/tmp`.
+    runs: bool,
+    stores: bool,
 }
 
 impl Report {
@@ -94,6 +97,38 @@ impl Report {
     /// A command in it wants a project that can be written.
     pub(super) fn writes(&mut self) {
         self.writes = true;
+    }
+
+    /// A command in it runs code of the project, which the sandbox holds.
+    pub(super) fn runs(&mut self) {
+        (self.writes, self.runs) = (true, true);
+    }
+
+    /// A command in it writes to the sandbox's private `/tmp`.
+    pub(super) fn stores(&mut self) {
+        (self.writes, self.stores) = (true, true);
+    }
+
+    /// Takes over what is done by commands that were allowed.
+    fn does(&mut self, other: &Report) {
+        self.writes |= other.writes;
+        self.runs |= other.runs;
+        self.stores |= other.stores;
+    }
+
+    /// What an allowed command does, in a sentence that says no more than is true.
+    fn told(&self) -> String {
+        let done = [
+            (self.allowed_by.is_some(), "is allowed by name"),
+            (self.stores, "writes to the private /tmp of the sandbox"),
+            (self.runs, "may run code of the project, which the sandbox holds"),
+        ];
+        let done: Vec<&str> = done.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
+        match done.split_last() {
+            None => "Every part only reads.".to_owned(),
+            Some((last, [])) => format!("Every part only reads, or {last}."),
+            Some((last, rest)) => format!("Every part only reads, {}, or {last}.", rest.join(", ")),
+        }
     }
 
     /// The strictest judgement so far.
@@ -127,6 +162,7 @@ impl Report {
         if own.judgement() > Judgement::Allow && self.marks.len() < MOST_SHOWN {
             self.marks.extend(mark);
         }
+        self.does(&own);
         let first = self.commands.len();
         for met in own.met {
             let command = Some(first + met.command.unwrap_or(0)).filter(|index| *index < MOST_SHOWN);
@@ -138,7 +174,6 @@ impl Report {
         self.needs_person |= own.needs_person;
         self.beyond_walls |= own.beyond_walls;
         self.allowed_by = own.allowed_by.or(self.allowed_by);
-        self.writes |= own.writes;
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
@@ -147,12 +182,12 @@ impl Report {
         if again.judgement() == Judgement::Ask {
             self.offer.refuse("more than plain commands is asked about");
         }
+        self.does(&again);
         again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
         self.unreadable |= again.unreadable;
         self.needs_person |= again.needs_person;
         self.beyond_walls |= again.beyond_walls;
         self.allowed_by = self.allowed_by.or(again.allowed_by);
-        self.writes |= again.writes;
         again.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
@@ -160,6 +195,7 @@ impl Report {
     pub(super) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<String>) {
         let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
         self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
+        self.does(&own);
         self.commands.extend(own.commands);
         self.commands.truncate(MOST_SHOWN);
         self.allowed_by = Some(rule);
@@ -173,13 +209,15 @@ impl Report {
 
     /// The decision; with nothing found, every part is known to only read.
     pub(super) fn decide(self, script: &str) -> Decision {
+        let told = self.told();
         let commands = self.commands;
         let Some(worst) = self.worst else {
             let Some(rule) = self.allowed_by else {
-                let decision = Decision::new(Judgement::Allow, "read_only", "Every part only reads.");
+                let rule = if self.runs || self.stores { "sandboxed" } else { "read_only" };
+                let decision = Decision::new(Judgement::Allow, rule, told);
                 return Decision { commands, only_reads: !self.writes, ..decision };
             };
-            let decision = Decision::new(Judgement::Allow, rule, "Every part only reads, or is allowed by name.");
+            let decision = Decision::new(Judgement::Allow, rule, told);
             return Decision { commands, met: self.met, ..decision };
         };
         let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);

@@ -30,9 +30,15 @@ pub(super) enum Part {
     Output,
     /// The same without quotes: any number of words.
     Outputs,
+    /// A number, or nothing.
+    Number,
     /// A name that another command found.
     Found,
-    /// What only a run would tell.
+    /// The value of a variable, within quotes: one word, whatever it is.
+    Value,
+    /// The same without quotes: any number of words.
+    Values,
+    /// What is not understood: to expand it may do more than give a value.
     Unknown,
 }
 
@@ -42,27 +48,39 @@ pub(super) struct Word {
     pub(super) parts: Vec<Part>,
     /// Set where a variable was followed: good enough to refuse by, not to allow by.
     guessed: bool,
+    /// Set where it may become more words than one, or none.
+    loose: bool,
+    /// Whether its first character is certain; `None` while it has none.
+    begun: Option<bool>,
+    /// Set where to expand it sets a variable.
+    sets: bool,
 }
 
 impl Word {
     /// A word nobody knows.
     pub(super) fn unknown() -> Word {
-        Word { parts: vec![Part::Unknown], guessed: true }
+        Word { parts: vec![Part::Unknown], guessed: true, ..Word::default() }
+    }
+
+    /// The file under which the shell gives a command the output of another one.
+    pub(super) fn stream() -> Word {
+        let parts = vec![Part::Text("/dev/fd/".to_owned()), Part::Number];
+        Word { parts, begun: Some(true), ..Word::default() }
     }
 
     pub(super) fn text(text: &str) -> Word {
-        Word { parts: vec![Part::Text(text.to_owned())], guessed: false }
+        Word { parts: vec![Part::Text(text.to_owned())], begun: Some(true), ..Word::default() }
     }
 
     /// Any name below a folder.
     pub(super) fn below(folder: &str) -> Word {
         let text = Part::Text(format!("{}/", folder.trim_end_matches('/')));
-        Word { parts: vec![text, Part::Found], guessed: false }
+        Word { parts: vec![text, Part::Found], ..Word::default() }
     }
 
     /// A name that another command found.
     pub(super) fn found() -> Word {
-        Word { parts: vec![Part::Found], guessed: false }
+        Word { parts: vec![Part::Found], ..Word::default() }
     }
 
     /// Whether it is a name that another command found, with or without the folder it is below.
@@ -78,13 +96,14 @@ impl Word {
 
     /// Whether all that is not certain in it is the output of commands that are judged by themselves.
     pub(super) fn is_output(&self) -> bool {
-        let harmless = |part: &Part| !matches!(part, Part::Unknown | Part::Home | Part::Found);
-        !self.guessed && self.parts.iter().all(harmless)
+        let harmless =
+            |part: &Part| matches!(part, Part::Text(_) | Part::Glob(_) | Part::Output | Part::Outputs | Part::Number);
+        !self.guessed && !self.sets && self.parts.iter().all(harmless)
     }
 
     /// The word itself, when it is certain.
     pub(super) fn literal(&self) -> Option<&str> {
-        if self.guessed { None } else { self.guess() }
+        if self.guessed || self.loose || self.sets { None } else { self.guess() }
     }
 
     /// The word itself, when it is certain or followed from the script's own assignments.
@@ -99,12 +118,42 @@ impl Word {
     /// Whether its parts are text and glob characters, all certain.
     pub(super) fn is_glob(&self) -> bool {
         let certain = self.parts.iter().all(|part| matches!(part, Part::Text(_) | Part::Glob(_)));
-        !self.guessed && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
+        !self.guessed && !self.sets && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
     }
 
     /// Whether more than a name of a file, or an output that stays one word, is left to a run to tell.
     pub(super) fn is_uncertain(&self) -> bool {
-        self.guessed || self.parts.iter().any(|part| matches!(part, Part::Unknown | Part::Home))
+        let uncertain = |part: &Part| matches!(part, Part::Unknown | Part::Value | Part::Values | Part::Home);
+        self.guessed || self.sets || self.parts.iter().any(uncertain)
+    }
+
+    /// Whether to expand it may do more than give a value.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.sets || self.parts.contains(&Part::Unknown)
+    }
+
+    /// Whether only a run would tell it: it is neither literal nor names of files.
+    pub(super) fn is_open(&self) -> bool {
+        self.literal().is_none() && !self.is_glob() && !self.is_found()
+    }
+
+    /// Whether it may become more words than one, or none.
+    pub(super) fn is_loose(&self) -> bool {
+        self.loose || self.is_glob() || self.parts.iter().any(|part| matches!(part, Part::Outputs | Part::Values))
+    }
+
+    /// Whether it surely is a number, and no negative one.
+    pub(super) fn is_number(&self) -> bool {
+        !self.guessed && self.parts == [Part::Number]
+    }
+
+    /// Whether it may turn out to be an option.
+    pub(super) fn may_be_option(&self) -> bool {
+        if self.is_found() || self.is_number() {
+            return false;
+        }
+        let splits = self.is_open() && self.is_loose();
+        splits || self.begun == Some(false) || self.pattern().starts_with(['*', '?', '[', '-'])
     }
 
     /// The word as a pattern: glob characters as they are, `*` for what is unknown, `~` for the home folder.
@@ -118,7 +167,8 @@ impl Word {
                 Part::Text(text) => out.push_str(text),
                 Part::Glob(c) => out.push(*c),
                 Part::Home => out.push('~'),
-                Part::Output | Part::Outputs | Part::Found | Part::Unknown => out.push('*'),
+                Part::Output | Part::Outputs | Part::Number | Part::Found => out.push('*'),
+                Part::Value | Part::Values | Part::Unknown => out.push('*'),
             }
         }
         Cow::Owned(out)
@@ -130,6 +180,12 @@ impl Word {
     }
 
     fn push(&mut self, part: Part) {
+        let certain = match &part {
+            Part::Text(text) if text.is_empty() => None,
+            Part::Text(_) | Part::Glob(_) => Some(!self.guessed),
+            _ => Some(false),
+        };
+        self.begun = self.begun.or(certain);
         match (self.parts.last_mut(), part) {
             (Some(Part::Text(text)), Part::Text(more)) => text.push_str(&more),
             (_, part) => self.parts.push(part),
@@ -179,10 +235,31 @@ fn resolve(atoms: &[lex::Atom], variables: &Variables) -> Vec<Word> {
             lex::Atom::Home => all(&mut readings, &Part::Home),
             lex::Atom::Unknown => all(&mut readings, &Part::Unknown),
             lex::Atom::Output { quoted } => all(&mut readings, if *quoted { &Part::Output } else { &Part::Outputs }),
+            lex::Atom::Number => all(&mut readings, &Part::Number),
+            lex::Atom::Sum { names } => {
+                // What is no number is itself read as a sum, in which commands could hide.
+                let number = names.iter().all(|name| variables.rely_on_number(name));
+                all(&mut readings, if number { &Part::Output } else { &Part::Unknown });
+            }
+            lex::Atom::Cut { quoted } => {
+                let part = if *quoted { Part::Value } else { Part::Values };
+                readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
+            }
+            lex::Atom::Sets => readings.iter_mut().for_each(|reading| reading.last.sets = true),
             lex::Atom::Printed { text, quoted } => {
                 readings.iter_mut().for_each(|reading| *reading = reading.with(text, *quoted, false));
             }
             lex::Atom::Variable { name, quoted } => {
+                if let Some(glob) = variables.glob(name) {
+                    // Within quotes a name that matches stays one word; without, what is in it counts.
+                    let parts = |reading: &mut Reading| {
+                        glob.parts.iter().for_each(|part| reading.last.push(part.clone()));
+                        reading.last.guessed |= !quoted;
+                        reading.last.loose |= !quoted;
+                    };
+                    readings.iter_mut().for_each(parts);
+                    continue;
+                }
                 let (values, sure) = variables.known(name);
                 readings = follow(readings, name, *quoted, values, sure);
             }
@@ -222,7 +299,11 @@ fn character(c: char, quoted: bool) -> Part {
 
 fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String], sure: bool) -> Vec<Reading> {
     if values.is_empty() {
-        let part = if name == "HOME" { Part::Home } else { Part::Unknown };
+        let part = match quoted {
+            _ if name == "HOME" => Part::Home,
+            true => Part::Value,
+            false => Part::Values,
+        };
         readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
         return readings;
     }
@@ -238,6 +319,7 @@ impl Reading {
     fn with(&self, value: &str, quoted: bool, sure: bool) -> Reading {
         let mut next = self.clone();
         next.last.guessed |= !sure;
+        next.last.loose |= !quoted && (!sure || value.trim().is_empty());
         if quoted {
             next.last.push(Part::Text(value.to_owned()));
             return next;
@@ -248,6 +330,7 @@ impl Reading {
             if at > 0 {
                 next.fields.push(std::mem::take(&mut next.last));
                 next.last.guessed = !sure;
+                next.last.loose = !sure;
             }
             let home = field == "~" || field.starts_with("~/");
             let first = home && !sure && next.last.parts.is_empty();

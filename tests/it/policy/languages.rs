@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 use toolfence::policy::{Judgement, Policy};
 
 /// How many scripts of sed and jq are run, unless `LANGUAGE_SCRIPTS` says another number; and how many one shell runs.
-const SCRIPTS: usize = 200;
-const BATCH: usize = 100;
+const SCRIPTS: usize = 60;
+const BATCH: usize = 60;
 
 /// What must not be seen, in a file and in the environment.
 const SECRET: &str = "TOPSECRET";

@@ -1,5 +1,6 @@
 //! The arguments of a program, sorted by its profile. Options are exact: nothing is abbreviated.
 
+use super::held;
 use super::table::{Operands, Profile};
 use crate::policy::shell::report::{Finding, shown};
 use crate::policy::shell::words::Word;
@@ -22,10 +23,14 @@ pub(super) struct Arguments<'a> {
     /// The values that are paths, and those that are programs.
     pub(super) paths: Vec<&'a str>,
     pub(super) scripts: Vec<&'a str>,
+    /// The values that are places to write to.
+    pub(super) outputs: Vec<&'a str>,
     /// The places of the words that are text.
     pub(super) texts: Vec<usize>,
     /// Whether options pass that are not known to only read.
     others: bool,
+    /// Whether the sandbox is around the program: what is harmless there needs no question.
+    held: bool,
     /// Whether the option at hand has a value that is text.
     text: bool,
     /// How many operands stand before `--`, where there is one.
@@ -35,29 +40,20 @@ pub(super) struct Arguments<'a> {
 type Rest<'a> = std::slice::Iter<'a, Word>;
 
 impl<'a> Arguments<'a> {
-    /// `harmless` says that a pattern may match a name that is an option.
-    pub(super) fn of(
-        program: &str,
-        profile: &Profile,
-        args: &'a [Word],
-        harmless: bool,
-    ) -> Result<Arguments<'a>, Finding> {
-        Arguments::default().sorted(program, profile, args, harmless)
+    /// `held` says that the sandbox is around it: what is harmless there needs no question.
+    pub(super) fn of(program: &str, profile: &Profile, args: &'a [Word], held: bool) -> Result<Arguments<'a>, Finding> {
+        Arguments { held, ..Arguments::default() }.sorted(program, profile, args)
     }
 
     /// Sorts arguments by what each of them is, whether or not they make the program do more than read.
     pub(super) fn sorted_only(profile: &Profile, args: &'a [Word]) -> Option<Arguments<'a>> {
-        Arguments { others: true, ..Arguments::default() }.sorted("", profile, args, false).ok()
+        Arguments { others: true, ..Arguments::default() }.sorted("", profile, args).ok()
     }
 
-    fn sorted(
-        self,
-        program: &str,
-        profile: &Profile,
-        args: &'a [Word],
-        harmless: bool,
-    ) -> Result<Arguments<'a>, Finding> {
+    fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Finding> {
         let mut read = self;
+        // A name that is an option does no harm where masks hide what no word names.
+        let harmless = !read.others && (profile.harmless || profile.reads_only && read.held);
         let mut rest = args.iter();
         let mut ended = false;
         let mut places = Vec::new();
@@ -82,7 +78,7 @@ impl<'a> Arguments<'a> {
                     }
                 }
                 // A name that a glob matches may begin with `-` and be an option.
-                None if !ended && !harmless && may_be_option(word) => {
+                None if !ended && !harmless && word.may_be_option() => {
                     let reason = format!("{} could match a name that is an option.", shown(&word.pattern(), 80));
                     return Err(Finding::ask("not_known_read_only", reason));
                 }
@@ -105,6 +101,7 @@ impl<'a> Arguments<'a> {
     }
 
     fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Finding> {
+        let before = rest.clone();
         let known = match text.strip_prefix("--") {
             Some(long) => self.long(profile, long, rest),
             None if profile.one_dash => {
@@ -113,7 +110,32 @@ impl<'a> Arguments<'a> {
             None => self.cluster(profile, &text[1..], rest),
         };
         let known = known.or_else(|| self.others.then(|| self.other(profile, text, rest)).flatten());
-        known.ok_or_else(|| Finding::ask("not_known_read_only", format!("{program} {} is not known.", shown(text, 40))))
+        if known.is_none() && self.held && profile.runs && !matches!(profile.operands, Operands::Program) {
+            *rest = before;
+            return self.unnamed(program, profile, text, rest);
+        }
+        known.ok_or_else(|| not_known(program, text))
+    }
+
+    /// An option that no table names, of a program that the sandbox holds.
+    fn unnamed(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Finding> {
+        let name = match text.strip_prefix("--") {
+            Some(long) => long,
+            None if profile.one_dash => &text[1..],
+            None => return Err(not_known(program, text)),
+        };
+        if !held::option(name) {
+            return Err(not_known(program, text));
+        }
+        // Whether the next word is its value cannot be told. Where no operand is known, it only can be that.
+        let takes = matches!(profile.operands, Operands::None | Operands::Checked(_));
+        let next = rest.clone().next().and_then(Word::literal).filter(|next| takes && !next.starts_with('-'));
+        if next.is_some() {
+            rest.next();
+        }
+        let value = name.split_once('=').map(|(_, value)| value).or(next);
+        self.paths.extend(value.filter(|value| value.starts_with(['/', '~', '.']) || value.contains("../")));
+        Ok(())
     }
 
     /// `--name` or `--name=value`; `None` where it is not known.
@@ -128,10 +150,18 @@ impl<'a> Arguments<'a> {
             return Some(());
         }
         let value = match value {
+            // The name of a target may stand behind it, where no other word can.
+            None if has(profile.long, name) && has(profile.long_value, name) && profile.runs => {
+                let next = rest.clone().next().and_then(Word::literal).filter(|next| !next.starts_with('-'));
+                if matches!(profile.operands, Operands::None) && next.is_some() {
+                    rest.next();
+                }
+                None
+            }
             None if has(profile.long, name) => None,
             _ if !has(profile.long_value, name) => return None,
             Some(value) => Some(value),
-            None => Some(rest.next().and_then(Word::literal)?),
+            None => Some(self.value_of(profile, name, rest.next()?)?),
         };
         self.seen(profile, name, value);
         Some(())
@@ -144,8 +174,16 @@ impl<'a> Arguments<'a> {
         }
         for (at, c) in cluster.char_indices() {
             let (name, attached) = cluster[at..].split_at(c.len_utf8());
+            // How many jobs may be left open.
+            if c == 'j' && profile.runs && attached.is_empty() && profile.short_value.contains(c) {
+                let number = |word: &&Word| word.literal().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
+                if rest.clone().next().filter(number).is_some() {
+                    rest.next();
+                }
+                return Some(());
+            }
             if profile.short_value.contains(c) {
-                let value = if attached.is_empty() { rest.next().and_then(Word::literal)? } else { attached };
+                let value = if attached.is_empty() { self.value_of(profile, name, rest.next()?)? } else { attached };
                 self.seen(profile, name, Some(value));
                 return Some(());
             }
@@ -179,12 +217,30 @@ impl<'a> Arguments<'a> {
         Some(())
     }
 
+    /// The next word as the value of an option. In the sandbox, what only a run would tell may be text, as long as it is one
+    /// word; where no option does harm, it may be any number of them.
+    fn value_of(&self, profile: &Profile, name: &str, word: &'a Word) -> Option<&'a str> {
+        let matters = has(profile.paths, name) || has(profile.scripts, name) || has(profile.outputs, name);
+        let any = profile.harmless || profile.reads_only || !word.is_loose();
+        match word.literal() {
+            Some(text) => Some(text),
+            None if self.held && word.is_open() && any && !matters && !profile.runs => Some("*"),
+            None => None,
+        }
+    }
+
     fn seen(&mut self, profile: &Profile, name: &'a str, value: Option<&'a str>) {
         self.names.push(name);
         self.values.extend(value.map(|value| (name, value)));
         self.recursive |= has(profile.recursive, name);
         if has(profile.paths, name) {
             self.paths.extend(value);
+        }
+        if has(profile.outputs, name) {
+            // `xml:FILE`: a format, and the place behind it.
+            let report = name.ends_with("report");
+            self.outputs
+                .extend(value.and_then(|value| if report { Some(value.split_once(':')?.1) } else { Some(value) }));
         }
         if value.is_some() && (has(profile.texts, name) || has(profile.scripts, name)) {
             self.text = true;
@@ -222,9 +278,8 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Whether a word that is not literal may turn out to be an option.
-pub(super) fn may_be_option(word: &Word) -> bool {
-    !word.is_found() && word.pattern().starts_with(['*', '?', '[', '-'])
+fn not_known(program: &str, text: &str) -> Finding {
+    Finding::ask("not_known_read_only", format!("{program} {} is not known.", shown(text, 40)))
 }
 
 /// A name that is no pattern and, by its ending, no folder and no secret.

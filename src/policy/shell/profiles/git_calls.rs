@@ -1,7 +1,6 @@
 //! What a command of git does to a repository, and whether git runs no other program for it. Structural: the same answer
 //! whatever the walls, the settings and earlier answers are.
 
-use super::arguments::may_be_option;
 use super::git::{is_exact, split_globals, verifies};
 use super::table::{GIT, GIT_WRITES, Operands, Profile};
 use super::{Arguments, Ground, files};
@@ -119,7 +118,7 @@ impl Site<'_> {
         if let Some(word) = args.iter().find(|word| !is_told(profile, word)) {
             return Err(format!("{} is a word that only a run would tell", shown(&word.pattern(), 80)));
         }
-        let read = Arguments::of("git", profile, &args, profile.harmless).map_err(|finding| finding.reason)?;
+        let read = Arguments::of("git", profile, &args, false).map_err(|finding| finding.reason)?;
         Self::values(name, &read)?;
         if let Some(word) = read.operands.iter().find(|word| names_git(&word.pattern())) {
             return Err(format!("{} is a file of git's own", shown(&word.pattern(), 80)));
@@ -183,15 +182,20 @@ fn names_git(path: &str) -> bool {
 
 /// Whether enough is known of a word: literal, or names that are surely no options that matter.
 fn is_told(profile: &Profile, word: &Word) -> bool {
-    let names = word.is_glob() && (profile.harmless || !may_be_option(word));
-    word.literal().is_some() || names || profile.harmless && (word.is_output() || word.is_found())
+    let names = word.is_glob() && (profile.harmless || !word.may_be_option());
+    word.literal().is_some() || names || profile.harmless && (is_output(word) || word.is_found())
+}
+
+/// Whether other commands print it. The name of a stream is none of that: it is a file.
+fn is_output(word: &Word) -> bool {
+    word.is_output() && *word != Word::stream()
 }
 
 /// The words with a text in place of each message that other commands print into: `git commit -m "$(git describe)"`.
 fn with_messages(args: &[Word]) -> Vec<Word> {
     let mut after = false;
     let replaced = |word: &Word| {
-        let message = after && word.is_output() && !word.parts.contains(&Part::Outputs) && !word.is_glob();
+        let message = after && is_output(word) && !word.parts.contains(&Part::Outputs) && !word.is_glob();
         after = word.literal().is_some_and(|text| matches!(text, "-m" | "-am" | "--message"));
         if message { Word::text("message") } else { word.clone() }
     };

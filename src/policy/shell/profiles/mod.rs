@@ -5,6 +5,7 @@ mod arguments;
 mod git;
 mod git_calls;
 mod git_settings;
+mod held;
 mod languages;
 mod odd;
 mod table;
@@ -15,9 +16,11 @@ use super::report::{Finding, shown};
 use super::rules;
 use super::simple::below;
 use super::words::Word;
+use super::wrappers::{self, Adds, Inner, has};
 use crate::policy::PathFact;
 use arguments::{Arguments, is_source};
 pub(super) use git_calls::{GitCall, git_call};
+pub(super) use held::steers;
 use std::cell::Cell;
 use table::{Operands, Profile, Reads};
 
@@ -29,46 +32,95 @@ pub(super) struct Reader<'a> {
     pub(super) fed: bool,
     /// Set where what is known wants a project that can be written.
     pub(super) writes: &'a Cell<bool>,
+    /// Set where it runs code of the project.
+    pub(super) runs: &'a Cell<bool>,
+    /// Set where it writes to the private `/tmp`.
+    pub(super) stores: &'a Cell<bool>,
+}
+
+/// What a known command does beside reading.
+#[derive(Default)]
+pub(super) struct Deeds {
+    pub(super) writes: Cell<bool>,
+    pub(super) runs: Cell<bool>,
+    pub(super) stores: Cell<bool>,
 }
 
 /// Whether a command that needs no walls is known to only read.
 pub(super) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
-    Reader { ground, folders, fed: false, writes: &Cell::new(false) }.check(program, args).is_ok()
+    Reader::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
 }
 
 type Checked = Result<(), Finding>;
 
-impl Reader<'_> {
+/// Programs that run a module by `-m`.
+const INTERPRETERS: &str = "python python2 python3 pypy pypy2 pypy3";
+
+/// Programs for which `@FILE` stands for the options in the file.
+const RESPONSES: &str = "nm objdump readelf size";
+
+/// Options before a subcommand whose value is a folder to go to first, and those whose value is a part of the project.
+const FOLDERS: &[(&str, &str)] = &[("npm", "--prefix"), ("pnpm", "-C --dir"), ("yarn", "--cwd"), ("go", "-C")];
+const CHOOSERS: &[(&str, &str)] =
+    &[("npm", "-w --workspace"), ("pnpm", "-F --filter"), ("yarn", "workspace"), ("npm pnpm", "--loglevel")];
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(ground: Ground<'a>, folders: Option<&'a [String]>, fed: bool, deeds: &'a Deeds) -> Reader<'a> {
+        Reader { ground, folders, fed, writes: &deeds.writes, runs: &deeds.runs, stores: &deeds.stores }
+    }
+
     /// Why the command is not known.
     pub(super) fn check(&self, program: &str, args: &[Word]) -> Checked {
-        if matches!(program, "echo" | "true" | "false" | ":") {
-            return odd::echo(args);
+        match program {
+            "echo" | "true" | "false" | ":" => return odd::echo(self, args),
+            "test" | "[" => return odd::test(self, program, args),
+            "printf" => return odd::printf(self, args),
+            _ => {}
         }
-        if matches!(program, "test" | "[") {
-            return odd::test(self, program, args);
-        }
-        if program == "printf" {
-            return odd::printf(args);
-        }
-        if let Some(word) = args.iter().find(|word| word.literal().is_none() && !word.is_glob() && !word.is_found()) {
+        // In the sandbox the place of such a word says what it may be.
+        let open = self.held() && !matches!(program, "git" | "tar" | "date" | "set" | "command" | "cd");
+        if let Some(word) = args.iter().find(|word| word.is_open() && (!open || word.is_hidden())) {
             return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
         }
         match program {
+            "read" => odd::read(self, args),
+            "tee" | "mkdir" | "touch" | "mktemp" if self.held() => odd::private(self, program, args),
             "find" => odd::find(self, args),
             "date" => odd::date(args),
             "cd" => odd::cd(self, args),
             "set" => odd::set(args),
             "tar" => odd::tar(self, args),
-            "command" => odd::command(args),
+            "command" => odd::command(self, args),
             "git" if args.len() != 1 || args[0].literal() != Some("--version") => git::check(self, args),
             _ => self.table(program, args),
         }
     }
 
+    fn held(&self) -> bool {
+        self.ground.facts.walls().hold
+    }
+
+    /// Whether a variable in front of this command is held by the sandbox as the code of the project that it runs.
+    pub(super) fn holds_variable(&self, argv: &[Word], variable: (&str, &str)) -> bool {
+        let Some((program, args)) = argv.split_first() else { return false };
+        let Some(name) = program.literal() else { return false };
+        let inners = wrappers::inner(name, argv);
+        let checked = match inners.as_slice() {
+            [Inner::Command { adds: Adds::Project, .. }] => self.runs(name),
+            [Inner::File { at }] => self.program_of_its_own(&argv[*at], &args[*at..]),
+            [] if name.contains('/') => self.program_of_its_own(program, args),
+            [] => self.check(name, args),
+            _ => return false,
+        };
+        let inside = |path: &str| files::is_private(self.ground, path) || self.inside(path).is_ok();
+        checked.is_ok() && self.runs.get() && held::variable(variable.0, variable.1, inside)
+    }
+
     /// A program of the project, at a place of its own: its words are its own business, but for names that are blocked.
     pub(super) fn program_of_its_own(&self, program: &Word, args: &[Word]) -> Checked {
         let name = shown(&program.pattern(), 80);
-        if let Some(word) = args.iter().find(|word| word.literal().is_none() && !word.is_glob()) {
+        let open = |word: &&Word| word.is_open() && (!self.held() || word.is_hidden()) || word.is_found();
+        if let Some(word) = args.iter().find(open) {
             return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
         }
         let Some(folders) = self.folders else {
@@ -84,14 +136,14 @@ impl Reader<'_> {
 
     /// What runs code of the project is held by walls alone.
     fn runs(&self, program: &str) -> Checked {
-        self.writes.set(true);
+        self.runs.set(true);
         if self.ground.facts.walls().hold { Ok(()) } else { Err(project_code(program)) }
     }
 
     /// Every way in which the table knows the program; the reason is that of the first.
     fn table(&self, program: &str, args: &[Word]) -> Checked {
-        let verb = subcommand(args);
-        let (profiles, from, module) = profiles(program, args);
+        let Known { verb, folders, profiles, from, module } = known(program, args);
+        folders.into_iter().try_for_each(|folder| self.inside(folder))?;
         let mut first = None;
         for profile in profiles.iter().filter(|profile| !module || profile.runs) {
             match self.profiled(program, profile, &args[from..]) {
@@ -108,9 +160,7 @@ impl Reader<'_> {
     }
 
     fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
-        // A name that is an option does no harm where the walls hide what no word names.
-        let harmless = profile.harmless || profile.reads_only && self.ground.facts.walls().hold;
-        let read = Arguments::of(program, profile, args, harmless)?;
+        let read = Arguments::of(program, profile, args, self.ground.facts.walls().hold)?;
         if !profile.needs.is_empty() && !read.has_any(profile.needs) {
             return unknown(format!("{program} is only known with one of: {}.", profile.needs));
         }
@@ -118,7 +168,18 @@ impl Reader<'_> {
         if read.paths.contains(&"-") {
             return unknown(format!("{program} is not known with a file that is its input."));
         }
-        read.paths.iter().try_for_each(|path| self.path(&Word::text(path)))?;
+        read.paths.iter().try_for_each(|path| match profile.runs {
+            true => self.inside(path),
+            false => self.path(&Word::text(path)),
+        })?;
+        if let Some(output) =
+            read.outputs.iter().find(|path| **path != "/dev/null" && !files::is_private(self.ground, path))
+        {
+            return unknown(format!("{program} would write to {}.", shown(output, 80)));
+        }
+        if !read.outputs.is_empty() {
+            self.stores.set(true);
+        }
         if profile.runs {
             return self.runs(program);
         }
@@ -135,8 +196,19 @@ impl Reader<'_> {
         match profile.operands {
             Operands::None if !operands.is_empty() => return unknown(format!("{program} with operands is not known.")),
             Operands::None | Operands::Text => return Ok(()),
-            Operands::Checked(passes) => return checked(program, operands, passes),
-            Operands::One if operands.len() > 1 => {
+            Operands::Checked(passes) => {
+                // What does no harm whatever its words are.
+                let harmless = |word: &&&Word| profile.harmless && self.held() && word.is_open();
+                let rest: Vec<&Word> = operands.iter().filter(|word| !harmless(word)).copied().collect();
+                return checked(program, &rest, passes);
+            }
+            Operands::Verb(verbs) => {
+                return match operands.first() {
+                    Some(verb) if verb.literal().is_some_and(|verb| has(verbs, verb)) => Ok(()),
+                    _ => unknown(format!("{program} is only known with one of: {verbs}.")),
+                };
+            }
+            Operands::One if operands.len() > 1 || operands.iter().any(|word| word.is_open() && word.is_loose()) => {
                 return unknown(format!("{program} may write to its second operand."));
             }
             Operands::ScriptThenPaths(only_reads) => self.script(program, read, only_reads)?,
@@ -157,8 +229,14 @@ impl Reader<'_> {
             }
             return self.walls(program);
         }
+        if profile.runs {
+            self.code(operand)?;
+        }
+        if has(RESPONSES, program) && operand.pattern().starts_with('@') {
+            return unknown(format!("{program} would take options from {}.", shown(&operand.pattern(), 80)));
+        }
         self.path(operand)?;
-        if operand.is_glob() && profile.reads != Reads::Names {
+        if (operand.is_glob() || operand.is_open()) && profile.reads != Reads::Names {
             self.walls(program)?;
         }
         Ok(())
@@ -187,6 +265,7 @@ impl Reader<'_> {
     fn program(&self, program: &str, operands: &[&Word]) -> Checked {
         match operands.first() {
             Some(file) if file.literal().is_some_and(|text| text != "-" && !text.contains(['@', ':'])) => {
+                self.code(file)?;
                 self.path(file)
             }
             _ => unknown(format!("{program} is only known with a file of the project.")),
@@ -196,6 +275,19 @@ impl Reader<'_> {
     /// A path that is inside and not blocked.
     fn path(&self, word: &Word) -> Checked {
         files::operand(self.ground, self.folders, word).map_or(Ok(()), Err)
+    }
+
+    /// What a program takes for code of the project has to be of the project. What stands in the private `/tmp`, or comes from
+    /// a command beside, is code that the command line itself has made.
+    fn code(&self, word: &Word) -> Checked {
+        let made = word.literal().is_some_and(|path| files::is_private(self.ground, path)) || *word == Word::stream();
+        if made { unknown(format!("{} is no file of the project.", shown(&word.pattern(), 80))) } else { Ok(()) }
+    }
+
+    /// A path in the project.
+    fn inside(&self, path: &str) -> Checked {
+        self.code(&Word::text(path))?;
+        self.path(&Word::text(path))
     }
 
     /// Where the shell goes if it takes `..` for the folder in the text, and not for the one above where a link has led.
@@ -253,25 +345,73 @@ fn checked(program: &str, operands: &[&Word], passes: fn(&str) -> bool) -> Check
     }
 }
 
-/// The word that would be a subcommand.
-fn subcommand(args: &[Word]) -> &str {
-    args.get(globals(args)).and_then(Word::literal).unwrap_or_default()
+/// The words before a subcommand, which only say how much is told, with which toolchain, or where.
+struct Globals<'a> {
+    count: usize,
+    /// The folders to go to first.
+    folders: Vec<&'a str>,
 }
 
-fn globals(args: &[Word]) -> usize {
-    args.iter().take_while(|word| word.literal().is_some_and(is_global)).count()
-}
-
-/// Every way in which the table knows the program, the place from which on its own arguments stand, and whether they are
-/// those of a module of Python.
-fn profiles(program: &str, args: &[Word]) -> (&'static [&'static Profile], usize, bool) {
-    let subcommands = table::subcommands(program, subcommand(args));
-    let module = args.first().is_some_and(|word| word.literal() == Some("-m")) && program.starts_with("py");
-    match (subcommands, module) {
-        ([], false) => (table::programs(program), 0, false),
-        ([], true) => (args.get(1).and_then(Word::literal).map_or(&[], table::programs), 2.min(args.len()), true),
-        (subcommands, _) => (subcommands, globals(args) + 1, module),
+fn globals<'a>(program: &str, args: &'a [Word]) -> Globals<'a> {
+    let texts: Vec<&str> = args.iter().map_while(Word::literal).collect();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let chosen = texts.first().and_then(|text| text.strip_prefix('+')).filter(|_| program == "cargo");
+    let mut at = usize::from(chosen.is_some_and(|name| !name.is_empty() && name.bytes().all(plain)));
+    let mut folders = Vec::new();
+    while let Some(text) = texts.get(at) {
+        let (name, attached) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
+        let takes =
+            |list: &[(&str, &str)]| list.iter().any(|(programs, names)| has(programs, program) && has(names, name));
+        let folder = takes(FOLDERS);
+        if !folder && !takes(CHOOSERS) {
+            if !is_global(text) {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        let Some(value) = attached.or_else(|| texts.get(at + 1).copied()) else { break };
+        if folder {
+            folders.push(value);
+        }
+        at += 1 + usize::from(attached.is_none());
     }
+    Globals { count: at, folders }
+}
+
+/// What the table knows of a command.
+struct Known<'a> {
+    /// The word that would be a subcommand.
+    verb: &'a str,
+    /// The folders that options before it go to.
+    folders: Vec<&'a str>,
+    /// Every way in which the table knows the program.
+    profiles: &'static [&'static Profile],
+    /// The place from which on its own arguments stand.
+    from: usize,
+    /// Whether they are those of another program, which is named in the words: a module of Python, a tool of the project.
+    module: bool,
+}
+
+fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
+    let Globals { count, folders } = globals(program, args);
+    let verb = args.get(count).and_then(Word::literal).unwrap_or_default();
+    let subcommands = table::subcommands(program, verb);
+    // Other programs in words of their own: `python -m pytest`, `yarn eslint`.
+    let other = match args {
+        _ if !subcommands.is_empty() => None,
+        [option, ..] if has(INTERPRETERS, program) => (option.literal() == Some("-m")).then_some(1),
+        _ if has("yarn pnpm", program) && !has("npm yarn pnpm bun deno", verb) => Some(count),
+        _ => None,
+    };
+    let named = other.and_then(|at| args.get(at)?.literal()).map_or(&[][..], table::programs);
+    let named = if named.iter().any(|profile| profile.runs) { named } else { &[] };
+    let (profiles, from) = match (subcommands, other) {
+        ([], Some(at)) if !named.is_empty() || has(INTERPRETERS, program) => (named, args.len().min(at + 1)),
+        ([], _) => (table::programs(program), 0),
+        (subcommands, _) => (subcommands, count + 1),
+    };
+    Known { verb, folders, profiles, from, module: !named.is_empty() }
 }
 
 /// Whether a program tells no more than names and sizes of what it is pointed at.
@@ -292,7 +432,7 @@ pub(super) fn shows_no_content(program: &str, args: &[Word]) -> bool {
         "find" => odd::find_lists(args),
         "git" => git::profile(args).is_some_and(|(profile, from)| names(&profile, &args[from..])),
         _ => {
-            let (profiles, from, module) = profiles(program, args);
+            let Known { profiles, from, module, .. } = known(program, args);
             !module && profiles.iter().any(|profile| names(profile, &args[from..]))
         }
     }
@@ -316,14 +456,14 @@ fn texts(program: &str, args: &[Word]) -> Vec<usize> {
             None => return Vec::new(),
         },
         _ => {
-            let (profiles, from, _) = profiles(program, args);
+            let Known { profiles, from, .. } = known(program, args);
             (profiles.to_vec(), from)
         }
     };
     // A word that may become several, or an option, moves those behind it.
     let certain = |word: &Word| match word.guess() {
         Some(text) => word.literal().is_some() || !text.starts_with('-'),
-        None => (word.is_glob() || word.is_found()) && !arguments::may_be_option(word),
+        None => (word.is_glob() || word.is_found()) && !word.may_be_option(),
     };
     if !args.iter().all(certain) {
         return Vec::new();

@@ -1,8 +1,10 @@
 //! Programs whose arguments are a language of their own.
 
 use super::{Checked, Reader, unknown};
+use crate::policy::shell::files;
 use crate::policy::shell::report::shown;
 use crate::policy::shell::words::{Part, Word};
+use crate::policy::shell::wrappers::has;
 
 /// Tests and actions of `find` without an argument.
 const FIND_FLAGS: &[&str] = &[
@@ -89,12 +91,18 @@ pub(super) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
                     return unknown(format!("The value of find {text} is not literal."));
                 }
             }
-            Some("-newer" | "-anewer" | "-cnewer" | "-samefile") => {
+            // The last letter says what the argument is: a time, or a file whose time is taken.
+            Some("-newerat" | "-newerBt" | "-newerct" | "-newermt") => {
+                if rest.next().and_then(Word::literal).is_none() {
+                    return unknown("The time that find compares with is not literal.".into());
+                }
+            }
+            Some("-newer" | "-anewer" | "-cnewer" | "-newermm" | "-samefile") => {
                 rest.next().map_or(Ok(()), |file| reader.path(file))?;
             }
             Some(text) if text.starts_with('-') => return unknown(format!("find {} is not known.", shown(text, 40))),
             // A name that a glob matches may begin with `-` and be an action.
-            None if super::arguments::may_be_option(word) => {
+            None if word.may_be_option() => {
                 return unknown("A glob may stand for an action of find.".into());
             }
             _ if expression => return unknown("A path behind the expression of find is not known.".into()),
@@ -116,8 +124,10 @@ pub(super) fn find_lists(args: &[Word]) -> bool {
 }
 
 /// Anything may be printed that is no secret of the surroundings.
-pub(super) fn echo(args: &[Word]) -> Checked {
-    match args.iter().find(|word| !is_printable(word)) {
+pub(super) fn echo(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    // In the sandbox the surroundings hold no secret.
+    let known = |word: &&Word| is_printable(word) || reader.held() && !word.is_hidden();
+    match args.iter().find(|word| !known(word)) {
         Some(word) => unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80))),
         None => Ok(()),
     }
@@ -135,10 +145,10 @@ fn asks_who_may_write(reader: &Reader<'_>, text: &str, operator: &str) {
 }
 
 pub(super) fn test(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked {
-    if compares_output(program, args) {
+    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(reader, word, "-w"));
+    if compares_output(reader, program, args) {
         return Ok(());
     }
-    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(reader, word, "-w"));
     match tests(args) {
         Ok(()) => Ok(()),
         Err(word) => unknown(format!("{program} {word} is not known.")),
@@ -155,27 +165,73 @@ pub(super) fn tests(args: &[Word]) -> Result<(), String> {
     }
 }
 
-/// `[ -n "$(ls)" ]` and `[ "$(pwd)" = /x ]`: an output in a place where it cannot be an operator.
-fn compares_output(program: &str, args: &[Word]) -> bool {
+/// `[ -n "$(ls)" ]` and `[ "$x" = /x ]`: what only a run would tell, in a place where it cannot be an operator.
+fn compares_output(reader: &Reader<'_>, program: &str, args: &[Word]) -> bool {
     let end = usize::from(program == "[");
     let args = args.get(..args.len().saturating_sub(end)).unwrap_or(&[]);
     let args = if args.first().and_then(Word::literal) == Some("!") { &args[1..] } else { args };
-    let value = |word: &Word| word.is_output() && !word.parts.contains(&Part::Outputs) && !word.is_glob();
+    let open = |word: &Word| reader.held() && word.is_open() && !word.is_hidden() && !word.parts.contains(&Part::Home);
+    let value = |word: &Word| (word.is_output() || open(word)) && !word.is_loose();
+    let compares = |text: &str| {
+        let strings = ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+        strings.contains(&text) || reader.held() && ["-nt", "-ot", "-ef"].contains(&text)
+    };
     match args {
-        [operator, output] => value(output) && matches!(operator.literal(), Some("-n" | "-z")),
-        [left, operator, right] => {
-            let compares = ["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
-            value(left) && value(right) && operator.literal().is_some_and(|text| compares.contains(&text))
+        [output] => open(output) && value(output),
+        [operator, output] => {
+            let looks = |text: &str| reader.held() && TESTS.contains(&text) && !matches!(text, "-a" | "-o");
+            value(output) && operator.literal().is_some_and(|text| matches!(text, "-n" | "-z") || looks(text))
         }
+        [left, operator, right] => value(left) && value(right) && operator.literal().is_some_and(compares),
         _ => false,
     }
 }
 
+/// `read` sets the variables that it names, which no place takes for more than a value.
+pub(super) fn read(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let Some(text) = word.literal() else { return unknown("read is only known with literal names.".into()) };
+        match text.strip_prefix('-') {
+            Some("d" | "n" | "N" | "t" | "p") if rest.next().is_some_and(|value| value.literal().is_some()) => {}
+            Some(options) if !options.is_empty() && options.bytes().all(|byte| b"rs".contains(&byte)) => {}
+            Some(_) => return unknown(format!("read {} is not known.", shown(text, 40))),
+            None if super::steers(text) => return unknown(format!("read is not known to set {}.", shown(text, 40))),
+            None => {}
+        }
+    }
+    if reader.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.".into()) }
+}
+
+/// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
+pub(super) fn private(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked {
+    let options = match program {
+        "tee" => "-a -i -p --append --ignore-interrupts",
+        "mkdir" => "-p -v --parents --verbose",
+        "touch" => "-a -c -m",
+        _ => "-d -u -q -t --directory --dry-run --quiet",
+    };
+    for word in args {
+        let known = word.literal().is_some_and(|text| match text.starts_with('-') && text.len() > 1 {
+            true => has(options, text),
+            false if program == "tee" && matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr") => true,
+            // A pattern without a folder is a name in `/tmp` only where an option says so.
+            false => files::is_private(reader.ground, text),
+        });
+        if !known {
+            return unknown(format!("{program} is not known with {}.", shown(&word.pattern(), 80)));
+        }
+    }
+    let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
+    reader.stores.set(program == "mktemp" || args.iter().any(names));
+    Ok(())
+}
+
 /// `-v` and `%n` assign to variables, in whose subscripts commands could hide.
-pub(super) fn printf(args: &[Word]) -> Checked {
+pub(super) fn printf(reader: &Reader<'_>, args: &[Word]) -> Checked {
     let format = args.first().and_then(Word::literal);
     match format {
-        Some(format) if !format.starts_with('-') && !assigns(format) => echo(args),
+        Some(format) if !format.starts_with('-') && !assigns(format) => echo(reader, args),
         _ => unknown("printf is only known with a literal format that assigns nothing.".into()),
     }
 }
@@ -188,9 +244,9 @@ fn assigns(format: &str) -> bool {
 }
 
 /// `command -v NAME` only looks.
-pub(super) fn command(args: &[Word]) -> Checked {
+pub(super) fn command(reader: &Reader<'_>, args: &[Word]) -> Checked {
     match args.split_first() {
-        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(names),
+        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(reader, names),
         _ => unknown("command is not known with these options.".into()),
     }
 }
@@ -249,6 +305,7 @@ pub(super) fn date(args: &[Word]) -> Checked {
 pub(super) fn cd(reader: &Reader<'_>, args: &[Word]) -> Checked {
     match args {
         [folder] if folder.literal().is_some_and(|text| !text.starts_with('-') && !text.is_empty()) => {
+            reader.code(folder)?;
             reader.path(folder)?;
             reader.collapsed(folder.literal().unwrap_or_default())
         }

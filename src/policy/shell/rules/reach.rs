@@ -72,7 +72,7 @@ fn is_everything(word: &Word, folders: &[String]) -> bool {
 }
 
 fn is_unknown(part: &Part) -> bool {
-    matches!(part, Part::Unknown | Part::Output | Part::Outputs | Part::Found)
+    !matches!(part, Part::Text(_) | Part::Glob(_) | Part::Home)
 }
 
 fn is_system(path: &str, folder: &str) -> bool {

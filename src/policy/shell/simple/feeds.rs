@@ -10,16 +10,22 @@ pub(in crate::policy::shell) fn output(simple: &Simple) -> Input {
     let words: Option<Vec<&str>> = simple.argv.iter().map(Word::guess).collect();
     let Some(words) = words else { return Input::Unknown };
     let Some((name, args)) = words.split_first() else { return Input::Nothing };
-    match (base_name(name), args) {
+    let certain = simple.argv.iter().all(|word| word.literal().is_some());
+    let output = match (base_name(name), args) {
         ("echo", args) => text(&echoed(args)),
         ("printf", ["--", args @ ..]) => printed(args),
         ("printf", args) => printed(args),
         ("cat", []) | ("cat", ["-"]) | ("tee", _) => match &simple.input {
             Input::Text(text) => Input::Text(text.clone()),
+            Input::Guess(text) => Input::Guess(text.clone()),
             _ => Input::Unknown,
         },
         ("cd" | "true" | "false" | ":" | "set" | "export" | "test" | "[", _) => Input::Nothing,
         _ => Input::Unknown,
+    };
+    match output {
+        Input::Text(text) if !certain => Input::Guess(text),
+        output => output,
     }
 }
 
@@ -127,10 +133,15 @@ pub(super) fn variables(walker: &mut Walker<'_>, program: &str, args: &[Word], i
             }
         }
         "read" => {
-            let Input::Text(text) = input else { return };
-            let line = text.lines().next();
-            let names = args.iter().filter_map(Word::guess).filter(|name| !name.starts_with('-'));
-            names.for_each(|name| walker.variables.may_be(name, line));
+            let line = match input {
+                Input::Text(text) | Input::Guess(text) => text.lines().next(),
+                _ => None,
+            };
+            for name in args.iter().filter_map(Word::guess).filter(|name| !name.starts_with('-')) {
+                walker.variables.may_be(name, line);
+                // It may read more lines than one, or share one out among several names.
+                walker.variables.may_be(name, None);
+            }
         }
         _ => {}
     }

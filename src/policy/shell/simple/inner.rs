@@ -7,7 +7,6 @@ use crate::policy::shell::report::{Finding, shown};
 use crate::policy::shell::walk::Walker;
 use crate::policy::shell::words::Word;
 use crate::policy::shell::wrappers::{Adds, Inner};
-use std::cell::Cell;
 
 /// The most words and lines of a known input that `xargs` is followed with.
 const MOST_FED: usize = 64;
@@ -53,8 +52,9 @@ fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
     match adds {
         Adds::Nothing => is_system(walker, program),
         Adds::Project => {
-            if !walker.ground.facts.walls().hold {
-                walker.report.note(profiles::project_code(program));
+            match walker.ground.facts.walls().hold {
+                true => walker.report.runs(),
+                false => walker.report.note(profiles::project_code(program)),
             }
             is_system(walker, program)
         }
@@ -65,7 +65,7 @@ fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
 fn in_folder(walker: &mut Walker<'_>, folder: Option<String>, go: impl FnOnce(&mut Walker<'_>)) {
     let before = walker.folders.clone();
     if let (Some(folder), Some(folders)) = (folder, before.clone()) {
-        walker.folders = moves::into(folders, &folder);
+        walker.folders = moves::into(folders, &folder, true);
     }
     walker.deeper(go);
     walker.folders = before;
@@ -77,24 +77,29 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
     if let Some(finding) = denied::finding(walker.ground, &here, &argv[at..]) {
         walker.report.note(finding);
     }
-    let (folders, writes) = (walker.folders.as_deref(), Cell::new(false));
-    let reader = profiles::Reader { ground: walker.ground, folders, fed: false, writes: &writes };
+    let deeds = profiles::Deeds::default();
+    let reader = profiles::Reader::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     match reader.program_of_its_own(&argv[at], &argv[1..]) {
         Err(finding) => walker.report.note(finding),
-        Ok(()) => walker.report.writes(),
+        Ok(()) => walker.report.runs(),
     }
     is_system(walker, program)
 }
 
 /// What `xargs` runs, with the words of its input.
 fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&str>) {
-    let Input::Text(text) = input else {
+    let (text, guessed) = match input {
+        Input::Text(text) => (Some(text), false),
+        Input::Guess(text) => (Some(text), true),
+        _ => (None, true),
+    };
+    let Some(text) = text else {
         let word = if replace.is_some() { Vec::new() } else { vec![Word::found()] };
         let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace)).chain(word).collect();
         return walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
     };
     let Some(mark) = replace else {
-        let words = split(text);
+        let words = split(text).into_iter().map(|word| if guessed { word.into_guess() } else { word });
         let argv: Vec<Word> = argv.iter().cloned().chain(words).collect();
         return walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
     };
@@ -164,6 +169,10 @@ fn below(root: &Word) -> Word {
 fn script(walker: &mut Walker<'_>, input: &Input) {
     match input {
         Input::Text(text) => walker.script(text),
+        Input::Guess(text) => {
+            walker.suspected(text);
+            walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
+        }
         Input::Unknown => {
             walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
             denied::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));

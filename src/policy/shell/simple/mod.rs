@@ -6,21 +6,20 @@ mod inner;
 mod moves;
 
 pub(super) use feeds::output;
-pub(super) use moves::below;
+pub(super) use moves::{below, either};
 
 use super::report::{Finding, shown};
 use super::walk::{Input, Simple, Walker};
 use super::words::Word;
-use super::wrappers::{self, Inner};
+use super::wrappers::{self, Adds, Inner};
 use super::{advice, denied, files, git_calls, profiles, rules};
 use crate::policy::{CommandRule, Judgement, ProgramFact};
-use std::cell::Cell;
 use std::ops::Range;
 
 /// Built into the shell: no program is looked up.
 const BUILTINS: &[&str] = &[
     "echo", "printf", "test", "[", "cd", "pwd", "true", "false", ":", "type", "command", "builtin", "exit", "set",
-    "wait", "break", "continue",
+    "wait", "break", "continue", "read", "return",
 ];
 
 /// Builtins that take words for names of variables, in whose subscripts commands could hide.
@@ -60,11 +59,44 @@ fn base_name(name: &str) -> &str {
 }
 
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
-    if let Some(name) = simple.assigned.iter().find(|name| !wrappers::is_harmless_variable(name)) {
+    let program = simple.argv.first().and_then(Word::literal);
+    let held = walker.ground.facts.walls().hold;
+    let deeds = profiles::Deeds::default();
+    let reader = profiles::Reader::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let known = |name: &str, value: Option<&str>| match (program, value) {
+        (_, Some(_)) if wrappers::is_harmless_variable(name) => true,
+        _ if !held => wrappers::is_harmless_variable(name),
+        // A variable of the script itself: each place that it is put into says what it may be there.
+        (None, _) if simple.argv.is_empty() => !profiles::steers(name),
+        // For this one line alone: how it is taken apart.
+        (Some("read"), Some(_)) if name == "IFS" => true,
+        (_, Some(value)) => reader.holds_variable(run(&simple.argv), (name, value)),
+        _ => false,
+    };
+    let first = simple.assigned.iter().find(|(name, value)| !known(name, value.as_deref()));
+    if let Some((name, _)) = first {
         let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
-        walker.git.other("an assignment");
         walker.report.note(Finding::ask("assignment", reason));
     }
+    if simple.assigned.iter().any(|(name, _)| !wrappers::is_harmless_variable(name)) {
+        walker.git.other("an assignment");
+    }
+}
+
+/// The words of the command that runs in the end, behind wrappers that add nothing.
+fn run(argv: &[Word]) -> &[Word] {
+    let mut argv = argv;
+    while let Some(program) = argv.first().and_then(Word::literal) {
+        match wrappers::inner(base_name(program), argv).as_slice() {
+            [Inner::Command { from, adds: Adds::Nothing, folder: None, .. }]
+                if is_of_the_system(program, base_name(program)) =>
+            {
+                argv = &argv[*from..];
+            }
+            _ => break,
+        }
+    }
+    argv
 }
 
 /// A command line: the one that was written, or one that a wrapper would run.
@@ -149,9 +181,11 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
     let text = profiles::text_words(program, args);
     let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
     for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
-        let globs_matter = !profiles::tells_names_only(program) || word.guess().is_some();
+        // In the sandbox a mask is over what a pattern could match.
+        let globs_matter = !profiles::tells_names_only(program) && !walker.ground.facts.walls().hold;
+        let matters = globs_matter || word.guess().is_some();
         let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
-        if let Some(finding) = found.filter(|finding| globs_matter || finding.judgement == Judgement::Deny) {
+        if let Some(finding) = found.filter(|finding| matters || finding.judgement == Judgement::Deny) {
             walker.report.note(finding);
         }
     }
@@ -177,16 +211,23 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         walker.report.note(Finding::ask("not_known_read_only", "The program is not a literal word."));
         return suspect(walker, program, argv);
     }
-    let (fed, writes) = (*input != Input::Nothing, Cell::new(false));
-    let reader = profiles::Reader { ground: walker.ground, folders: walker.folders.as_deref(), fed, writes: &writes };
+    let fed = *input != Input::Nothing;
+    let deeds = profiles::Deeds::default();
+    let reader = profiles::Reader::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
     let system = is_of_the_system(name, program);
     let checked = if system { reader.check(program, &argv[1..]) } else { reader.program_of_its_own(&argv[0], argv) };
     if let Err(finding) = checked {
         walker.report.note(advice::added(program, finding));
         return suspect(walker, program, argv);
     }
-    if writes.get() {
+    if deeds.writes.get() {
         walker.report.writes();
+    }
+    if deeds.runs.get() {
+        walker.report.runs();
+    }
+    if deeds.stores.get() {
+        walker.report.stores();
     }
     if system && !is_system(walker, program) {
         let reason = format!("{} is not known to be a program of the system.", shown(name, 40));

@@ -12,6 +12,7 @@ pub(super) fn follow(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
     if !matches!(program, "cd" | "pushd" | "popd") {
         return;
     }
+    walker.arrived = None;
     let Some(folders) = walker.folders.take() else { return };
     let option = |word: &&Word| matches!(word.guess(), Some("--" | "-P" | "-L" | "-e" | "-@"));
     let target = match args.iter().find(|word| !option(word)) {
@@ -19,17 +20,30 @@ pub(super) fn follow(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
         Some(word) if program != "popd" && followed(word) => word.pattern().into_owned(),
         _ => return,
     };
-    walker.folders = into(folders, &target);
+    walker.arrived = Some(into(folders.clone(), &target, false));
+    walker.folders = into(folders, &target, true);
 }
 
-/// The folders and those that `target` is in them; `None` where there are too many.
-pub(super) fn into(mut folders: Vec<String>, target: &str) -> Option<Vec<String>> {
+/// Every folder of two sets; `None` where one of them cannot be known, or there are too many.
+pub(in crate::policy::shell) fn either(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Option<Vec<String>> {
+    let mut both = one?;
+    both.extend(other?);
+    both.sort_unstable();
+    both.dedup();
+    (both.len() <= MOST_FOLDERS).then_some(both)
+}
+
+/// The folders that `target` is in others, with these where it may `stay`; `None` where there are too many.
+pub(super) fn into(mut folders: Vec<String>, target: &str, stay: bool) -> Option<Vec<String>> {
     // The shell takes `..` for the folder in the text, the system for the one above where a link has led.
     let both = |folder: &String| {
         let joined = below(folder, target);
         if joined.starts_with('~') { [joined.clone(), joined] } else { [rules::collapsed(&joined), joined] }
     };
     let more: Vec<String> = folders.iter().flat_map(both).collect();
+    if !stay {
+        folders.clear();
+    }
     folders.extend(more);
     folders.sort_unstable();
     folders.dedup();

@@ -2,9 +2,9 @@
 
 use super::{Input, Walker};
 use crate::policy::Judgement;
-use crate::policy::shell::files;
 use crate::policy::shell::report::Finding;
 use crate::policy::shell::words::{MOST_VALUES, Word};
+use crate::policy::shell::{files, profiles};
 use brush_parser::ast;
 use std::rc::Rc;
 
@@ -22,7 +22,13 @@ impl Walker<'_> {
     pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) -> Input {
         match compound {
             ast::CompoundCommand::BraceGroup(group) => return self.list(&group.list),
-            ast::CompoundCommand::Subshell(subshell) => return self.list(&subshell.list),
+            ast::CompoundCommand::Subshell(subshell) => {
+                // Where it goes is its own.
+                let before = self.folders.clone();
+                let output = self.list(&subshell.list);
+                self.folders = before;
+                return output;
+            }
             ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
                 self.looped(|walker| {
@@ -63,24 +69,32 @@ impl Walker<'_> {
         let name = clause.variable_name.as_str();
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
-        let values: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
-        match values.filter(|values| self.unrolls(name, values)) {
-            Some(values) => self.unrolled(name, &values, &clause.body.list),
-            None => {
-                words.iter().for_each(|word| self.variables.may_be_word(name, word));
-                self.list(&clause.body.list);
-            }
+        if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
+            self.git.other("a loop over what only a run would tell");
         }
+        if self.unrolls(name, &words) {
+            return self.unrolled(name, &words, &clause.body.list);
+        }
+        words.iter().for_each(|word| self.variables.may_be_word(name, word));
+        // Without `in` it goes through the words that the script was given.
+        if clause.values.is_none() {
+            self.variables.may_be(name, None);
+        }
+        self.list(&clause.body.list);
     }
 
     /// Whether the values of a loop can be gone through one by one: few, not inside of another such loop, and of a variable
-    /// that nothing else has set.
-    fn unrolls(&self, name: &str, values: &[&str]) -> bool {
-        (1..=MOST_VALUES).contains(&values.len()) && !self.unrolling && !self.variables.is_set(name)
+    /// that nothing else has set. The names that a pattern matches are gone through as one.
+    fn unrolls(&self, name: &str, values: &[Word]) -> bool {
+        let certain = |word: &Word| word.literal().is_some() || word.is_glob() && self.ground.facts.walls().hold;
+        (1..=MOST_VALUES).contains(&values.len())
+            && !self.unrolling
+            && !self.variables.is_set(name)
+            && values.iter().all(certain)
     }
 
     /// Reads the body once for each value: in one reading a value could pass for what an option takes.
-    fn unrolled(&mut self, name: &str, values: &[&str], body: &ast::CompoundList) {
+    fn unrolled(&mut self, name: &str, values: &[Word], body: &ast::CompoundList) {
         self.unrolling = true;
         for (at, value) in values.iter().enumerate() {
             self.variables.is_now(name, value);
@@ -94,14 +108,13 @@ impl Walker<'_> {
             self.report.absorb_again(again);
         }
         self.unrolling = false;
-        values.iter().for_each(|value| self.variables.may_be(name, Some(value)));
+        self.variables.was(name, values);
     }
 
     /// A variable that a loop sets: those that the shell or programs look at are in capitals, but for a few.
     fn variable(&mut self, name: &str) {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        let special = ["_", "histchars", "auto_resume"];
-        if special.contains(&name) || name.ends_with("_proxy") || !name.bytes().all(plain) {
+        if profiles::steers(name) || !name.bytes().all(plain) {
             self.git.other("an assignment");
             let reason = format!("It sets {}, and what that changes is not known.", super::super::shown(name, 40));
             self.report.note(Finding::ask("assignment", reason));
@@ -109,7 +122,7 @@ impl Walker<'_> {
     }
 
     fn case(&mut self, clause: &ast::CaseClauseCommand) {
-        self.construct("case");
+        self.unheld("case");
         self.words(&clause.value.value);
         for item in &clause.cases {
             item.patterns.iter().for_each(|pattern| drop(self.words(&pattern.value)));
@@ -157,21 +170,51 @@ impl Walker<'_> {
                 self.test(right);
             }
             ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
-            ast::ExtendedTestExpr::UnaryTest(_, word) => self.tested(&word.value),
-            ast::ExtendedTestExpr::BinaryTest(_, left, right) => {
-                self.tested(&left.value);
-                self.tested(&right.value);
+            ast::ExtendedTestExpr::UnaryTest(test, word) => {
+                use ast::UnaryPredicate as Test;
+                self.tested(&word.value);
+                match test {
+                    // The name of a variable, in whose subscript commands could hide.
+                    Test::ShellVariableIsSetAndAssigned | Test::ShellVariableIsSetAndNameRef => {
+                        self.construct("a test of a variable by its name");
+                    }
+                    // The answer would be another one where nothing can be written.
+                    Test::FileExistsAndIsWritable => self.report.writes(),
+                    _ => {}
+                }
+            }
+            ast::ExtendedTestExpr::BinaryTest(test, left, right) => {
+                use ast::BinaryPredicate as Test;
+                let words = [self.tested(&left.value), self.tested(&right.value)].concat();
+                let compares_numbers = matches!(
+                    test,
+                    Test::ArithmeticEqualTo
+                        | Test::ArithmeticNotEqualTo
+                        | Test::ArithmeticLessThan
+                        | Test::ArithmeticLessThanOrEqualTo
+                        | Test::ArithmeticGreaterThan
+                        | Test::ArithmeticGreaterThanOrEqualTo
+                );
+                // What is no number is itself read as a sum, in which commands could hide.
+                let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                if compares_numbers && !words.iter().all(|word| word.is_number() || word.literal().is_some_and(digits))
+                {
+                    self.construct("arithmetic");
+                }
             }
         }
     }
 
-    fn tested(&mut self, raw: &str) {
-        for word in self.words(raw) {
-            let found = files::blocked(self.ground, self.folders.as_deref(), &word);
+    /// Gives back the words that are tested.
+    fn tested(&mut self, raw: &str) -> Vec<Word> {
+        let words = self.words(raw);
+        for word in &words {
+            let found = files::blocked(self.ground, self.folders.as_deref(), word);
             if let Some(finding) = found.filter(|finding| finding.judgement == Judgement::Deny) {
                 self.report.note(finding);
             }
-            self.subscripts(&word);
+            self.subscripts(word);
         }
+        words
     }
 }

@@ -31,15 +31,24 @@ pub(super) enum Input {
     Nothing,
     /// Text that is known.
     Text(Rc<str>),
+    /// Text that was followed through variables: good enough to refuse by.
+    Guess(Rc<str>),
     /// What another command writes.
     Unknown,
+}
+
+/// Every folder the script may be in behind a pipeline, by how that ended; `None` where it cannot be known.
+struct Ends {
+    success: Option<Vec<String>>,
+    failure: Option<Vec<String>>,
 }
 
 /// A simple command, expanded as far as that can be done without running it.
 #[derive(Debug)]
 pub(super) struct Simple {
     pub(super) argv: Vec<Word>,
-    pub(super) assigned: Vec<String>,
+    /// The variables that are set before it, each with its value where that is certain.
+    pub(super) assigned: Vec<(String, Option<String>)>,
     pub(super) input: Input,
 }
 
@@ -51,6 +60,8 @@ pub(super) struct Walker<'a> {
     pub(super) variables: Variables,
     /// Every folder the script may be in; `None` once it cannot be known.
     pub(super) folders: Option<Vec<String>>,
+    /// Where the script is if the last command was `cd` and succeeded.
+    pub(super) arrived: Option<Option<Vec<String>>>,
     /// The functions whose bodies are being read.
     functions: Vec<String>,
     defined: HashMap<String, compound::Function>,
@@ -80,6 +91,7 @@ impl<'a> Walker<'a> {
             git: GitCalls::default(),
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
+            arrived: None,
             functions: Vec::new(),
             defined: HashMap::new(),
             edges: Vec::new(),
@@ -106,6 +118,15 @@ impl<'a> Walker<'a> {
             Ok(program) => walker.program(text, &program),
             Err(fault) => walker.report.note(fault),
         });
+    }
+
+    /// A variable that was judged by what it was, and then set to something else: whether before or after cannot be told.
+    pub(super) fn upset_variables(&mut self) {
+        if let Some(name) = self.variables.upset() {
+            let name = super::report::shown(name, 40);
+            self.report
+                .note(Finding::ask("assignment", format!("It sets {name} after it was used for what it was before.")));
+        }
     }
 
     /// Reads a script that is fed something.
@@ -160,11 +181,13 @@ impl<'a> Walker<'a> {
         program.complete_commands.iter().for_each(|list| drop(self.list(list)));
     }
 
-    /// The commands of a process substitution run beside the one that reads what they write.
+    /// The commands of a process substitution run beside the one that reads what they write, and go to folders of their own.
     fn substituted(&mut self, list: &ast::CompoundList) -> Input {
-        let before = std::mem::replace(&mut self.beside, true);
+        let before = (self.folders.clone(), std::mem::replace(&mut self.beside, true));
+        self.groups += 1;
         let output = self.list(list);
-        self.beside = before;
+        self.groups -= 1;
+        (self.folders, self.beside) = before;
         output
     }
 
@@ -182,17 +205,53 @@ impl<'a> Walker<'a> {
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let before = self.beside;
             let in_background = matches!(separator, ast::SeparatorOperator::Async);
+            let folders = self.folders.clone();
             self.beside |= in_background;
             if in_background && self.loops > 0 {
                 self.report.note(Finding::ask("background_in_loop", ENDLESS));
             }
-            output = output.and(self.pipeline(&and_or.first));
-            for ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) in &and_or.additional {
-                output = output.and(self.pipeline(pipeline));
+            let (text, mut ends) = self.ended(&and_or.first);
+            output = output.and(text);
+            for next in &and_or.additional {
+                // Behind `&&` what stands before has succeeded, behind `||` it has failed.
+                let (pipeline, skips) = match next {
+                    ast::AndOr::And(pipeline) => {
+                        self.folders.clone_from(&ends.success);
+                        (pipeline, Ends { success: Some(Vec::new()), failure: ends.failure })
+                    }
+                    ast::AndOr::Or(pipeline) => {
+                        self.folders.clone_from(&ends.failure);
+                        (pipeline, Ends { success: ends.success, failure: Some(Vec::new()) })
+                    }
+                };
+                let (text, ran) = self.ended(pipeline);
+                output = output.and(text);
+                ends = Ends {
+                    success: simple::either(ran.success, skips.success),
+                    failure: simple::either(ran.failure, skips.failure),
+                };
+            }
+            self.folders = simple::either(ends.success, ends.failure);
+            if in_background {
+                // Where it goes is its own.
+                self.folders = folders;
             }
             self.beside = before;
         }
         output
+    }
+
+    /// Reads a pipeline; gives back what it writes, and where the script is where it succeeds and where it fails.
+    fn ended(&mut self, pipeline: &ast::Pipeline) -> (Input, Ends) {
+        self.arrived = None;
+        let before = self.folders.clone();
+        let output = self.pipeline(pipeline);
+        let alone = matches!(pipeline.seq.as_slice(), [ast::Command::Simple(_)]) && !pipeline.bang;
+        let ends = match self.arrived.take().filter(|_| alone) {
+            Some(arrived) => Ends { success: arrived, failure: before },
+            None => Ends { success: self.folders.clone(), failure: self.folders.clone() },
+        };
+        (output, ends)
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline) -> Input {
@@ -238,11 +297,19 @@ impl<'a> Walker<'a> {
                 Input::Nothing
             }
             ast::Command::ExtendedTest(test, redirects) => {
-                self.construct("[[ ]]");
+                self.unheld("[[ ]]");
                 self.test(&test.expr);
                 self.redirects(redirects.as_ref());
                 Input::Nothing
             }
+        }
+    }
+
+    /// A construct that the sandbox holds, where it is around the command. It is never git alone.
+    fn unheld(&mut self, what: &str) {
+        self.git.other(what);
+        if !self.ground.facts.walls().hold {
+            self.construct(what);
         }
     }
 
@@ -258,6 +325,9 @@ impl<'a> Walker<'a> {
         let before = std::mem::take(&mut self.report);
         let given = answered::Given { folders: self.folders.clone(), fed: input != Input::Nothing };
         let simple = self.alone(command, input);
+        // What a wrapper runs is another process, which goes nowhere for the script.
+        let goes = simple.as_ref().and_then(|simple| simple.argv.first()?.literal()) == Some("cd");
+        self.arrived = self.arrived.take().filter(|_| goes);
         let own = std::mem::replace(&mut self.report, before);
         answered::settle(self, own, command, simple.as_ref(), &given);
         simple.as_ref().map_or(Input::Unknown, simple::output)
@@ -294,37 +364,54 @@ impl<'a> Walker<'a> {
             ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                 let words = self.words(&word.value);
                 words.iter().for_each(|word| self.subscripts(word));
-                simple.assigned.push(self.assign(assignment));
-                if !before {
-                    simple.assigned.pop();
-                    simple.argv.extend(words);
+                let assigned = self.assign(assignment);
+                match before {
+                    true => simple.assigned.push(assigned),
+                    false => simple.argv.extend(words),
                 }
             }
-            ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                self.construct("a process substitution");
-                let output = self.substituted(&subshell.list);
-                if let (Input::Text(text), true) = (output, simple.argv.first().is_some_and(simple::runs_files)) {
+            ast::CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                let output = self.stream(kind, subshell);
+                if let (Input::Text(text) | Input::Guess(text), true) =
+                    (output, simple.argv.first().is_some_and(simple::runs_files))
+                {
                     self.suspected(&text);
                 }
-                simple.argv.push(Word::unknown());
+                let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.walls().hold;
+                simple.argv.push(if reads { Word::stream() } else { Word::unknown() });
             }
         }
     }
 
-    /// The name that is assigned; its value is followed where it is literal.
-    fn assign(&mut self, assignment: &ast::Assignment) -> String {
+    /// A command beside, whose output is read like a file, or that is written to like one.
+    fn stream(&mut self, kind: &ast::ProcessSubstitutionKind, subshell: &ast::SubshellCommand) -> Input {
+        match kind {
+            ast::ProcessSubstitutionKind::Read => self.unheld("a process substitution"),
+            ast::ProcessSubstitutionKind::Write => self.construct("a process substitution"),
+        }
+        self.substituted(&subshell.list)
+    }
+
+    /// The name that is assigned, and its value where that is certain; what it may be is followed.
+    fn assign(&mut self, assignment: &ast::Assignment) -> (String, Option<String>) {
         match (&assignment.name, &assignment.value) {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
                 // Its substitutions were met with the whole word.
                 let values = words::read(&value.value, &self.variables, &mut Vec::new());
                 for value in &values {
-                    self.variables.may_be(name, value.guess());
+                    self.variables.may_be_word(name, value);
                     self.subscripts(value);
                     if let Some(text) = value.guess().filter(|_| wrappers::is_command_line(name)) {
                         self.suspected(text.trim_start_matches('|'));
                     }
                 }
-                name.clone()
+                // In front of a command, no name is looked for by a pattern.
+                let certain = |word: &Word| match word.is_glob() {
+                    true => Some(word.pattern().into_owned()),
+                    false => word.literal().map(str::to_owned),
+                };
+                let value = if let [value] = values.as_slice() { certain(value) } else { None };
+                (name.clone(), value)
             }
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
                 self.construct("an array or `+=`");
@@ -332,21 +419,21 @@ impl<'a> Walker<'a> {
                     elements.iter().flat_map(|(_, word)| words::read(&word.value, &self.variables, &mut Vec::new()));
                 let text: Vec<String> = words.map(|word| word.pattern().into_owned()).collect();
                 self.variables.may_be(name, Some(&text.join(" ")));
-                name.clone()
+                (name.clone(), None)
             }
             (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _), _) => {
                 self.construct("an array or `+=`");
-                name.clone()
+                (name.clone(), None)
             }
         }
     }
 
-    /// The words a raw word stands for, where nothing but a literal word or a pattern is sure to only read; what its
-    /// substitutions would run is judged on the way.
+    /// The words a raw word stands for, where without a sandbox nothing but a literal word or a pattern is sure to only
+    /// read; what its substitutions would run is judged on the way.
     fn words(&mut self, raw: &str) -> Vec<Word> {
         let words = self.arguments(raw);
         if words.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
-            self.construct("a word that only a run would tell");
+            self.unheld("a word that only a run would tell");
         }
         words
     }
@@ -355,8 +442,11 @@ impl<'a> Walker<'a> {
     fn arguments(&mut self, raw: &str) -> Vec<Word> {
         let mut found = Vec::new();
         let words = words::read(raw, &self.variables, &mut found);
-        if words.iter().any(Word::is_uncertain) {
+        if words.iter().any(Word::is_hidden) {
             self.construct("a word that only a run would tell");
+        } else if words.iter().any(Word::is_uncertain) {
+            // In the sandbox its place says what it may be: text, what is read, or an option.
+            self.unheld("a word that only a run would tell");
         }
         self.substitutions(found);
         words
@@ -387,6 +477,11 @@ impl Input {
             (text, Input::Nothing) => text,
             (Input::Text(text), Input::Text(more)) if text.len() + more.len() < scan::MOST_BYTES => {
                 Input::Text(format!("{text}\n{more}").into())
+            }
+            (Input::Text(text) | Input::Guess(text), Input::Text(more) | Input::Guess(more))
+                if text.len() + more.len() < scan::MOST_BYTES =>
+            {
+                Input::Guess(format!("{text}\n{more}").into())
             }
             _ => Input::Unknown,
         }

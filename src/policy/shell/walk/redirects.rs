@@ -24,7 +24,11 @@ impl Walker<'_> {
             ast::IoRedirect::OutputAndError(word, _) => self.target(&word.value, true),
             ast::IoRedirect::HereString(number, word) => {
                 let read = match self.words(&word.value).as_slice() {
-                    [word] => word.guess().map_or(Input::Unknown, |text| Input::Text(text.into())),
+                    [word] => match (word.literal(), word.guess()) {
+                        (Some(text), _) => Input::Text(text.into()),
+                        (None, Some(text)) => Input::Guess(text.into()),
+                        _ => Input::Unknown,
+                    },
                     _ => Input::Unknown,
                 };
                 if is_input(*number) {
@@ -66,10 +70,7 @@ impl Walker<'_> {
                 self.target(&word.value, !reads || matches!(kind, DuplicateOutput));
                 if word.value == "/dev/null" { Input::Nothing } else { Input::Unknown }
             }
-            ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
-                self.construct("a process substitution");
-                self.substituted(&subshell.list)
-            }
+            ast::IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => self.stream(kind, subshell),
         };
         reads.then_some(read)
     }
@@ -79,6 +80,9 @@ impl Walker<'_> {
             self.git.other("a redirect");
         }
         for word in self.words(raw) {
+            if writes && word.literal().is_some_and(|path| files::is_private(self.ground, path)) {
+                self.report.stores();
+            }
             let findings = files::redirect(self.ground, self.folders.as_deref(), &word, writes);
             findings.into_iter().for_each(|finding| self.report.note(finding));
         }

@@ -34,6 +34,18 @@ pub(super) enum Atom {
     Output {
         quoted: bool,
     },
+    /// What the shell counts: `$?`, `$#`, `${#x}`.
+    Number,
+    /// A sum of numbers and of variables.
+    Sum {
+        names: Vec<String>,
+    },
+    /// The value of a variable, of which a part was cut.
+    Cut {
+        quoted: bool,
+    },
+    /// To expand it sets a variable.
+    Sets,
     /// The output of a command that is known.
     Printed {
         text: String,
@@ -70,6 +82,67 @@ fn elements(inner: &str) -> Option<&str> {
 /// Whether the text only computes with numbers: no name in it could be a variable that hides a command.
 fn is_sum(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b" \t+-*/%()<>=&|^~!?:,".contains(&byte))
+}
+
+/// The variables in a text that computes with numbers and with nothing else, and sets none of them.
+fn sum(text: &str) -> Option<Vec<String>> {
+    let bytes = text.as_bytes();
+    let compares = |at: usize| {
+        let around = [at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at + 1)];
+        let before = matches!(around[0], Some(b'=' | b'!'))
+            || matches!(around[0], Some(b'<' | b'>')) && bytes.get(at.wrapping_sub(2)) != around[0];
+        before || around[1] == Some(&b'=')
+    };
+    let sets = (0..bytes.len()).any(|at| bytes[at] == b'=' && !compares(at));
+    if sets || text.contains("++") || text.contains("--") {
+        return None;
+    }
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let marked =
+            rest.strip_prefix("${").and_then(|inner| inner.split_once('}')).filter(|(name, _)| is_variable(name));
+        if let Some((name, behind)) = marked {
+            names.push(name.to_owned());
+            rest = behind;
+            continue;
+        }
+        let word = rest.strip_prefix('$').unwrap_or(rest);
+        let end = word.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(word.len());
+        let (name, behind) = word.split_at(end);
+        match c {
+            _ if is_variable(name) => names.push(name.to_owned()),
+            '$' => return None,
+            _ if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() => {}
+            _ if name.is_empty() && is_sum(c.encode_utf8(&mut [0; 4])) => {
+                rest = &rest[c.len_utf8()..];
+                continue;
+            }
+            _ => return None,
+        }
+        rest = behind;
+    }
+    Some(names)
+}
+
+fn is_variable(text: &str) -> bool {
+    is_name(text) && !text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether `${...}` gives a part of the value of a variable, or a changed one, by text that stands there and expands nothing.
+fn is_cut(inner: &str) -> bool {
+    let end = inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
+    let (name, rest) = inner.split_at(end);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./*?:,+@ =".contains(&byte);
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+    let cut = match rest.as_bytes().first() {
+        Some(b'%' | b'#') => rest.trim_start_matches(['%', '#']).bytes().all(plain),
+        Some(b'/') => rest[1..].trim_start_matches(['#', '%']).bytes().all(plain),
+        Some(b'^' | b',') => matches!(rest, "^" | "^^" | "," | ",,"),
+        Some(b':') => rest.len() > 1 && digits(&rest[1..]),
+        _ => false,
+    };
+    is_name(name) && cut
 }
 
 /// Whether `(`, the first character, is closed by the last one and not before.
@@ -166,8 +239,8 @@ impl<'a> Lexer<'a> {
             '"' => self.double_quoted(Some('"')),
             '$' if self.chars.peek() == Some(&'\'') => self.ansi_quoted(),
             '$' if self.chars.peek() == Some(&'"') => {
-                // A translation may change the text.
-                self.atoms.push(Atom::Unknown);
+                // A translation may change the text: what is there is only a guess.
+                self.atoms.push(Atom::Printed { text: String::new(), quoted: true });
             }
             '$' => self.dollar(false),
             '`' => self.backquoted(false),
@@ -262,9 +335,13 @@ impl<'a> Lexer<'a> {
                 self.chars.next();
                 self.atoms.push(Atom::Variable { name: c.to_string(), quoted: quoted && c.is_ascii_digit() });
             }
-            Some('#' | '?' | '-' | '$' | '!') => {
+            Some('#' | '?' | '$' | '!') => {
                 self.chars.next();
-                self.atoms.push(Atom::Unknown);
+                self.atoms.push(Atom::Number);
+            }
+            Some('-') => {
+                self.chars.next();
+                self.atoms.push(Atom::Variable { name: "-".into(), quoted });
             }
             _ => self.push('$', quoted),
         }
@@ -298,13 +375,18 @@ impl<'a> Lexer<'a> {
         if is_sum(text) {
             return self.atoms.push(Atom::Output { quoted });
         }
-        self.inside(text);
+        match sum(text) {
+            Some(names) => self.atoms.push(Atom::Sum { names }),
+            None => self.inside(text),
+        }
     }
 
     fn parameter(&mut self, quoted: bool) {
         let inner = self.enclosed('{', '}');
         if is_name(&inner) {
             self.atoms.push(Atom::Variable { name: inner, quoted });
+        } else if inner == "#" || inner == "?" || inner.strip_prefix('#').is_some_and(is_name) {
+            self.atoms.push(Atom::Number);
         } else if matches!(inner.as_str(), "@" | "*") {
             self.atoms.push(Atom::Variable { name: inner, quoted: false });
         } else if inner.strip_prefix("HOME").is_some_and(|rest| rest.starts_with(['%', '#', ':', '?', '/']))
@@ -315,7 +397,13 @@ impl<'a> Lexer<'a> {
         } else if let Some(name) = elements(&inner) {
             self.atoms.push(Atom::Variable { name: name.to_owned(), quoted: false });
         } else if let Some((name, text)) = fallback(&inner).and_then(|(name, word)| Some((name, unquoted(word)?))) {
+            let rest = inner.strip_prefix(name).unwrap_or_default();
+            if rest.starts_with('=') || rest.starts_with(":=") {
+                self.atoms.push(Atom::Sets);
+            }
             self.atoms.push(Atom::Fallback { name: name.to_owned(), text, quoted });
+        } else if is_cut(&inner) {
+            self.atoms.push(Atom::Cut { quoted });
         } else {
             self.inside(&inner);
         }

@@ -64,8 +64,8 @@ fn option(text: &str, read: &mut Read) -> Option<usize> {
     }
     read.text |= cluster.contains('c') && text.starts_with('-');
     read.input |= cluster.contains('s') && text.starts_with('-');
-    // What start-up files and options of the shell change is not known.
-    read.more |= cluster.contains(['i', 'l', 'O', 'a', 'h', 'k', 'p', 'r', 'n']);
+    // What start-up files and options of the shell change is not known. `-n` only leaves the commands out.
+    read.more |= cluster.contains(['i', 'l', 'O', 'a', 'h', 'k', 'p', 'r']);
     Some(1 + usize::from(cluster.ends_with(['o', 'O'])))
 }
 

@@ -44,7 +44,8 @@ pub(super) const FILES: &[Profile] = &[
         .value("dBt")
         .long("all apparent-size bytes human-readable summarize total one-file-system separate-dirs time si")
         .long_value("max-depth block-size exclude threshold")
-        .names(),
+        .names()
+        .reads_only(),
     tool("df")
         .short("ahHiklmPT")
         .value("txB")
@@ -52,7 +53,7 @@ pub(super) const FILES: &[Profile] = &[
         .long_value("type exclude-type block-size output")
         .names(),
     tool("pwd").short("LP").nothing(),
-    tool("which type").short("aptf").long("all").text(),
+    tool("which type").short("aptf").long("all").text().reads_only(),
     tool("basename").short("az").value("s").long("multiple zero").long_value("suffix").text().reads_only(),
     tool("dirname").short("z").long("zero").text().reads_only(),
     tool("realpath readlink")
@@ -92,9 +93,35 @@ pub(super) const FILES: &[Profile] = &[
     tool("strings").short("afow").value("netTs").long("all print-file-name").long_value("bytes radix encoding").reads_only(),
     tool("base64 base32").short("di").value("w").long("decode ignore-garbage").long_value("wrap").reads_only(),
     tool("zcat gzcat").short("f").reads_only(),
-    tool("gzip").short("lvt").long("list test verbose").needs("l list t test").reads_only(),
-    tool("unzip").short("lvZqt1").needs("l v Z t").reads_only(),
+    tool("gzip").short("lvt").long("list test verbose").needs("l list t test"),
+    tool("unzip").short("lvZqt1").needs("l v Z t"),
     tool("zipinfo").short("12slmvhtTz").reads_only(),
+    tool("nm")
+        .short("aABCDgGlnopPrSuUvW")
+        .value("ft")
+        .long(
+            "demangle dynamic extern-only defined-only undefined-only print-size size-sort numeric-sort no-sort reverse-sort \
+             line-numbers print-file-name debug-syms no-demangle portability",
+        )
+        .long_value("format radix demangle"),
+    tool("objdump")
+        .short("afpPhxdDSzgeGtTrRsCwlF")
+        .value("jmMb")
+        .long(
+            "archive-headers file-headers private-headers headers section-headers all-headers disassemble disassemble-all \
+             source demangle wide line-numbers reloc dynamic-reloc syms dynamic-syms full-contents no-show-raw-insn \
+             no-addresses visualize-jumps",
+        )
+        .long_value("section architecture disassembler-options start-address stop-address disassemble demangle dwarf"),
+    tool("readelf")
+        .short("ahlSgteswndruVADIcWTC")
+        .value("xpR")
+        .long(
+            "all file-header program-headers segments section-headers sections symbols syms dyn-syms notes relocs dynamic \
+             version-info histogram wide headers",
+        )
+        .long_value("hex-dump string-dump debug-dump"),
+    tool("size").short("ABdoxtG").long("totals common").long_value("format radix"),
     tool("fd fdfind")
         .short("HIsipag01u")
         .value("tedESc")

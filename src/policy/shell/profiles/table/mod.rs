@@ -30,6 +30,8 @@ pub(super) enum Operands {
     Program,
     /// Words of which each has to pass.
     Checked(fn(&str) -> bool),
+    /// A verb of this list, and then text.
+    Verb(&'static str),
     /// Text that names nothing.
     Text,
 }
@@ -61,6 +63,8 @@ pub(super) struct Profile {
     pub(super) pairs: &'static str,
     /// Options among those with a value whose value is a path that is read.
     pub(super) paths: &'static str,
+    /// Options among those with a value whose value is a place to write to: known where that is private.
+    pub(super) outputs: &'static str,
     /// Options with two values, of which the second is a path that is read.
     pub(super) path_pairs: &'static str,
     /// Options among those with a value whose value is a program in the language of the operand.
@@ -104,6 +108,7 @@ pub(super) const fn tool(names: &'static str) -> Profile {
         long_value: "",
         pairs: "",
         paths: "",
+        outputs: "",
         path_pairs: "",
         scripts: "",
         texts: "",
@@ -152,6 +157,14 @@ impl Profile {
 
     pub(super) const fn paths(self, paths: &'static str) -> Profile {
         Profile { paths, ..self }
+    }
+
+    pub(super) const fn outputs(self, outputs: &'static str) -> Profile {
+        Profile { outputs, ..self }
+    }
+
+    pub(super) const fn verb(self, verbs: &'static str) -> Profile {
+        Profile { operands: Operands::Verb(verbs), reads: Reads::Names, ..self }
     }
 
     pub(super) const fn path_pairs(self, path_pairs: &'static str) -> Profile {

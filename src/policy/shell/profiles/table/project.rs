@@ -6,13 +6,14 @@ use super::{Operands, Profile, runs};
 const fn cargo(names: &'static str) -> Profile {
     runs(names)
         .short("vqr")
-        .value("pjF")
         .long(
             "all workspace all-targets lib bins examples tests benches bin example test bench all-features \
              no-default-features release locked offline frozen verbose quiet no-run no-fail-fast doc keep-going no-deps \
              document-private-items timings future-incompat-report",
         )
-        .long_value("package exclude features profile target jobs message-format color bin example test bench")
+        .long_value("package exclude features profile target jobs message-format color bin example test bench target-dir")
+        .value("pjFZ")
+        .outputs("target-dir")
         .nothing()
         .passes()
 }
@@ -33,8 +34,10 @@ const fn go(names: &'static str) -> Profile {
         .one_dash()
         .long("v race short failfast json cover benchmem x n a trimpath msan asan e deps test compiled find")
         .long_value(
-            "run count timeout parallel bench benchtime covermode coverpkg tags p cpu skip shuffle list vet f mod",
+            "run count timeout parallel bench benchtime covermode coverpkg tags p cpu skip shuffle list vet f mod o coverprofile \
+             cpuprofile memprofile blockprofile mutexprofile outputdir",
         )
+        .outputs("o coverprofile cpuprofile memprofile blockprofile mutexprofile outputdir")
 }
 
 /// Subcommands, as `program:name`.
@@ -60,15 +63,54 @@ pub(super) const SUBCOMMANDS: &[Profile] = &[
         .long("no-deps all-features offline locked workspace quiet")
         .long_value("format-version features message-format")
         .nothing(),
+    runs(
+        "cargo:deny cargo:audit cargo:machete cargo:udeps cargo:miri cargo:llvm-cov cargo:hack cargo:semver-checks cargo:expand \
+         cargo:geiger cargo:bloat cargo:tarpaulin",
+    )
+    .short("vqr")
+    .value("pjFZ")
+    .checked(is_plain_goal)
+    .passes(),
     runs("cargo:nextest")
         .value("pE")
         .long("workspace all-features no-fail-fast release locked offline no-capture")
         .long_value("package features profile retries")
         .text()
         .passes(),
-    go("go:test go:vet go:list go:build"),
+    go("go:test go:vet go:build"),
+    go("go:list").long("m u versions retracted test deps json find e compiled export"),
+    runs("go:env").one_dash().long("json changed").text(),
+    runs("go:doc").one_dash().long("all src short u c cmd").text(),
+    runs("go:mod").one_dash().long("m v vendor json").verb("graph why verify"),
+    runs("go:tool").one_dash().long_value("func").verb("cover nm objdump"),
     go("go:run").operands(Operands::Program),
     runs("go:version").nothing(),
+    runs("npm:ls npm:list npm:ll npm:la npm:explain npm:why npm:root npm:bin npm:prefix")
+        .short("a")
+        .value("w")
+        .long("all json long parseable silent")
+        .long_value("depth workspace omit include")
+        .text(),
+    runs("npm:pkg").long("json workspaces").verb("get"),
+    runs("pnpm:list pnpm:ls pnpm:ll pnpm:why pnpm:root pnpm:bin yarn:list yarn:why yarn:workspaces")
+        .short("rPDg")
+        .long("recursive json long parseable prod dev only-projects")
+        .long_value("depth pattern filter")
+        .text(),
+    runs("pip:list pip:show pip:freeze pip:check pip3:list pip3:show pip3:freeze pip3:check")
+        .short("lvqef")
+        .long("local verbose quiet files format not-required user all exclude-editable disable-pip-version-check")
+        .long_value("format exclude")
+        .text(),
+    runs("poetry:show poetry:check poetry:about").short("vqtToal").long("tree top-level lock").text(),
+    runs("ruff:rule ruff:linter").long("all").long_value("output-format").text(),
+    runs("rustup:show rustup:which").short("v").long("verbose").text(),
+    runs("rustup:toolchain rustup:target rustup:component").short("v").long("verbose installed quiet").verb("list"),
+    runs("playwright:test")
+        .short("x")
+        .value("gj")
+        .long("headed list")
+        .long_value("project grep grep-invert workers retries reporter shard timeout max-failures repeat-each"),
     script("npm:test npm:t npm:tst npm:run npm:run-script npm:start"),
     script("pnpm:test pnpm:t pnpm:run pnpm:build pnpm:lint pnpm:typecheck pnpm:check pnpm:start"),
     script("yarn:test yarn:run yarn:build yarn:lint yarn:typecheck yarn:check yarn:start bun:run"),
@@ -102,7 +144,7 @@ pub(super) const SUBCOMMANDS: &[Profile] = &[
         .text(),
     runs("composer:test composer:run composer:validate").short("vqn").text().passes(),
     runs("golangci-lint:run").short("v").long("fast new verbose").long_value("timeout"),
-    runs("vitest:run").value("t").long("coverage silent bail").long_value("reporter project testNamePattern"),
+    runs("vitest:run").value("t").long("coverage silent bail changed").long_value("reporter project testNamePattern"),
     runs("terraform:validate").one_dash().long("json no-color").nothing(),
 ];
 
@@ -113,15 +155,21 @@ pub(super) const PROGRAMS: &[Profile] = &[
         .long("version")
         .needs("version V v")
         .nothing(),
+    runs("rustc").long_value("explain print").long("verbose version").short("vV").needs("explain print").nothing(),
     runs("pytest py.test")
         .short("qvxsl")
-        .value("kmnr")
+        .value("kmnrpW")
         .long(
             "quiet verbose exitfirst lf last-failed ff failed-first nf stepwise collect-only no-header no-summary no-cov \
-             strict-markers showlocals disable-warnings setup-show",
+             strict-markers showlocals disable-warnings setup-show cov full-trace no-cov-on-fail cov-append cov-branch \
+             fixtures markers co sw no-showlocals",
         )
-        .long_value("tb maxfail durations color capture cov deselect ignore timeout verbosity log-level show-capture")
-        .paths("ignore"),
+        .long_value(
+            "tb maxfail durations color capture cov cov-report cov-fail-under cov-config deselect ignore timeout verbosity \
+             log-level show-capture rootdir ignore-glob dist junitxml junit-xml log-file basetemp durations-min",
+        )
+        .paths("ignore cov-config rootdir")
+        .outputs("junitxml junit-xml log-file basetemp cov-report"),
     runs("unittest")
         .short("vfbcq")
         .value("kstp")
@@ -189,10 +237,11 @@ pub(super) const PROGRAMS: &[Profile] = &[
         .short("v")
         .value("tj")
         .long("verbose clean-first")
-        .long_value("build target parallel config")
+        .long_value("build target parallel config preset")
         .paths("build")
         .needs("build")
-        .nothing(),
+        .nothing()
+        .passes(),
     runs("ninja").short("nv").value("Cjk").long("verbose quiet").paths("C").checked(is_target),
     runs("mvn gradle sbt ant")
         .short("qeoXBU")
@@ -222,11 +271,14 @@ pub(super) const PROGRAMS: &[Profile] = &[
         .paths("p project"),
     runs("eslint")
         .long("quiet no-color color cache no-cache no-error-on-unmatched-pattern")
-        .long_value("ext max-warnings report-unused-disable-directives"),
+        .value("c")
+        .long_value("ext max-warnings report-unused-disable-directives config print-config format")
+        .paths("c config print-config"),
     runs("prettier")
         .short("clu")
         .long("check list-different no-color ignore-unknown")
-        .long_value("log-level")
+        .long_value("log-level config")
+        .paths("config")
         .needs("check list-different c l"),
     runs("stylelint oxlint standard").short("q").long("quiet").long_value("formatter max-warnings"),
     runs("jest mocha ava vitest tap")
@@ -238,8 +290,9 @@ pub(super) const PROGRAMS: &[Profile] = &[
         )
         .long_value(
             "testNamePattern testPathPattern testTimeout maxWorkers reporter reporters grep timeout project projects shard \
-             retries coverage bail ci",
-        ),
+             retries coverage bail ci config",
+        )
+        .paths("config"),
     runs("node nodejs")
         .short("c")
         .long("test check no-warnings trace-warnings experimental-strip-types")
@@ -265,6 +318,11 @@ fn is_target(word: &str) -> bool {
         matches!(key, "V" | "VERBOSE" | "DEBUG" | "TEST" | "TESTS" | "NAME") && value.bytes().all(name)
     });
     !word.starts_with('/') && !word.contains("..") && (flag || word.bytes().all(name))
+}
+
+/// A word that asks for a look, and for no change of the project and nothing outside.
+fn is_plain_goal(word: &str) -> bool {
+    is_goal(word) && super::super::held::option(word)
 }
 
 /// A target that is no publication.

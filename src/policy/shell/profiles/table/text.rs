@@ -41,8 +41,7 @@ pub(super) const TEXT: &[Profile] = &[
         .folders("")
         .names_only("files type-list")
         .restricts("g t glob type")
-        .texts("e regexp r replace")
-        .reads_only(),
+        .texts("e regexp r replace"),
     tool("sort")
         .short("bdfghiMnrRsuVzcC")
         .value("ktS")
@@ -63,7 +62,7 @@ pub(super) const TEXT: &[Profile] = &[
         .long("complement only-delimited zero-terminated")
         .long_value("bytes characters delimiter fields output-delimiter")
         .harmless(),
-    tool("tr").short("cCdst").long("complement delete squeeze-repeats truncate-set1").text(),
+    tool("tr").short("cCdst").long("complement delete squeeze-repeats truncate-set1").text().reads_only(),
     tool("rev tac").value("s").short("br").reads_only(),
     tool("comm").short("123iz").long("check-order nocheck-order total zero-terminated").long_value("output-delimiter"),
     tool("join").short("iz").value("12aejotv").long("header ignore-case check-order nocheck-order zero-terminated"),
@@ -99,19 +98,8 @@ pub(super) const TEXT: &[Profile] = &[
         .texts("F v field-separator assign")
         .others("f! file! E! exec! i: include: l: load: O optimize S sandbox")
         .script(awk::only_reads, ""),
-    tool("jq gojq jaq")
-        .short("rRcCMSsnejaV")
-        .long(
-            "raw-output raw-input compact-output color-output monochrome-output sort-keys slurp null-input exit-status \
-             join-output ascii-output tab unbuffered stream stream-errors seq args jsonargs raw-output0 version",
-        )
-        .value("L")
-        .long_value("indent library-path")
-        .paths("L library-path")
-        .pairs("arg argjson")
-        .path_pairs("slurpfile rawfile argfile")
-        .others("f! from-file! i in-place")
-        .script(jq::only_reads, ""),
+    jq("jq gojq").reads_only(),
+    jq("jaq"),
     yq("yq"),
 ];
 
@@ -126,4 +114,20 @@ const fn yq(names: &'static str) -> Profile {
         .long_value("output-format input-format indent")
         .others("i inplace in-place y Y yaml-output yaml-roundtrip")
         .script(yq::only_reads, "")
+}
+
+const fn jq(names: &'static str) -> Profile {
+    tool(names)
+        .short("rRcCMSsnejaV")
+        .long(
+            "raw-output raw-input compact-output color-output monochrome-output sort-keys slurp null-input exit-status \
+             join-output ascii-output tab unbuffered stream stream-errors seq args jsonargs raw-output0 version",
+        )
+        .value("L")
+        .long_value("indent library-path")
+        .paths("L library-path")
+        .pairs("arg argjson")
+        .path_pairs("slurpfile rawfile argfile")
+        .others("f! from-file! i in-place")
+        .script(jq::only_reads, "")
 }

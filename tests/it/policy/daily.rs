@@ -1,0 +1,72 @@
+//! What a person or an agent types every day, chosen without a look at what the judge knows: `run` where the sandbox holds
+//! it, `ask` where a question is right, with the class of its reason.
+
+use super::World;
+use toolfence::policy::{Decision, Judgement, Policy};
+
+/// The fewest commands of the list, and the most of those that ought to run that may ask, in percent.
+const LEAST: usize = 234;
+const MOST_NEEDLESS_PERCENT: usize = 5;
+
+/// Why a question is right.
+const CLASSES: &[&str] = &["changes", "network", "code", "outside"];
+
+/// What the list wants of a command.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Run,
+    Ask,
+}
+
+fn list() -> Vec<(String, Wanted, String)> {
+    let folder = format!("{}/tests/cases/policy/daily", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("our case files").flatten().map(|file| file.path()).collect();
+    files.sort();
+    let mut all = Vec::new();
+    for path in files {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a case file");
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+            let (wanted, command) = line.split_once('\t').expect("what is wanted, a tab, a command");
+            let wanted = match wanted.split_once(' ') {
+                None if wanted == "run" => Wanted::Run,
+                Some(("ask", class)) if CLASSES.contains(&class) => Wanted::Ask,
+                _ => panic!("{name}: {wanted:?} is not wanted of anything"),
+            };
+            all.push((name.clone(), wanted, command.replace('⏎', "\n")));
+        }
+    }
+    all
+}
+
+fn judged(command: &str, walls: bool) -> Decision {
+    Policy::default().judge_command(command, "", &World { walls })
+}
+
+#[test]
+fn a_day_of_work_asks_only_what_it_should() {
+    let list = list();
+    let (mut asked, mut runs, mut needless, mut wrong) = (0, 0, Vec::new(), Vec::new());
+    for (file, wanted, command) in &list {
+        let decision = judged(command, true);
+        let line = format!("{file}: {command}\n    {:?} by {}: {}", decision.judgement, decision.rule, decision.reason);
+        asked += usize::from(decision.judgement == Judgement::Ask);
+        runs += usize::from(*wanted == Wanted::Run);
+        match (wanted, decision.judgement) {
+            (Wanted::Run, Judgement::Allow) | (Wanted::Ask, Judgement::Ask) => {}
+            (Wanted::Run, _) => needless.push(line),
+            (Wanted::Ask, _) => wrong.push(line),
+        }
+    }
+    println!(
+        "a day of work: {} commands, {runs} of them ought to run; {asked} ask, {} of them needlessly\n{}",
+        list.len(),
+        needless.len(),
+        needless.join("\n")
+    );
+    assert!(wrong.is_empty(), "{} do not ask that should:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(list.len() >= LEAST, "only {} commands", list.len());
+    let most = runs * MOST_NEEDLESS_PERCENT / 100;
+    assert!(needless.len() <= most, "{} needless questions, {most} at most", needless.len());
+}
