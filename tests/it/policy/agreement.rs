@@ -9,6 +9,7 @@ use crate::random::Random;
 use grammar::Grammar;
 use shell::{Shell, Started};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use toolfence::policy::{Decision, Judgement, Met, Policy, Settings};
 
 /// How many commands are made, unless `AGREEMENT_COMMANDS` says another number; and how many of them one bash runs.
@@ -17,6 +18,8 @@ const BATCH: usize = 125;
 
 /// Stubs of which no option writes or runs anything: in the sandbox their words may be whatever a run makes of them.
 const ONLY_READ: &[&str] = &["ls", "cat", "wc", "grep", "head", "basename"];
+
+static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
 /// How the judge saw a program that started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,10 +49,10 @@ fn every_program_that_starts_was_seen() {
     let mut counts: BTreeMap<Seen, usize> = BTreeMap::new();
     let (mut allowed, mut held, mut wrong) = (0, 0, Vec::new());
     for (command, started) in commands.iter().zip(started.drain(..)) {
-        let decision = Policy::default().judge_command(command, "", &World { walls: false });
+        let decision = POLICY.judge_command(command, "", &World { walls: false });
         allowed += usize::from(decision.judgement == Judgement::Allow && !started.is_empty());
         // In the sandbox more is allowed, and the same law holds for it.
-        let inside = Policy::default().judge_command(command, "", &World { walls: true });
+        let inside = POLICY.judge_command(command, "", &World { walls: true });
         held += usize::from(inside.judgement == Judgement::Allow && !started.is_empty());
         let any_words = |program: &Started| ONLY_READ.contains(&program.0[0].as_str());
         for program in started.iter().filter(|program| !any_words(program) && !holds(&inside, program, true)) {
@@ -119,6 +122,6 @@ fn holds(decision: &Decision, program: &Started, walls: bool) -> bool {
         return true;
     }
     let quoted: Vec<String> = program.0.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    let alone = Policy::default().judge_command(&quoted.join(" "), "", &World { walls });
+    let alone = POLICY.judge_command(&quoted.join(" "), "", &World { walls });
     alone.judgement == Judgement::Allow
 }

@@ -64,6 +64,14 @@ fn kind(decision: &Decision) -> &'static str {
 }
 
 #[test]
+fn what_is_no_git_alone_is_none_with_or_without_a_sandbox() {
+    let mut wrong = [of_kind("mixed"), of_kind("other")].concat();
+    let writes = |walls: bool, command: &str| Policy::default().judge_command(command, "", &World { walls }).writes_git;
+    wrong.retain(|command| writes(true, command) || writes(false, command));
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
 fn every_call_is_of_its_kind() {
     let mut wrong = Vec::new();
     for (wanted, command) in cases() {
