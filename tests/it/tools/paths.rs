@@ -47,20 +47,20 @@ fn a_link_that_leads_out_is_named() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let root = home.path().join("root");
     std::fs::create_dir_all(root.join("src/deep")).expect("a folder can be made");
-    std::fs::write(root.join("src/secret.txt"), "x").expect("it can be written");
-    std::fs::write(home.path().join("secret.txt"), "x").expect("it can be written");
+    std::fs::write(root.join("src/private.txt"), "x").expect("it can be written");
+    std::fs::write(home.path().join("private.txt"), "x").expect("it can be written");
     for (target, link) in [("..", "out"), ("../out", "src/second"), ("/etc", "far"), ("src/deep", "in")] {
         std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
     }
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
     let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
     for (path, link, instead) in [
-        ("out/secret.txt", Some("out"), "src/secret.txt"),
-        ("src/second/secret.txt", Some("src/second"), "src/secret.txt"),
-        ("in/../second/secret.txt", Some("src/second"), "src/secret.txt"),
+        ("out/private.txt", Some("out"), "src/private.txt"),
+        ("src/second/private.txt", Some("src/second"), "src/private.txt"),
+        ("in/../second/private.txt", Some("src/second"), "src/private.txt"),
         ("far/none", Some("far"), "."),
-        ("../secret.txt", None, "src/secret.txt"),
-        ("in/../../../secret.txt", None, "src/secret.txt"),
+        ("../private.txt", None, "src/private.txt"),
+        ("in/../../../private.txt", None, "src/private.txt"),
     ] {
         let args = serde_json::json!({"path": path}).as_object().cloned().unwrap_or_default();
         let call = ToolCall::new("1", "read_file", args);
