@@ -172,7 +172,7 @@ impl Workspace {
 
     /// While a command runs: the name of something that has appeared and would make git run something outside the walls.
     pub(crate) fn planted(&self, before: &Covers, stop: &Stop) -> Option<String> {
-        let suspects = settle::suspects(self, before, Purpose::Watch, stop)?;
+        let (suspects, _) = settle::suspects(self, before, Purpose::Watch, stop)?;
         suspects.first().map(|suspect| names::shown(suspect.path()))
     }
 
@@ -222,8 +222,25 @@ struct Looking<'w> {
     /// What repositories ask for, where that is wanted.
     wanted: Option<(Access, Wanted)>,
     purpose: Purpose,
-    /// Folders that were opened to be looked at, with the modes they had.
-    opened: Vec<(PathBuf, Mode)>,
+    opened: Opened<'w>,
+}
+
+/// Folders that were opened to be looked at, with the modes they had. Dropped, it gives them back: what is in the folders can
+/// be looked at and renamed until then.
+struct Opened<'w> {
+    workspace: &'w Workspace,
+    folders: Vec<(PathBuf, Mode)>,
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        for (at, mode) in self.folders.drain(..).rev() {
+            let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
+            if let Ok(above) = resolve::open_exact(self.workspace.root.as_fd(), above) {
+                let _ = rustix::fs::chmodat(above, last, mode, AtFlags::empty());
+            }
+        }
+    }
 }
 
 impl<'w> Looking<'w> {
@@ -235,7 +252,7 @@ impl<'w> Looking<'w> {
             kept: HashSet::new(),
             wanted: None,
             purpose,
-            opened: Vec::new(),
+            opened: Opened { workspace, folders: Vec::new() },
         }
     }
 
@@ -307,19 +324,9 @@ impl<'w> Looking<'w> {
         let done = resolve::open_exact(self.workspace.root.as_fd(), above)
             .and_then(|above| rustix::fs::chmodat(above, last, mode | Mode::RWXU, AtFlags::empty()));
         if done.is_ok() {
-            self.opened.push((at.to_owned(), mode));
+            self.opened.folders.push((at.to_owned(), mode));
         }
         done.is_ok()
-    }
-
-    /// Gives the folders their modes back that were opened.
-    fn shut_again(&mut self) {
-        for (at, mode) in self.opened.drain(..).rev() {
-            let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
-            if let Ok(above) = resolve::open_exact(self.workspace.root.as_fd(), above) {
-                let _ = rustix::fs::chmodat(above, last, mode, AtFlags::empty());
-            }
-        }
     }
 
     /// Whether something in the folder that matters has a path that the kernel does not take, so that nothing could be mounted

@@ -7,7 +7,7 @@
 use super::super::{Stop, Workspace, names, resolve};
 use super::repositories::{Repository, Standing};
 use super::running::is_later;
-use super::{Covers, Held, Looking, Purpose};
+use super::{Covers, Held, Looking, Opened, Purpose};
 use crate::git::made;
 use crate::walls::Identity;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -59,8 +59,11 @@ pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option
         let stat = paths.iter().find_map(|path| resolve::stat_exact(workspace.root.as_fd(), path).ok());
         stat.is_some_and(|stat| is_later(&stat, until))
     };
-    match found.map(|found| found.into_iter().filter(|suspect| !is_theirs(suspect)).collect::<Vec<_>>()) {
-        Some(suspects) => suspects.iter().map(|suspect| set_aside(workspace, suspect)).collect(),
+    match found {
+        Some((suspects, _opened)) => {
+            let suspects = suspects.iter().filter(|suspect| !is_theirs(suspect));
+            suspects.map(|suspect| set_aside(workspace, suspect)).collect()
+        }
         None => vec![
             "The project is too big to be looked over after the command. Look for new .git folders in it before you run git \
              there."
@@ -70,11 +73,16 @@ pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option
 }
 
 /// What has appeared so far that must not stay. `None` where the walk did not come to its end.
-pub(super) fn suspects(workspace: &Workspace, before: &Covers, purpose: Purpose, stop: &Stop) -> Option<Vec<Suspect>> {
+///
+/// The second value keeps folders open that the command has shut: what is found in them can be renamed as long as it lives.
+pub(super) fn suspects<'w>(
+    workspace: &'w Workspace,
+    before: &Covers,
+    purpose: Purpose,
+    stop: &Stop,
+) -> Option<(Vec<Suspect>, Opened<'w>)> {
     let mut looking = Looking::begin(workspace, purpose);
-    let walked = looking.tree(stop);
-    looking.shut_again();
-    walked.ok()?;
+    looking.tree(stop).ok()?;
     let standing = |now: &Repository| {
         let known = before.repositories.iter().find(|then| then.at == now.at && then.is == now.is);
         known.map(|then| then.standing)
@@ -89,7 +97,7 @@ pub(super) fn suspects(workspace: &Workspace, before: &Covers, purpose: Purpose,
     found.extend(
         before.held.iter().filter(|held| is_replaced(workspace, held)).map(|held| Suspect::Used(held.path.clone())),
     );
-    Some(found)
+    Some((found, looking.opened))
 }
 
 /// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
@@ -107,7 +115,12 @@ fn judge(workspace: &Workspace, before: &Covers, now: &Repository) -> Option<Sus
     let at = workspace.root().join(&now.at);
     let has_dot_git = now.at.file_name().is_some_and(|name| name == ".git");
     let suspect = if has_dot_git { Suspect::Repository(now.at.clone()) } else { Suspect::Bare(now.at.clone()) };
-    let Ok(stat) = resolve::stat_exact(workspace.root.as_fd(), &now.at) else { return None };
+    let stat = match resolve::stat_exact(workspace.root.as_fd(), &now.at) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT | Errno::NOTDIR) => return None,
+        // It is there, and what it is cannot be told.
+        Err(_) => return Some(suspect),
+    };
     let top = if has_dot_git { at.parent().unwrap_or(&at) } else { &at };
     let everywhere = workspace.hooks_everywhere();
     let is_made = |git_dir: &Path| made::is_as_git_makes_it(git_dir, top, everywhere.as_deref());

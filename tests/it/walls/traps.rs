@@ -172,6 +172,9 @@ const OTHER_ENDS: &[End] = &[End::TimedOut, End::Cancelled, End::HostKilled, End
 
 /// Traps that need something new, which is noticed and not prevented.
 const NOTICED: &[&str] = &[
+    "commondir",
+    "moved away",
+    ".git is a file",
     "a bare repository",
     "a bare repository by commondir",
     "a new repository",
