@@ -295,7 +295,9 @@ impl<'w> Looking<'w> {
     /// A folder that cannot be listed can still be one that git enters: what it would look for there has names.
     fn probe(&mut self, at: &Path) {
         let kind_of = |name: &str| {
-            let stat = resolve::stat_exact(self.workspace.root.as_fd(), &at.join(name)).ok()?;
+            // The folder itself cannot be opened to be read; to pass through it is enough.
+            let named = at.join(name);
+            let stat = rustix::fs::statat(&self.workspace.root, &named, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             Some(FileType::from_raw_mode(stat.st_mode))
         };
         let is_bare = looks_bare(

@@ -281,7 +281,7 @@ impl Host {
             }
             End::Running => {
                 if NOTICED.contains(&trap.name) {
-                    std::thread::sleep(Duration::from_millis(1500));
+                    std::thread::sleep(Duration::from_millis(3000));
                 }
                 self.runs(BATTERY);
                 host.wait().expect("it is ours");
@@ -305,7 +305,7 @@ fn a_host_for_the_trap() {
         "ByItself" => (0, 30, None),
         "TimedOut" => (20, 1, None),
         "Cancelled" => (20, 30, Some(Duration::from_millis(700))),
-        "Running" => (4, 30, None),
+        "Running" => (6, 30, None),
         _ => (60, 60, None),
     };
     let command = format!("bash ./attempt.sh {seconds} >/dev/null 2>&1");
