@@ -187,7 +187,10 @@ pub(crate) fn is_harmless(key: &str, value: Option<&str>) -> bool {
 
 /// Whether a repository in whose configuration the key has this value is, as far as this key goes, one as `git init`,
 /// `git clone`, `git worktree add` or `git submodule add` makes it.
-#[allow(dead_code, reason = "what looks at repositories after a command asks it")]
+#[cfg_attr(
+    not(feature = "tools"),
+    allow(dead_code, reason = "only the judging of repositories after a command asks it")
+)]
 pub(crate) fn is_as_cloned(key: &str, value: Option<&str>) -> bool {
     [BOTH, AS_CLONED].iter().any(|rows| passes(rows, key, value))
 }

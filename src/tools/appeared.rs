@@ -47,7 +47,8 @@ impl Appeared {
         takes
     }
 
-    /// The same while the job runs: what it writes from now on goes to a file without a name.
+    /// Takes the overflow file of a running job away where a line of a blocked file may be in it. What the job writes from now
+    /// on goes to a file without a name.
     pub(super) fn takes_file_of(&self, workspace: &Workspace, live: Option<&Live>) {
         if let Some((name, _)) = live.and_then(Live::file) {
             self.takes_file(workspace, &name);

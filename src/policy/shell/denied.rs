@@ -259,7 +259,7 @@ enum Skip {
     Flag,
     /// It takes the next word.
     Value,
-    /// Nobody knows whether it takes the next word.
+    /// An option of which it is not known whether it takes the next word as its value.
     Either,
 }
 

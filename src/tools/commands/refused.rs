@@ -1,4 +1,4 @@
-//! What is told of a command that ran into what the sandbox keeps as it is: a repository, a mask.
+//! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
 
 use crate::process::Outcome;
 use crate::workspace::{Covers, Workspace, names};
