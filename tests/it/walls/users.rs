@@ -34,8 +34,6 @@ fn again(through: &[&str], tests: &[&str]) -> Option<String> {
         .args(tests)
         .args(["--nocapture", "--test-threads=1"])
         .env(AGAIN, "1")
-        // The other ends of a command take minutes more.
-        .env_remove("TOOLFENCE_TRAPS")
         .env("HOME", home.path())
         .env("TMPDIR", home.path())
         .current_dir(home.path())
