@@ -196,8 +196,11 @@ fn is_linear(counter: &mut Counter, (name, shape): &Shape) -> bool {
     let length = shape(small * 8).len() as f64;
     // Linear is 2; a square makes it 4. What is refused at a limit does less.
     let all = four.0 / two.0 < 2.4 && eight.0 / four.0 < 2.4;
-    let within = |more: Option<f64>, less: Option<f64>| more.zip(less).is_none_or(|(more, less)| more / less < 2.5);
-    let own = within(four.1, two.1) && within(eight.1, four.1);
+    // What is our own is a difference of two counts: where it is small beside them, so is what it is off by to it.
+    let within = |more: (f64, Option<f64>), less: (f64, Option<f64>)| {
+        more.1.zip(less.1).is_none_or(|(own, before)| own < 2.5 * before + more.0 / 10.0)
+    };
+    let own = within(four, two) && within(eight, four);
     let verdict = if all && own { "" } else { "  NOT LINEAR" };
     println!(
         "{name}: x{:.2} x{:.2} x{:.2}, {:.0} steps a byte, {} of them our own{verdict}",

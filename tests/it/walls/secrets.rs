@@ -168,6 +168,25 @@ const PRINTS_NOT: &[&str] = &[
     "git log -p -- ':(exclude).env' ':(exclude)token'",
     "git -C src log -p -- ':(top,exclude).env' ':(top,exclude)token'",
 ];
+/// Commands of git that are not known: some of them print what is committed.
+const PERHAPS: &[&str] = &[
+    "git stash show -p",
+    "git cat-file -p HEAD:src/x.rs",
+    "git cat-file -p HEAD",
+    "git archive HEAD",
+    "git format-patch -1 --stdout",
+    "git fast-export --all",
+    "git commit --dry-run -v",
+    "git show ':/one'",
+    "git show $REVISION",
+    "git -C src stash show -p",
+    "git --git-dir=.git show",
+    "git -c alias.x=show x",
+    "git lg",
+    "xargs git show < list",
+    "bash -c 'git stash show -p'",
+    "git $SUBCOMMAND",
+];
 
 #[test]
 fn a_history_with_secrets_is_asked_about() {
@@ -186,6 +205,9 @@ fn a_history_with_secrets_is_asked_about() {
     if stands(&workspace) {
         for command in PRINTS.iter().chain(PRINTS_NOT).chain(&["git diff", "git grep --cached KEY"]) {
             assert!(judged(&workspace, command).judgement == Judgement::Allow || command.contains('*'), "{command}");
+        }
+        for command in PERHAPS.iter().filter(|command| !command.contains("--git-dir") && !command.contains("$SUB")) {
+            assert_ne!(judged(&workspace, command).rule, "history", "{command}");
         }
     }
     // Staged, committed, and then taken away: the history keeps it.
@@ -215,7 +237,7 @@ fn a_history_with_secrets_is_asked_about() {
     };
     assert_eq!((names, all, staged), (vec![".env".to_owned(), "token".to_owned()], true, false));
     if stands(&workspace) {
-        PRINTS.iter().filter(|command| !command.contains('*')).for_each(|command| asks(command));
+        PRINTS.iter().chain(PERHAPS).filter(|command| !command.contains('*')).for_each(|command| asks(command));
         for command in PRINTS_NOT.iter().chain(&["git diff", "git grep --cached KEY"]) {
             let decision = judged(&workspace, command);
             assert_eq!(decision.judgement, Judgement::Allow, "{command}: {}", decision.reason);

@@ -3,6 +3,7 @@
 //! files by their names.
 
 use super::arguments::is_harmless_glob;
+use super::git_calls::{GitCall, git_call};
 use super::table::{GIT, GIT_GLOBAL, Profile};
 use super::{Arguments, Checked, Reader, is_source, unknown};
 use crate::policy::shell::files;
@@ -43,6 +44,9 @@ const KEYS: &[&str] = &[
 
 /// Options that make `branch` and `tag` list, so that operands are patterns and commits.
 pub(super) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
+
+/// Subcommands that are known and print what is committed.
+const PRINT: &str = "log show diff grep blame annotate";
 
 /// Why a git command is not known to only read.
 pub(super) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
@@ -191,7 +195,7 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
         word.literal().is_some_and(|text| is_blocked(text) || excluded(word).is_none() && of_commit(text))
     };
     let followed = matches!(name, "log" | "show") && read.has_any("follow") && read.has_any(PATCHES);
-    let printed = matches!(name, "log" | "show" | "diff" | "grep" | "blame" | "annotate");
+    let printed = has(PRINT, name);
     if contents_are_named(name, profile, read) && !followed && !(printed && places.iter().any(lifted)) {
         return Ok(());
     }
@@ -216,40 +220,117 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
     }
     let commits_only = name != "show" || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
     for folder in folders {
-        let (names, prefix) = match reader.ground.facts.history_has_blocked(folder) {
-            HistoryFact::Clean => continue,
-            HistoryFact::Holds { staged: false, .. } if of_index => continue,
+        match reader.ground.facts.history_has_blocked(folder) {
+            HistoryFact::Clean => {}
+            HistoryFact::Holds { staged: false, .. } if of_index => {}
             HistoryFact::Holds { names, all, prefix, .. } => {
-                let left_out = |name: &String| places.iter().any(|word| excludes(word, &prefix, name));
-                if all && commits_only && names.iter().all(left_out) {
-                    continue;
+                let left_out = |held: &String| places.iter().any(|word| excludes(word, &prefix, held));
+                if !(all && commits_only && names.iter().all(left_out)) {
+                    let specs: Vec<String> =
+                        names.iter().take(3).map(|held| shown(&exclusion(held, &prefix), 120)).collect();
+                    return history_is_asked(format!(
+                        "git {name} would print what is committed of blocked files: {}. Name the files that are wanted, \
+                         or add -- {} to leave those out.",
+                        some(&names),
+                        specs.join(" ")
+                    ));
                 }
-                (names, prefix)
             }
             HistoryFact::Unknown => {
-                let reason = format!(
+                return history_is_asked(format!(
                     "git {name} prints what is committed, and nobody can tell in time whether blocked files are. Name the files: \
                      git {name} -- src/main.rs"
-                );
-                return Err(Finding { beyond_walls: true, ..Finding::ask("history", reason) });
+                ));
             }
-        };
-        let shown_names: Vec<String> = names.iter().take(3).map(|name| shown(name, 80)).collect();
-        let more = if names.len() > 3 { " and others" } else { "" };
-        let spec = |name: &String| match name.strip_prefix(&prefix) {
-            Some(below) => format!("':(exclude){below}'"),
-            None => format!("':(top,exclude){name}'"),
-        };
-        let specs: Vec<String> = names.iter().take(3).map(spec).map(|spec| shown(&spec, 120)).collect();
-        let reason = format!(
-            "git {name} would print what is committed of blocked files: {}{more}. Name the files that are wanted, or \
-             add -- {} to leave those out.",
-            shown_names.join(", "),
-            specs.join(" ")
-        );
-        return Err(Finding { beyond_walls: true, ..Finding::ask("history", reason) });
+        }
     }
     Ok(())
+}
+
+/// A command of git that is not known may print whatever is committed: it is asked about where blocked names are in the
+/// history. One that writes the repository and is known to do nothing else prints no contents.
+pub(super) fn unknown_prints(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    let leading = leading(args);
+    let subcommand = leading.subcommand;
+    match git_call(reader.ground, reader.folders, args) {
+        GitCall::Writes | GitCall::Configures { .. } => return Ok(()),
+        GitCall::Reads if !subcommand.is_some_and(|name| has(PRINT, name)) => return Ok(()),
+        GitCall::Reads | GitCall::Other(_) => {}
+    }
+    let what = subcommand.map_or_else(|| "this command of git".to_owned(), |name| format!("git {}", shown(name, 40)));
+    let folders: Vec<String> = match (leading.folder, reader.folders) {
+        _ if leading.elsewhere => Vec::new(),
+        (Some(folder), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
+        (None, Some(places)) => places.to_vec(),
+        (_, None) => Vec::new(),
+    };
+    let facts: Vec<_> = folders.iter().map(|folder| reader.ground.facts.history_has_blocked(folder)).collect();
+    for fact in &facts {
+        if let HistoryFact::Holds { names, .. } = fact {
+            return history_is_asked(format!(
+                "Nobody can tell whether {what} would print what is committed of blocked files: {}. \
+                 git log, git show, git diff and git grep that name the files which are wanted are known not to.",
+                some(names)
+            ));
+        }
+    }
+    if facts.is_empty() || facts.contains(&HistoryFact::Unknown) {
+        return history_is_asked(format!(
+            "Nobody can tell whether {what} would print what is committed of blocked files. \
+             git log, git show, git diff and git grep that name the files which are wanted are known not to."
+        ));
+    }
+    Ok(())
+}
+
+/// What the words before the subcommand say, those that are not known too.
+struct Leading<'a> {
+    folder: Option<&'a str>,
+    /// Whether the repository may be another one than that of the folder.
+    elsewhere: bool,
+    subcommand: Option<&'a str>,
+}
+
+fn leading(args: &[Word]) -> Leading<'_> {
+    let (mut folder, mut elsewhere) = (None, false);
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.literal() {
+            Some("-C") => {
+                // A second one would be below the first.
+                elsewhere |= folder.is_some();
+                folder = words.next().and_then(Word::literal);
+                elsewhere |= folder.is_none();
+            }
+            Some("-c" | "--config-env" | "--namespace" | "--attr-source") => drop(words.next()),
+            Some(text) if text.starts_with("--git-dir") || text.starts_with("--work-tree") => {
+                return Leading { folder, elsewhere: true, subcommand: None };
+            }
+            Some(text) if text.starts_with('-') => {}
+            Some(text) => return Leading { folder, elsewhere, subcommand: Some(text) },
+            None => return Leading { folder, elsewhere: true, subcommand: None },
+        }
+    }
+    Leading { folder, elsewhere, subcommand: None }
+}
+
+/// What is committed is in git's own folder, which no wall hides.
+fn history_is_asked(reason: String) -> Checked {
+    Err(Finding { beyond_walls: true, ..Finding::ask("history", reason) })
+}
+
+/// The first three of the names.
+fn some(names: &[String]) -> String {
+    let first: Vec<String> = names.iter().take(3).map(|name| shown(name, 80)).collect();
+    format!("{}{}", first.join(", "), if names.len() > 3 { " and others" } else { "" })
+}
+
+/// The word that makes git leave out a name, for a command in the folder of this prefix.
+fn exclusion(name: &str, prefix: &str) -> String {
+    match name.strip_prefix(prefix) {
+        Some(below) => format!("':(exclude){below}'"),
+        None => format!("':(top,exclude){name}'"),
+    }
 }
 
 /// The path that a word leaves out of what git looks at, and whether it is from the top of the repository: `:(exclude)PATH`.

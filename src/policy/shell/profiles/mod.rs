@@ -71,6 +71,14 @@ impl<'a> Reader<'a> {
 
     /// Why the command is not known.
     pub(super) fn check(&self, program: &str, args: &[Word]) -> Checked {
+        let checked = self.known(program, args);
+        match &checked {
+            Err(finding) if program == "git" && !finding.beyond_walls => git::unknown_prints(self, args).and(checked),
+            _ => checked,
+        }
+    }
+
+    fn known(&self, program: &str, args: &[Word]) -> Checked {
         match program {
             "echo" | "true" | "false" | ":" => return odd::echo(self, args),
             "test" | "[" => return odd::test(self, program, args),

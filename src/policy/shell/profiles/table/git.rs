@@ -123,7 +123,7 @@ pub(in super::super) const GIT: &[Profile] = &[
 
 /// Commands of git that write a repository or its files and make git run no other program, `name/verb` for those with a
 /// verb: only options that start no program (a signature, an editor, a pager, a helper of a transport or a strategy, a
-/// shell command) and write to no place of their own. What is missing here is missing on purpose: `-S`, `--exec`, `-p`,
+/// shell command), write to no place of their own and print no contents. What is missing here is missing on purpose: `-S`, `--exec`, `-p`,
 /// `-i`, `-e`, `--upload-pack`, `--receive-pack`, `--template`, `--separate-git-dir`, `--reference`, `--config`, `--trailer`,
 /// `--verify-signatures`, `--unsafe-paths`, `--fsmonitor`. One that is marked as harmless has no option at all that would.
 pub(in super::super) const GIT_WRITES: &[Profile] = &[
@@ -174,10 +174,10 @@ pub(in super::super) const GIT_WRITES: &[Profile] = &[
         )
         .long_value("create force-create track orphan conflict"),
     tool("commit")
-        .short("aqvsnoi")
+        .short("aqsnoi")
         .value("mFC")
         .long(
-            "all quiet verbose signoff no-signoff no-verify verify amend no-edit allow-empty allow-empty-message only \
+            "all quiet signoff no-signoff no-verify verify amend no-edit allow-empty allow-empty-message only \
              include dry-run short branch porcelain long null status no-status reset-author no-post-rewrite \
              pathspec-file-nul no-gpg-sign",
         )
