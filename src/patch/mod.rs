@@ -82,6 +82,36 @@ pub const MOST_BYTES: usize = 16 << 20;
 /// Over 16 MB; no patch in it; a `*** Begin Patch` without its end; binary files, links and submodules; names that lead out
 /// of the root; a file about which nothing is said; lines that add or remove something outside of any hunk.
 pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
+    parse_below(text, |_| None)
+}
+
+/// Reads a patch as [`parse`] does, and takes absolute names where `relative` says what they are relative to the root.
+///
+/// # Errors
+/// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
+///
+/// ```
+/// use toolfence::patch;
+///
+/// let text = "--- /project/x\n+++ /project/x\n@@ -1 +1 @@\n-1\n+2\n";
+/// let below = |name: &str| name.strip_prefix("/project/").map(str::to_owned);
+/// assert_eq!(patch::parse_below(text, below).unwrap().files[0].old.path, "x");
+/// assert!(patch::parse(text).is_err());
+/// ```
+pub fn parse_below(text: &str, relative: impl Fn(&str) -> Option<String>) -> Result<Patch<'_>, Problem> {
+    let mut patch = parse_anywhere(text)?;
+    for file in &mut patch.files {
+        for name in [&mut file.old, &mut file.new] {
+            if names::is_absolute(&name.path) {
+                name.path = relative(&name.path).ok_or_else(|| names::outside(&name.path, file.line))?;
+            }
+        }
+    }
+    Ok(patch)
+}
+
+/// Absolute names stay as they are.
+fn parse_anywhere(text: &str) -> Result<Patch<'_>, Problem> {
     if text.len() > MOST_BYTES {
         return Err(Problem::new(1, format!("the patch has more than {} MB. Send it in parts.", MOST_BYTES >> 20)));
     }
@@ -111,14 +141,14 @@ pub struct Names {
     pub read: bool,
 }
 
-/// Every file that carrying out the text could read or change, and perhaps more.
+/// Every file that carrying out the text could read or change, and perhaps more. Absolute names are given as they stand.
 ///
 /// ```
 /// let named = toolfence::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
 /// ```
 pub fn names(text: &str) -> Names {
-    let (all, read) = match parse(text) {
+    let (all, read) = match parse_anywhere(text) {
         Ok(patch) => {
             let both = |name: Name| [Some(name.path), name.prefixed];
             (patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect(), true)

@@ -46,7 +46,8 @@ pub enum Kind {
     Copy,
 }
 
-/// A name relative to the root, checked: no `..`, not absolute, no empty parts.
+/// A name of a file, checked: no `..`, no empty parts. It is relative to the root, or what [`parse_below`](super::parse_below)
+/// was told.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Name {

@@ -1,4 +1,5 @@
-//! From the names that stand in a patch to names below the root. Opens nothing.
+//! From the names that stand in a patch to names of files. Opens nothing, and does not know the root: an absolute name stays
+//! one here.
 
 use super::grammar::Written;
 use super::model::{Name, Problem};
@@ -14,6 +15,7 @@ const PAIRS: [(&str, &str); 7] =
 pub(super) fn both(old: &Written, new: &Written, line: usize) -> Result<(Option<Name>, Option<Name>), Problem> {
     let (old, new) = (checked(old, line)?, checked(new, line)?);
     Ok(match (old, new) {
+        (Some(old), Some(new)) if is_absolute(&old) || is_absolute(&new) => (Some(alone(old)), Some(alone(new))),
         (Some(old), Some(new)) => {
             let (old, new) = pair(old, new);
             (Some(old), Some(new))
@@ -42,13 +44,13 @@ fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
 
 /// The name without `.` and doubled slashes.
 fn clean(text: &str, line: usize) -> Result<String, Problem> {
-    let wrong = |why: &str| Err(Problem::new(line, format!("{why} Give paths relative to the project root.")));
+    let wrong = |why: &str| Err(wrong(line, why));
     if text.len() > LONGEST || text.contains('\0') {
         return wrong("the name of a file is too long or has a NUL byte.");
     }
     let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
-    if text.starts_with(['/', '\\']) || drive || text == "~" || text.starts_with("~/") {
-        return wrong(&format!("{text:?} is an absolute path."));
+    if text.starts_with('\\') || drive || text == "~" || text.starts_with("~/") {
+        return wrong(&format!("{text:?} is no path of a file below the root."));
     }
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.iter().any(|part| *part == ".." || part.split('\\').any(|piece| piece == "..")) {
@@ -57,7 +59,20 @@ fn clean(text: &str, line: usize) -> Result<String, Problem> {
     if parts.is_empty() || text.ends_with('/') {
         return wrong(&format!("{text:?} names no file."));
     }
-    Ok(parts.join("/"))
+    Ok(format!("{}{}", if is_absolute(text) { "/" } else { "" }, parts.join("/")))
+}
+
+pub(super) fn is_absolute(name: &str) -> bool {
+    name.starts_with('/')
+}
+
+/// The refusal of an absolute name that is not known to be below the root.
+pub(super) fn outside(name: &str, line: usize) -> Problem {
+    wrong(line, &format!("{name:?} is an absolute path outside of the root."))
+}
+
+fn wrong(line: usize, why: &str) -> Problem {
+    Problem::new(line, format!("{why} Give paths relative to the project root."))
 }
 
 fn pair(old: String, new: String) -> (Name, Name) {
@@ -115,6 +130,9 @@ mod tests {
             ("a/old", "b/new", ("old", "new")),
             ("old.c", "new.c", ("old.c", "new.c")),
             ("./a/x", "b//x", ("x", "x")),
+            ("/r//a/x", "/r/./a/x", ("/r/a/x", "/r/a/x")),
+            ("q/x", "/x", ("q/x", "/x")),
+            ("a/x", "/r/x", ("x", "/r/x")),
         ] {
             assert_eq!(paths(old, new), (want.0.to_owned(), want.1.to_owned()), "{old} {new}");
         }
@@ -122,7 +140,22 @@ mod tests {
 
     #[test]
     fn names_that_lead_elsewhere() {
-        for bad in ["/etc/passwd", "../x", "a/../x", "a/b/../../..", "C:\\x", "", ".", "x/", "~/x", "a\0", "..\\x"] {
+        for bad in [
+            "/",
+            "/..",
+            "/r/../x",
+            "/r/",
+            "../x",
+            "a/../x",
+            "a/b/../../..",
+            "C:\\x",
+            "",
+            ".",
+            "x/",
+            "~/x",
+            "a\0",
+            "..\\x",
+        ] {
             assert!(single(bad, 1).is_err(), "{bad:?}");
         }
         assert_eq!(single("a..b/...", 1).unwrap().path, "a..b/...");

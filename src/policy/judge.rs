@@ -109,7 +109,10 @@ fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Target> {
 fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<String> {
     let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
     let texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
-    let files: Vec<_> = texts.filter_map(|text| patch::parse(text).ok()).flat_map(|patch| patch.files).collect();
+    let files: Vec<_> = texts
+        .filter_map(|text| patch::parse_below(text, |name| Some(name.to_owned())).ok())
+        .flat_map(|patch| patch.files)
+        .collect();
     let (mut used, mut unused) = (HashSet::new(), HashSet::new());
     for file in files {
         // What an earlier part of the patch makes or removes, the host does not know yet.

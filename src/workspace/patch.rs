@@ -79,7 +79,9 @@ impl Workspace {
     }
 
     pub(super) fn planned_patch(&self, text: &str) -> Result<(Plan, Files<'_>), ToolFailure> {
-        let patch = patch::parse(text).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
+        let relative = |name: &str| self.relative(name).ok()?.into_os_string().into_string().ok();
+        let patch =
+            patch::parse_below(text, relative).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
         let mut files = Files { workspace: self, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
         let plan = patch::plan(&patch, &mut files).map_err(|failure| files.told(failure))?;
         files.refuse_links(&plan)?;

@@ -74,6 +74,43 @@ Created new/file.txt
     assert!(diff.contains("--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"), "{diff}");
 }
 
+/// The root has two spellings where a link leads to it, and a file one name in the plan.
+#[test]
+fn absolute_names_below_the_root_are_relative_ones() {
+    let place = place();
+    let root = place.root.to_str().expect("it is UTF-8").to_owned();
+    for (patch, want) in [
+        (
+            format!("--- {root}/one.txt\n+++ {root}/one.txt\n@@ -2 +2 @@\n-two\n+2\n"),
+            "Changed one.txt\n  hunk 1: line 2, fuzz 0\n",
+        ),
+        (
+            format!("--- {root}//old.txt\n+++ b/old.txt\n@@ -1 +1 @@\n-old\n+new\n"),
+            "Changed old.txt\n  hunk 1: line 1, fuzz 0\n",
+        ),
+        (
+            format!(
+                "*** Begin Patch\n*** Add File: {root}/new/a.txt\n+1\n*** Delete File: {root}/gone.txt\n*** End Patch\n"
+            ),
+            "Created new/a.txt\n  hunk 1: line 1, fuzz 0\nDeleted gone.txt\n",
+        ),
+    ] {
+        let result = run(&place, "apply_patch", json!({"patch": patch}));
+        assert_eq!((result.error, result.output.as_str()), (None, want));
+    }
+    let before = picture(&place.root);
+    for patch in [
+        format!("*** Begin Patch\n*** Update File: {root}/one.txt\n*** Move to: one.txt\n@@\n-2\n+3\n*** End Patch\n"),
+        format!("--- {root}/../x\n+++ {root}/../x\n@@ -1 +1 @@\n-a\n+b\n"),
+        format!("--- {root}\n+++ {root}\n@@ -1 +1 @@\n-a\n+b\n"),
+        format!("--- {root}ed/x\n+++ {root}ed/x\n@@ -1 +1 @@\n-a\n+b\n"),
+        "--- /etc/hostname\n+++ /etc/hostname\n@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+    ] {
+        let (_, message) = failure(&place, "apply_patch", json!({"patch": patch}));
+        assert_eq!(picture(&place.root), before, "{message}");
+    }
+}
+
 #[test]
 fn a_hard_link_is_broken_aloud() {
     let place = place();
