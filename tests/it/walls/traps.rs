@@ -378,7 +378,9 @@ fn in_parallel(
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(trap) = traps.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    found.lock().expect("nobody panics with it").extend(work(trap));
+                    // The lock would be held while the trap is tried if both stood in one statement.
+                    let fell = work(trap);
+                    found.lock().expect("nobody panics with it").extend(fell);
                 }
             });
         }
