@@ -22,21 +22,8 @@
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
-pub mod call;
-pub mod clip;
-pub mod error;
-pub mod fence;
-pub mod format;
 #[cfg(feature = "policy")]
 mod globs;
-pub mod grammar;
-pub mod json;
-pub mod message;
-pub mod outcome;
-pub mod parse;
-pub mod prompt;
-pub mod redact;
-pub mod tool;
 
 #[cfg(feature = "patch")]
 pub mod patch;
@@ -84,6 +71,10 @@ pub mod proxy;
 fn settle_for_a_host() -> i32 {
     workspace::settle_for_a_host()
 }
+
+pub use toolfence_protocol::{
+    call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact, tool,
+};
 
 pub use call::{Args, Repair, ToolCall};
 pub use error::{Error, Result};

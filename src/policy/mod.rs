@@ -542,6 +542,8 @@ impl Pending {
 
     /// The person changed the arguments: the new call has to be reviewed again.
     pub fn edit(self, args: crate::Args) -> ToolCall {
-        ToolCall { args, ..self.call }
+        let mut call = self.call;
+        call.args = args;
+        call
     }
 }

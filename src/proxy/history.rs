@@ -113,7 +113,8 @@ impl<'a> History<'a> {
     }
 
     fn told_results(&mut self) -> String {
-        let format = Format { message_limit: usize::MAX, ..Format::default() };
+        let mut format = Format::default();
+        format.message_limit = usize::MAX;
         results(&std::mem::take(&mut self.results), &format)
     }
 

@@ -94,7 +94,8 @@ struct Growing {
 impl Reply {
     /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
     pub(super) fn new(offer: Offer, ids: String, streams: bool) -> Reply {
-        let options = Options { catalog: Some(offer.catalog.clone()), ..Options::default() };
+        let mut options = Options::default();
+        options.catalog = Some(offer.catalog.clone());
         Reply {
             parser: Parser::new(options),
             offer,
@@ -196,6 +197,8 @@ impl Reply {
                 self.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
             }
             Event::ForgedResult { .. } => self.forged = true,
+            // What a later version of the parser may add.
+            _ => {}
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) fn choice(choice: &Choice, several: bool, language: Language) -> Stri
             "- Sua próxima resposta tem de chamar a ferramenta",
             "- Escreva só uma chamada por resposta.\n",
         ),
-        Language::English => (
+        _ => (
             "- Your next reply must call a tool.\n",
             "- Your next reply must call the tool",
             "- Write only one call a reply.\n",

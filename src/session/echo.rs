@@ -173,7 +173,9 @@ fn opening(line: &str) -> Option<(usize, &str)> {
 }
 
 fn read(document: &str, catalog: &Catalog, found: &mut Vec<ToolCall>) {
-    let mut parser = Parser::new(Options { catalog: Some(Arc::new(catalog.clone())), ..Options::default() });
+    let mut options = Options::default();
+    options.catalog = Some(Arc::new(catalog.clone()));
+    let mut parser = Parser::new(options);
     parser.push(document);
     parser.finish(FinishReason::Stop);
     while let Some(event) = parser.poll() {

@@ -162,7 +162,8 @@ impl Reply {
             }
             Event::Reasoning { closed, .. } => self.found.unclosed |= *closed == Some(false),
             Event::ForgedResult { span, .. } => self.found.forged = Some(span.start),
-            Event::Text { .. } | Event::Progress { .. } => {}
+            // Text and progress, and what a later version of the parser may add.
+            _ => {}
         }
     }
 
@@ -193,7 +194,8 @@ impl Reply {
                 Some(event)
             }
             Event::ForgedResult { .. } => Some(event),
-            Event::Started { .. } | Event::Progress { .. } | Event::Ignored { .. } => None,
+            // What was started, how far it is and what was passed over, and what a later version of the parser may add.
+            _ => None,
         }
     }
 

@@ -58,7 +58,9 @@ impl Tool for Patch {
                 Checked::Made(done, found) => {
                     done.after.iter().for_each(|(name, version)| self.views.patched(name, *version));
                     let told = capped(words(&done, dry_run), false);
-                    found.add_to(Output { data: Some(data_of(&done, dry_run)), ..told })
+                    let mut output = told;
+                    output.data = Some(data_of(&done, dry_run));
+                    found.add_to(output)
                 }
                 Checked::Refused(output) => output,
             })

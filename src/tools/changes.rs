@@ -16,7 +16,9 @@ pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
     }
     let mut data = data_of(written, dry_run);
     data["dry_run"] = dry_run.into();
-    Output { data: Some(data), ..Output::text(text) }
+    let mut output = Output::text(text);
+    output.data = Some(data);
+    output
 }
 
 fn words(written: &Written, dry_run: bool) -> String {

@@ -468,13 +468,12 @@ impl Commands {
         for note in left.into_iter().chain(missed).chain(masked).chain(notes.iter().map(String::as_str)) {
             noted(&mut text, note);
         }
-        Output {
-            truncated: outcome.truncated,
-            total_bytes: outcome.total_bytes,
-            exit_code: Some(outcome.exit_code),
-            failure,
-            ..Output::text(text)
-        }
+        let mut output = Output::text(text);
+        output.truncated = outcome.truncated;
+        output.total_bytes = outcome.total_bytes;
+        output.exit_code = Some(outcome.exit_code);
+        output.failure = failure;
+        output
     }
 }
 

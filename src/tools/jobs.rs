@@ -102,15 +102,19 @@ impl Jobs {
         self.forget(job);
         match result {
             Ok(ran) => {
-                let output = self.commands.output(ran);
-                Ok(Output { data: Some(json!({"job": job.id, "running": false})), ..output })
+                let mut output = self.commands.output(ran);
+                output.data = Some(json!({"job": job.id, "running": false}));
+                Ok(output)
             }
             Err(ToolError::Respond(failure)) => {
                 let rest = job.live.take();
                 job.appeared.look(self.commands.workspace()).await?;
                 let text = job.appeared.deliver(rest.text);
-                let output = Output { truncated: rest.truncated, total_bytes: rest.total_bytes, ..Output::text(text) };
-                Ok(Output { failure: Some(failure), ..output })
+                let mut output = Output::text(text);
+                output.truncated = rest.truncated;
+                output.total_bytes = rest.total_bytes;
+                output.failure = Some(failure);
+                Ok(output)
             }
             Err(fatal) => Err(fatal),
         }
@@ -211,12 +215,11 @@ impl Running {
                 self.id
             ),
         );
-        Ok(Output {
-            truncated: taken.truncated,
-            total_bytes: taken.total_bytes,
-            data: Some(json!({"job": self.id, "running": true})),
-            ..Output::text(text)
-        })
+        let mut output = Output::text(text);
+        output.truncated = taken.truncated;
+        output.total_bytes = taken.total_bytes;
+        output.data = Some(json!({"job": self.id, "running": true}));
+        Ok(output)
     }
 
     /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.

@@ -117,9 +117,14 @@ impl Drop for StopOnDrop {
 fn capped(text: String, cut: bool) -> Output {
     let total_bytes = text.len() as u64;
     if text.len() <= RESULT_LIMIT {
-        return Output { truncated: cut, ..Output::text(text) };
+        let mut output = Output::text(text);
+        output.truncated = cut;
+        return output;
     }
-    Output { total_bytes, truncated: true, ..Output::text(clip::clip(&text, RESULT_LIMIT).text) }
+    let mut output = Output::text(clip::clip(&text, RESULT_LIMIT).text);
+    output.total_bytes = total_bytes;
+    output.truncated = true;
+    output
 }
 
 /// What has to be said of names that stand in quotes, and of those that no call can give.

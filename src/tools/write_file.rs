@@ -72,7 +72,9 @@ impl Tool for Write {
 }
 
 fn output_of(written: &Written) -> Output {
-    Output { data: Some(data_of(written, false)), ..Output::text(words(written)) }
+    let mut output = Output::text(words(written));
+    output.data = Some(data_of(written, false));
+    output
 }
 
 fn words(written: &Written) -> String {

@@ -170,7 +170,10 @@ fn told(lines: &[String], before: &[Seen], now: &[Seen]) -> Output {
         ToolFailure::new(ErrorCode::ExitStatus, format!("{} {finds} {what}", worse.join(" and ")))
     });
     let data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
-    Output { data, failure, ..capped(text, false) }
+    let mut output = capped(text, false);
+    output.data = data;
+    output.failure = failure;
+    output
 }
 
 /// What is told of one command, and the errors that are new.

@@ -40,11 +40,10 @@ pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
         first.by,
         end_trimmed(&first.errors[0])
     );
-    Output {
-        data: Some(data(first, worse, dry_run)),
-        failure: Some(ToolFailure::new(ErrorCode::SyntaxError, message)),
-        ..Output::text(worse.iter().take(MOST_WINDOWS).map(told).collect::<String>())
-    }
+    let mut output = Output::text(worse.iter().take(MOST_WINDOWS).map(told).collect::<String>());
+    output.data = Some(data(first, worse, dry_run));
+    output.failure = Some(ToolFailure::new(ErrorCode::SyntaxError, message));
+    output
 }
 
 /// The same answer where the change could not be taken back: it stays, and that is said plainly.
@@ -54,7 +53,10 @@ pub(super) fn stayed(answer: Output, drafts: &[Draft], why: &ToolFailure) -> Out
     let mut data = answer.data.unwrap_or_default();
     data["rolled_back"] = false.into();
     data["files_modified"] = drafts.iter().map(|draft| &*draft.path).collect();
-    Output { data: Some(data), failure: Some(ToolFailure::new(ErrorCode::SyntaxError, message)), ..Output::text("") }
+    let mut output = Output::text("");
+    output.data = Some(data);
+    output.failure = Some(ToolFailure::new(ErrorCode::SyntaxError, message));
+    output
 }
 
 pub(super) fn not_checked(path: &str, by: &str, why: &str) -> String {

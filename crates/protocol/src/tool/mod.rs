@@ -205,8 +205,7 @@ impl ToolSpec {
     }
 
     /// Whether an argument of exactly this name takes any text, so that text of it can be passed on before it is whole.
-    #[cfg(feature = "http")]
-    pub(crate) fn takes_text(&self, name: &str) -> bool {
+    pub fn takes_text(&self, name: &str) -> bool {
         // The path of a value inside another one has a slash in it, and a long one is cut.
         let plain = !name.is_empty() && name.len() < 128 && !name.contains('/');
         plain

@@ -140,7 +140,7 @@ fn sentence(bytes: u64, lines: u64, at_line_start: bool) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.char_indices() {
@@ -249,7 +249,7 @@ impl Boundaries for str {
 }
 
 /// Whether a name has nothing in it that can be seen: white space, and marks of no width.
-pub(crate) fn is_blank(name: &str) -> bool {
+pub fn is_blank(name: &str) -> bool {
     name.chars().all(|c| {
         c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{180e}' | '\u{ad}')
     })
