@@ -123,6 +123,8 @@ impl Audit {
             Answer::Always(_) => ("always", None),
             Answer::No(why) => ("no", Some(self.short(why))),
             Answer::Edit(_) => ("edit", None),
+            // What a later version of the session may add.
+            _ => ("other", None),
         };
         line["answer"] = word.into();
         line["why"] = why.into();

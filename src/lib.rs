@@ -22,21 +22,6 @@
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
-#[cfg(feature = "policy")]
-mod globs;
-
-#[cfg(feature = "patch")]
-pub mod patch;
-
-#[cfg(feature = "policy")]
-pub mod persona;
-#[cfg(feature = "policy")]
-pub mod policy;
-#[cfg(feature = "policy")]
-pub mod session;
-#[cfg(feature = "policy")]
-pub mod toolbox;
-
 #[cfg(feature = "tools")]
 pub mod audit;
 #[cfg(feature = "tools")]
@@ -49,8 +34,6 @@ pub mod tools;
 pub mod trial;
 #[cfg(feature = "tools")]
 pub mod undo;
-#[cfg(feature = "tools")]
-pub mod validate;
 #[cfg(feature = "tools")]
 pub mod walls;
 #[cfg(feature = "tools")]
@@ -72,6 +55,18 @@ fn settle_for_a_host() -> i32 {
     workspace::settle_for_a_host()
 }
 
+#[cfg(feature = "patch")]
+pub use toolfence_patch as patch;
+#[cfg(feature = "policy")]
+pub mod policy;
+#[cfg(feature = "policy")]
+pub mod session;
+#[cfg(feature = "policy")]
+pub use toolfence_session::persona;
+#[cfg(feature = "policy")]
+pub use toolfence_toolbox as toolbox;
+#[cfg(feature = "tools")]
+pub mod validate;
 pub use toolfence_protocol::{
     call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact, tool,
 };

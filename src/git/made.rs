@@ -5,9 +5,9 @@
 
 use super::bytes_of;
 use super::config::{plain, pointed};
-use crate::policy::git_config::is_as_cloned;
 use std::fs;
 use std::path::{Path, PathBuf};
+use toolfence_rules::git_config::is_as_cloned;
 
 /// The most bytes of a configuration; one that git makes has some hundred.
 const MOST_BYTES: u64 = 64 << 10;

@@ -415,6 +415,8 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                     call.iter().for_each(|call| self.tell(words::begins("running", call)));
                 }
                 Action::Stop(reason) => self.turn_is_over(&reason),
+                // What a later version of the session may add.
+                _ => {}
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The words in which the host speaks of walls.
 
 use crate::Result;
-use crate::globs::UserGlob;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use toolfence_rules::UserGlob;
 
 /// Which walls are wanted around every command.
 #[derive(Debug, Clone, PartialEq, Eq)]

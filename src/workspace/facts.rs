@@ -81,7 +81,9 @@ impl Facts for Workspace {
     fn walls(&self) -> Walls {
         // The first command is being judged; one of the next may ask.
         self.history();
-        Walls { hold: self.enclosure().report().holds }
+        let mut walls = Walls::default();
+        walls.hold = self.enclosure().report().holds;
+        walls
     }
 }
 

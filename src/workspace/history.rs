@@ -5,7 +5,7 @@
 //! are asked about from the last one that was known.
 
 use crate::git::Git;
-use crate::policy::{Harmless, HistoryFact, PathRules};
+use crate::policy::{HistoryFact, PathRules};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use toolfence_rules::Harmless;
 
 use super::names;
 

@@ -159,6 +159,8 @@ impl Files<'_> {
         match failure {
             Failure::Source(failure) => failure,
             Failure::Refused(refusals) => self.refused(&refusals),
+            // What a later version of the patch engine may add: like every failure of it, nothing was changed.
+            _ => self.refused(&[]),
         }
     }
 

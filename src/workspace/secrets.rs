@@ -4,12 +4,12 @@
 use super::checked::Opened;
 use super::resolve::{self, Last};
 use super::{Workspace, names};
-use crate::policy::{Blocked, Harmless};
 use crate::walls::Identity;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
+use toolfence_rules::{Blocked, Harmless};
 
 /// The most bytes of a file that are read to tell whether it holds certificates: bundles have a quarter of that.
 const MOST_BYTES: usize = 1 << 20;

@@ -7,9 +7,10 @@ use super::super::commands::Checking;
 use super::Checks;
 use crate::process::Outcome;
 use crate::toolbox::ToolError;
-use crate::validate::{Checker, Diagnostic, Reads, is_about_layout, read_output};
+use crate::validate::{Checker, Diagnostic, Reads, read_output};
 use std::ffi::OsString;
 use std::time::Instant;
+use toolfence_validate::is_about_layout;
 
 /// Seconds a checker of a text may take, and one of a project.
 const TEXT_SECONDS: u64 = 10;

@@ -4,10 +4,10 @@
 //! editors, filters, drivers and helpers are off or are the system's, and no file of the project can be run as a program.
 
 use crate::git::config::{keys_of, names_a_program, unset};
-use crate::policy::git_config::{is_as_cloned, is_harmless};
 use crate::workspace::{Covers, Workspace, names};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use toolfence_rules::git_config::{is_as_cloned, is_harmless};
 
 /// Variables that git asks before its configuration.
 const VARIABLES: &[(&str, &str)] = &[
