@@ -22,41 +22,13 @@
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
-#[cfg(feature = "tools")]
-pub mod audit;
-#[cfg(feature = "tools")]
-mod git;
-#[cfg(feature = "tools")]
-pub mod process;
-#[cfg(feature = "tools")]
-pub mod tools;
-#[cfg(feature = "tools")]
-pub mod trial;
-#[cfg(feature = "tools")]
-pub mod undo;
-#[cfg(feature = "tools")]
-pub mod walls;
-#[cfg(feature = "tools")]
-pub mod workspace;
-
-#[cfg(feature = "backend")]
-pub mod agent;
-#[cfg(feature = "backend")]
-pub mod backend;
-#[cfg(feature = "backend")]
-pub mod pipe;
-
-#[cfg(feature = "http")]
-pub mod proxy;
-
-/// What the helper does that waits for the end of its host: it is asked for by a module that knows no project.
-#[cfg(all(feature = "tools", target_os = "linux"))]
-fn settle_for_a_host() -> i32 {
-    workspace::settle_for_a_host()
-}
+pub use toolfence_protocol::{
+    call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact, tool,
+};
 
 #[cfg(feature = "patch")]
 pub use toolfence_patch as patch;
+
 #[cfg(feature = "policy")]
 pub mod policy;
 #[cfg(feature = "policy")]
@@ -65,17 +37,38 @@ pub mod session;
 pub use toolfence_session::persona;
 #[cfg(feature = "policy")]
 pub use toolfence_toolbox as toolbox;
+
+#[cfg(feature = "tools")]
+pub mod process;
+#[cfg(feature = "tools")]
+pub mod undo;
 #[cfg(feature = "tools")]
 pub mod validate;
-pub use toolfence_protocol::{
-    call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact, tool,
-};
+#[cfg(feature = "tools")]
+pub mod walls;
+#[cfg(feature = "tools")]
+pub mod workspace;
+#[cfg(feature = "tools")]
+pub use toolfence_agent::audit;
+#[cfg(feature = "tools")]
+pub use toolfence_tools as tools;
+#[cfg(feature = "tools")]
+pub use toolfence_trial as trial;
 
-pub use call::{Args, Repair, ToolCall};
-pub use error::{Error, Result};
-pub use message::{FinishReason, Message, Role};
-pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
-pub use tool::{Catalog, Effect, Param, ParamKind, ToolSpec};
+#[cfg(feature = "backend")]
+pub mod agent;
+#[cfg(feature = "backend")]
+pub use toolfence_agent::backend;
+#[cfg(feature = "backend")]
+pub use toolfence_server::pipe;
+
+#[cfg(feature = "http")]
+pub use toolfence_server::proxy;
+
+pub use toolfence_protocol::{
+    Args, Catalog, Effect, Error, ErrorCode, FinishReason, Message, Output, Param, ParamKind, Repair, Result, Role,
+    ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
+};
 
 /// The example of the README, compiled.
 #[cfg(all(doctest, feature = "tools"))]

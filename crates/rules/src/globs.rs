@@ -9,6 +9,7 @@ use toolfence_protocol::{Error, Result};
 /// A glob of the user's, kept with its own spelling. It matches at any depth, ignores case, and stands for all below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserGlob {
+    /// The glob as the user wrote it.
     pub shown: String,
     tokens: Vec<Token>,
 }

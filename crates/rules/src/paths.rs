@@ -245,6 +245,7 @@ impl PathRules {
 /// A name that the rules block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocked<'a> {
+    /// The rule that blocks it.
     pub rule: &'a str,
     /// What makes it harmless after all. Whoever can open files has to look; a name that nobody looked at stays blocked.
     pub unless: Option<Harmless>,
