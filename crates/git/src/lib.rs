@@ -6,6 +6,8 @@
 //!
 //! This module runs on the host, outside the sandbox: only fixed subcommands that read may be passed to it.
 
+#![forbid(unsafe_code)]
+
 pub mod config;
 pub mod made;
 

@@ -33,6 +33,7 @@
 //! the last line that begins as lines of bodies do.
 //!
 //! ```
+//! # mod toolfence { pub use toolfence_patch as patch; }
 //! use toolfence::patch;
 //!
 //! let text = "--- a/x\n+++ b/x\n@@ -40,2 +40,2 @@\n one\n-two\n+2\n";
@@ -41,6 +42,8 @@
 //! assert_eq!(done.text, b"zero\r\none\r\n2\r\n");
 //! assert_eq!((done.hunks[0].line, done.hunks[0].fuzz, done.hunks[0].distance), (2, 0, Some(-38)));
 //! ```
+
+#![forbid(unsafe_code)]
 
 mod begin;
 mod body;
@@ -91,6 +94,7 @@ pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
 /// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
 ///
 /// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
 /// use toolfence::patch;
 ///
 /// let text = "--- /project/x\n+++ /project/x\n@@ -1 +1 @@\n-1\n+2\n";
@@ -144,6 +148,7 @@ pub struct Names {
 /// Every file that carrying out the text could read or change, and perhaps more. Absolute names are given as they stand.
 ///
 /// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
 /// let named = toolfence::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
 /// ```

@@ -94,6 +94,7 @@ impl fmt::Display for LineProblem {
 /// nobody said.
 ///
 /// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
 /// use toolfence::patch::{LineEdit, edit_lines};
 ///
 /// let edits = [LineEdit { start: 2, end: 2, replacement: "2\n2b" }, LineEdit { start: 1, end: 0, replacement: "0" }];

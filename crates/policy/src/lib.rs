@@ -6,6 +6,8 @@
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
+#![forbid(unsafe_code)]
+
 mod answers;
 mod facts;
 mod judge;
@@ -201,6 +203,7 @@ pub enum Effective {
 /// The rules, compiled once.
 ///
 /// ```
+/// # mod toolfence { pub use toolfence_policy as policy; }
 /// use toolfence::policy::{Effective, Judgement, NoFacts, Policy};
 ///
 /// let policy = Policy::default();
@@ -427,19 +430,21 @@ pub enum Verdict {
 ///
 /// It cannot be made outside this module:
 /// ```compile_fail,E0451
-/// # use toolfence::{Effect, ToolCall, Args, policy::Cleared};
+/// # use toolfence_policy::Cleared;
+/// # use toolfence_protocol::{Args, Effect, ToolCall};
 /// let call = ToolCall::new("1", "bash", Args::new());
 /// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
 /// ```
 /// nor copied, for what is cleared runs once:
 /// ```compile_fail,E0599
-/// # fn twice(cleared: toolfence::policy::Cleared) {
+/// # fn twice(cleared: toolfence_policy::Cleared) {
 /// let copy = cleared.clone();
 /// # }
 /// ```
 /// It is got from a review or from an approval, and only looked at:
 /// ```
-/// # use toolfence::{Effect, policy::{Cleared, Pending}};
+/// # use toolfence_policy::{Cleared, Pending};
+/// # use toolfence_protocol::Effect;
 /// # fn look(pending: Pending) {
 /// let cleared: Cleared = pending.approve();
 /// assert_eq!(cleared.effect(), Effect::Execute);

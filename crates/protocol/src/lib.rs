@@ -7,6 +7,8 @@
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
+#![forbid(unsafe_code)]
+
 pub mod call;
 pub mod clip;
 pub mod error;

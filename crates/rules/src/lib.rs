@@ -6,6 +6,8 @@
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
+#![forbid(unsafe_code)]
+
 mod credentials;
 pub mod git_config;
 mod globs;

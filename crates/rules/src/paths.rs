@@ -127,6 +127,7 @@ const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 /// then the built-in list.
 ///
 /// ```
+/// # mod toolfence { pub use toolfence_rules as policy; }
 /// let rules = toolfence::policy::PathRules::default();
 /// assert_eq!(rules.blocks("deploy/.ENV.local"), Some(".env.*"));
 /// assert_eq!(rules.blocks("deploy/.env.example"), None);

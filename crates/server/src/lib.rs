@@ -5,6 +5,8 @@
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
+#![forbid(unsafe_code)]
+
 #[cfg(feature = "pipe")]
 pub mod pipe;
 #[cfg(feature = "proxy")]

@@ -4,13 +4,14 @@
 //! decides.
 //!
 //! ```
+//! # use toolfence_session as toolfence;
 //! use toolfence::persona::Persona;
 //!
 //! let text = "+++\nname = \"reviewer\"\ntools = [\"read_file\", \"search\"]\n+++\nYou read and change nothing.\n";
 //! let persona = Persona::parse(text)?;
 //! assert_eq!(persona.name, "reviewer");
 //! assert_eq!(persona.text, "You read and change nothing.");
-//! # Ok::<(), toolfence::Error>(())
+//! # Ok::<(), toolfence_protocol::Error>(())
 //! ```
 
 use serde::Deserialize;

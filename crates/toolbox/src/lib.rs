@@ -2,6 +2,8 @@
 //!
 //! This module decides nothing: whoever holds a [`Cleared`] has been judged. It knows no policy, no files and no runtime.
 
+#![forbid(unsafe_code)]
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -29,8 +31,9 @@ pub trait Tool: Send + Sync {
 
 /// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] and by nobody else.
 ///
-/// ```compile_fail
-/// # use toolfence::{Args, Effect, toolbox::Permit};
+/// ```compile_fail,E0451
+/// # use toolfence_protocol::{Args, Effect};
+/// # use toolfence_toolbox::Permit;
 /// let args = Args::new();
 /// let permit = Permit { args: &args, effect: Effect::Execute }; // the fields are private
 /// ```

@@ -2,6 +2,8 @@
 //!
 //! No tool knows another, the policy or the session. What the model's strings may open is the workspace's business.
 
+#![forbid(unsafe_code)]
+
 mod appeared;
 mod apply_patch;
 mod bash;

@@ -3,7 +3,8 @@
 //! This module raises no wall and judges no command: what is tried is its own, and harmless where a wall is down.
 //!
 //! ```no_run
-//! # async fn ask(scratch: &std::path::Path) -> toolfence::Result<()> {
+//! # mod toolfence { pub use {toolfence_sandbox::walls, toolfence_trial as trial}; }
+//! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
 //! let found = toolfence::trial::walls(&toolfence::walls::Settings::new(), scratch).await?;
 //! for finding in found.findings.iter().filter(|finding| finding.result == toolfence::trial::Held::No) {
 //!     println!("{}: {}", finding.wall, finding.attempt);
@@ -11,6 +12,8 @@
 //! # Ok(())
 //! # }
 //! ```
+
+#![forbid(unsafe_code)]
 
 mod attempts;
 mod ground;

@@ -5,6 +5,8 @@
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
+#![forbid(unsafe_code)]
+
 mod checkers;
 mod compare;
 mod diagnostic;

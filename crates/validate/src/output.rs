@@ -210,6 +210,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_types, reason = "the test holds a watch to what must be quick")]
     fn a_line_is_gone_through_once() {
         let line = format!("{}: {}", "a ".repeat(200_000), "1:".repeat(400_000));
         let started = std::time::Instant::now();

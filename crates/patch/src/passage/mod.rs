@@ -95,6 +95,7 @@ fn not_found(out: &mut fmt::Formatter<'_>, nearest: Option<&Nearest>, already: O
 /// A passage that is empty, that is the new one already, or that does not occur exactly once.
 ///
 /// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
 /// use toolfence::patch::{PassageProblem, replace_passage};
 ///
 /// let done = replace_passage(b"one\r\ntwo\r\n", "one\ntwo", "1\n2").unwrap();

@@ -6,6 +6,7 @@
 //! place it comes from.
 //!
 //! ```
+//! # mod toolfence { pub use toolfence_policy as policy; }
 //! use toolfence::policy::settings::{KEYS, Layer, Merged, read};
 //!
 //! let keys: Vec<_> = KEYS.iter().collect();
@@ -17,7 +18,7 @@
 //!
 //! let loosens = read("[commands]\nallow = [\"rm\"]\n", ".toolfence.toml", Layer::Project { trusted: true }, &keys);
 //! assert!(loosens.unwrap_err().to_string().contains("line 2, column 1"));
-//! # Ok::<(), toolfence::Error>(())
+//! # Ok::<(), toolfence_protocol::Error>(())
 //! ```
 
 mod checker;
@@ -41,9 +42,10 @@ use toolfence_protocol::{Error, Result};
 ///
 /// ```
 /// let text = "mode = \"dangerous\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
+/// # mod toolfence { pub use toolfence_policy as policy; }
 /// let settings = toolfence::policy::Settings::from_toml(text)?;
 /// assert_eq!(settings.commands.allow.len(), 1);
-/// # Ok::<(), toolfence::Error>(())
+/// # Ok::<(), toolfence_protocol::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -6,6 +6,7 @@
 //! It reads any text, not only tool calls, and knows nothing of tools:
 //!
 //! ```
+//! # use toolfence_protocol as toolfence;
 //! use toolfence::{Repair, json};
 //!
 //! let reading = json::read("Sure! {name: 'grep', \"args\": {\"pattern\": \"\\d+\",}}", true)?;
@@ -82,6 +83,7 @@ impl std::error::Error for Problem {}
 /// Reads exactly one valid JSON value, of any kind.
 ///
 /// ```
+/// # use toolfence_protocol as toolfence;
 /// assert_eq!(toolfence::json::strict("[1, 2]")?[1], 2);
 /// assert!(toolfence::json::strict(r#"{"a": 1, "a": 2}"#).is_err());
 /// # Ok::<(), toolfence::json::Problem>(())
@@ -99,6 +101,7 @@ pub fn strict(text: &str) -> Result<Value, Problem> {
 /// have been cut off must not be completed. An open string is never closed.
 ///
 /// ```
+/// # use toolfence_protocol as toolfence;
 /// use toolfence::json;
 ///
 /// assert_eq!(json::read(r#"{"a": {"b": 1}"#, true)?.values[0]["a"]["b"], 1);

@@ -5,6 +5,7 @@
 //! [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser and copy nothing.
 //!
 //! ```
+//! # use toolfence_protocol as toolfence;
 //! use toolfence::{FinishReason, parse::{Event, Options, Parser}};
 //!
 //! let mut parser = Parser::new(Options::default());
@@ -418,6 +419,7 @@ pub fn parse(reply: &str) -> Parsed {
 /// caches: memory is that of the longest block, or of a line that is not decided yet, however long the reply is.
 ///
 /// ```
+/// # use toolfence_protocol as toolfence;
 /// use toolfence::{FinishReason, parse::{self, Event, Options}};
 ///
 /// let mut names = Vec::new();

@@ -23,6 +23,7 @@ impl ToolSpec {
     ///
     /// ```
     /// use serde_json::json;
+    /// # use toolfence_protocol as toolfence;
     /// use toolfence::ToolSpec;
     ///
     /// let spec = ToolSpec::from_json_schema("weather", "Tell it.", &json!({

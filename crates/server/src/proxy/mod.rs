@@ -17,7 +17,8 @@
 //! event, never with `finish_reason: tool_calls`. Readings that are a guess never pass.
 //!
 //! ```no_run
-//! # async fn serve() -> toolfence::Result<()> {
+//! # async fn serve() -> toolfence_protocol::Result<()> {
+//! # use toolfence_server as toolfence;
 //! use toolfence::proxy::{Proxy, ProxyOptions};
 //!
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:4141").await.expect("a free port");

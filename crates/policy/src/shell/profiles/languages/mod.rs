@@ -138,6 +138,7 @@ mod tests {
 
     /// No reader panics or runs away, whatever it is given.
     #[test]
+    #[expect(clippy::disallowed_types, reason = "the test holds a watch to what must be quick")]
     fn hostile_text_is_read_in_time() {
         let pieces = [
             "(",
