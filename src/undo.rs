@@ -2,7 +2,7 @@
 //!
 //! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace tells it of every change before it is
 //! made; what commands change is found by looking at the project before and after them, up to
-//! [`SnapshotLimits`], but for those that run where walls let them write nothing of it.
+//! [`SnapshotLimits`](crate::workspace::SnapshotLimits), but for those that run where walls let them write nothing of it.
 //! [`History::undo`] puts back what the last turn changed, name by
 //! name: one that is not what the turn left is left alone and told. An undo is recorded like a turn, so that
 //! [`History::redo`] takes it back; a new turn that changes something ends what can be redone, as in editors.
@@ -15,7 +15,7 @@
 //!
 //! # A turn that was cut short
 //! While commands run, the time is written down four times a second. After a crash, what was not clearly changed before the
-//! last of these times is not counted to the turn ([`Refusal::Later`](crate::Refusal::Later)): it may be what a
+//! last of these times is not counted to the turn ([`Refusal::Later`](crate::workspace::Refusal::Later)): it may be what a
 //! person did since. Nor is anything, where the clock was set in between or the files have another one.
 //!
 //! # On the disk
@@ -36,7 +36,7 @@
 //! # A full disk
 //! A turn goes on where its history cannot be written, and [`take_notes`](History::take_notes) says so: its changes up to there
 //! can be undone, where nothing was changed after them. An undo leaves a name as it is where what stands there cannot be kept
-//! ([`Refusal::Unrecorded`](crate::Refusal::Unrecorded)). With room again, the next turn is recorded as any other.
+//! ([`Refusal::Unrecorded`](crate::workspace::Refusal::Unrecorded)). With room again, the next turn is recorded as any other.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -7,7 +7,7 @@
 //!
 //! # Without a protocol
 //! The functions of a [`Workspace`] are what the tools call, and a host that wants no protocol calls them itself: strings
-//! in, typed results or a [`ToolFailure`] with its code out. [`list`](Workspace::list), [`read`](Workspace::read) and
+//! in, typed results or a [`ToolFailure`](crate::ToolFailure) with its code out. [`list`](Workspace::list), [`read`](Workspace::read) and
 //! [`search`](Workspace::search) look; [`write`](Workspace::write), [`edit`](Workspace::edit),
 //! [`replace_text`](Workspace::replace_text) and [`apply_patch`](Workspace::apply_patch) change all they were asked to or
 //! nothing. The root is the base of every path: `src/main.rs` and the absolute path of the same file are one, and nothing

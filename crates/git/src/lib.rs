@@ -43,7 +43,7 @@ pub struct Git {
 
 impl Git {
     /// The first `git` in the folders of `search_path`, which must hold no folder of a project: see
-    /// [`Workspace::search_path`](toolfence_workspace::Workspace::search_path). `None` where none is installed.
+    /// `Workspace::search_path`. `None` where none is installed.
     pub fn find(search_path: &OsStr) -> Option<Git> {
         let is_program =
             |path: &PathBuf| path.is_file() && rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok();

@@ -75,7 +75,7 @@ fn picture(root: &Path) -> Files {
 
 fn child(act: &str, root: &Path, says: &Path, kill_at: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
-    command.args(["--exact", "workspace::crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
+    command.args(["--exact", "crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
     command.env(ACT, act).env(ROOT, root).env(SAYS, says).env(counted::AT, kill_at.to_string());
     command.stdin(Stdio::null());
     command

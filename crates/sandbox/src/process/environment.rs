@@ -52,9 +52,7 @@ const FIXED: &[(&str, &str)] = &[
 ];
 
 /// The environment for a command, made from the variables of the host (usually [`std::env::vars_os`]) and the PATH its
-/// programs are looked for in, which is not the host's own: see [`Workspace::search_path`].
-///
-/// [`Workspace::search_path`]: toolfence_workspace::Workspace::search_path
+/// programs are looked for in, which is not the host's own: see `Workspace::search_path`.
 pub fn environment(
     host: impl IntoIterator<Item = (OsString, OsString)>,
     search_path: &OsStr,
