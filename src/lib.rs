@@ -3,17 +3,19 @@
 //! A model writes a fenced block in its plain text. This crate finds it while the text streams, decides whether it may
 //! run, runs it, and writes the result back as plain chat text.
 //!
-//! # The floors
-//! | floor | feature | what is there |
+//! # The parts
+//! | part | feature | what is there |
 //! |---|---|---|
 //! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`], [`redact`] and the words everybody uses |
 //! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
-//! | the hands | `tools` | `validate`: what is wrong with a text before and after a change; `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold; `audit`: the log; `undo`: what turns changed, to take it back |
-//! | the road | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
+//! | the tools | `tools` | `validate`: what is wrong with a text before and after a change; `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold; `audit`: the log; `undo`: what turns changed, to take it back |
+//! | the driver | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
 //! | the proxy | `http` | `proxy`: an OpenAI-shaped server in front of one that only talks |
 //!
-//! The `guide` starts from your problem and leads to the floor you need.
+//! The `guide` starts from your problem and leads to the part you need.
+//!
+//! The parts are crates of their own, named `toolfence-*`. They are internal: what this crate re-exports is what it promises.
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
 //! looks at the clock, to say how long a call took.

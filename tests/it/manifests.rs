@@ -137,3 +137,13 @@ fn no_tool_knows_another() {
     }
     assert_none(wrong);
 }
+
+#[test]
+fn the_paths_of_the_architecture_exist() {
+    let text = read("ARCHITECTURE.md");
+    let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let paths: Vec<&str> = quoted.filter(|word| word.contains('/') && !word.contains([' ', '*'])).collect();
+    assert!(paths.len() > 50, "the paths are found");
+    let missing = paths.into_iter().filter(|path| !root().join(path).exists());
+    assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
+}

@@ -5,7 +5,10 @@
 //! `cargo bench -p toolfence-validate --features syntax --bench syntax`. It is CPU time of this thread, the best of some turns,
 //! so that other work on the machine shows as little as may be.
 
-#![allow(clippy::disallowed_methods, reason = "a bench reads how much of the CPU was used; the library it times is pure")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a bench reads how much of the CPU was used; the library it times is pure"
+)]
 
 #[path = "../../../benches/shared/cpu.rs"]
 mod cpu;
