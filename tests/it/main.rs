@@ -8,12 +8,12 @@ mod coder;
 mod config;
 mod format;
 mod grammar;
-mod house;
 #[cfg(feature = "backend")]
 mod http;
 mod json;
 #[cfg(feature = "backend")]
 mod live;
+mod manifests;
 #[cfg(feature = "tools")]
 mod marks;
 mod oracle;

@@ -57,7 +57,7 @@ fn what_is_no_secret_stays() {
     for line in PLAIN.lines() {
         assert_eq!(Redactor::new().text(line), line);
     }
-    let source = include_str!("../../src/redact/shapes.rs");
+    let source = include_str!("../../crates/protocol/src/redact/shapes.rs");
     assert_eq!(Redactor::new().text(source), source);
 }
 

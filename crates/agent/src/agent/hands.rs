@@ -1,0 +1,99 @@
+//! Calls that run: side by side, each with its notes, stopped when they are dropped.
+//!
+//! It judges nothing: what it is given was cleared.
+
+use futures_util::stream::FuturesUnordered;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use toolfence_policy::Cleared;
+use toolfence_protocol::redact::Redactor;
+use toolfence_protocol::{Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use toolfence_toolbox::{BoxFuture, Progress, Toolbox};
+use toolfence_tools::ProjectChecks;
+use tracing::Instrument;
+
+/// The calls that run now, side by side. Dropping it stops them.
+pub struct Hands<'a> {
+    toolbox: &'a Toolbox,
+    checks: Option<Arc<ProjectChecks>>,
+    /// The calls that run; each gives its result.
+    pub running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
+    /// The calls that have no result yet.
+    pub open: Vec<ToolCall>,
+    notes: mpsc::Sender<(String, String)>,
+    /// What a running call says of itself: its id and a line.
+    pub noted: mpsc::Receiver<(String, String)>,
+}
+
+impl<'a> Hands<'a> {
+    /// Nothing runs yet. `checks` looks at the project before and after changes, where it is there.
+    pub fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
+        let (notes, noted) = mpsc::channel(64);
+        Hands { toolbox, checks, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
+    }
+
+    /// Runs what was cleared.
+    pub fn start(&mut self, cleared: Cleared) {
+        let note = self.open(cleared.call().clone());
+        let toolbox = self.toolbox;
+        let checks = self.checks.clone().filter(|_| cleared.may_change());
+        let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
+        let run = async move {
+            if let Some(checks) = checks {
+                checks.before_changes(&note).await?;
+            }
+            toolbox.run(cleared, &note).await
+        };
+        self.running.push(Box::pin(run.instrument(span)));
+    }
+
+    /// Looks at the project after the changes of a reply; gives what stands for a call. `None` where nothing looks.
+    pub fn check(&mut self) -> Option<ToolCall> {
+        let checks = self.checks.clone()?;
+        let call = checks.call();
+        let note = self.open(call.clone());
+        self.running.push(Box::pin(async move { checks.after_changes(&note).await }));
+        Some(call)
+    }
+
+    fn open(&mut self, call: ToolCall) -> Note {
+        let note = Note { id: call.id.clone(), notes: self.notes.clone() };
+        self.open.push(call);
+        note
+    }
+
+    /// Ends what runs; gives the answers for it.
+    pub fn stop(&mut self) -> Vec<ToolResult> {
+        self.running.clear();
+        let message =
+            "The user stopped it while it ran; what it had done by then may have stayed. Check before you go on.";
+        let answer =
+            |call: ToolCall| ToolResult::refused(call.id, call.name, ToolFailure::new(ErrorCode::Cancelled, message));
+        self.open.drain(..).map(answer).collect()
+    }
+}
+
+/// What a turn may be called by, that nobody has given a name: the call with what it is about, without secrets. Empty where
+/// it only reads.
+pub fn title_of(cleared: &Cleared) -> String {
+    let call = cleared.call();
+    if !cleared.may_change() {
+        return String::new();
+    }
+    let about = ["path", "command"].iter().find_map(|name| call.args.get(*name)?.as_str());
+    let text = format!("{} {}", call.name, about.unwrap_or_default().trim_start());
+    Redactor::new().text(text.trim_end()).into_owned()
+}
+
+/// Carries a tool's progress to the host, who may only be called from the driver.
+struct Note {
+    id: String,
+    notes: mpsc::Sender<(String, String)>,
+}
+
+impl Progress for Note {
+    fn note(&self, text: &str) {
+        // Full means that the host is slower than the tool: then this line is not worth waiting for.
+        let _ = self.notes.try_send((self.id.clone(), text.to_owned()));
+    }
+}

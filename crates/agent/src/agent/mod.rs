@@ -1,0 +1,359 @@
+//! Drives a [`Session`] on tokio: calls the model, runs the tools, asks the host, and feeds back what came.
+//!
+//! This module decides nothing: what may run was judged, and what comes next the session says. It shows nothing itself: a
+//! [`Host`] does.
+
+pub mod hands;
+
+use crate::audit::Audit;
+use crate::backend::{Backend, Chunk, Sink};
+use futures_util::StreamExt;
+use hands::Hands;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::watch;
+use toolfence_policy::Pending;
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::redact::Redactor;
+use toolfence_protocol::{Error, Message, ToolCall, ToolResult};
+use toolfence_session::{Action, Answer, Input, Session, StopReason};
+use toolfence_toolbox::{BoxFuture, Toolbox};
+use toolfence_tools::ProjectChecks;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::{History, Turn};
+
+/// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
+pub trait Host: Send {
+    /// The model is being called with this conversation.
+    fn calling(&mut self, _history: &[Message]) {}
+
+    /// Something of the reply.
+    fn show(&mut self, _event: &Event<'_>) {}
+
+    /// The reply breaks off here, for this reason.
+    fn broke_off(&mut self, _why: &str) {}
+
+    /// A call begins to run. Several may run at a time.
+    fn running(&mut self, _call: &ToolCall) {}
+
+    /// A running call says how far it is. Lines may be lost where they come too fast.
+    fn progress(&mut self, _id: &str, _note: &str) {}
+
+    /// A call has its answer, whether it ran or not: each once, in call order.
+    fn answered(&mut self, _result: &ToolResult) {}
+
+    /// Whether this may run.
+    fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        Box::pin(async { Answer::No("Nobody is here who could allow it.".into()) })
+    }
+}
+
+/// A host that shows nothing and allows nothing that has to be asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Host for Nobody {}
+
+/// Stops what an agent is doing, from anywhere. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Canceller {
+    wish: Arc<watch::Sender<Wish>>,
+    /// Whether the agent waits for tools that run.
+    busy: Arc<AtomicBool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    GoOn,
+    StopTools,
+    StopAll,
+}
+
+impl Default for Canceller {
+    fn default() -> Canceller {
+        Canceller { wish: Arc::new(watch::Sender::new(Wish::GoOn)), busy: Arc::default() }
+    }
+}
+
+impl Canceller {
+    /// Until somebody wants all of it to end.
+    pub async fn cancelled(&self) {
+        self.wish(|wish| wish == Wish::StopAll).await;
+    }
+
+    /// Ends the turn: the model's stream and the running tools are stopped. Without a turn under way nothing happens.
+    pub fn cancel(&self) {
+        self.wish.send_replace(Wish::StopAll);
+    }
+
+    /// Stops the running tools; the model is told and the turn goes on. While no tool runs nothing happens.
+    pub fn stop_tools(&self) {
+        self.wish.send_if_modified(|wish| {
+            let change = *wish == Wish::GoOn;
+            if change {
+                *wish = Wish::StopTools;
+            }
+            change
+        });
+    }
+
+    /// What Ctrl-C means: stops the running tools, or ends the turn where none runs or they were told to stop already.
+    pub fn interrupt(&self) {
+        let busy = self.busy.load(Ordering::SeqCst);
+        self.wish.send_modify(|wish| {
+            *wish = if busy && *wish == Wish::GoOn { Wish::StopTools } else { Wish::StopAll };
+        });
+    }
+
+    /// A wish to stop tools is for those that ran when it was made.
+    fn forget_tools(&self) {
+        self.wish
+            .send_if_modified(|wish| *wish == Wish::StopTools && std::mem::replace(wish, Wish::GoOn) != Wish::GoOn);
+    }
+
+    async fn wish(&self, wanted: impl Fn(Wish) -> bool) -> Wish {
+        let mut wish = self.wish.subscribe();
+        let seen = wish.wait_for(|wish| wanted(*wish)).await.map(|wish| *wish);
+        // The sender lives in this handle, so the channel cannot be closed while somebody waits.
+        seen.unwrap_or(Wish::StopAll)
+    }
+}
+
+/// A session with hands: the tools it runs, and the model it talks to.
+pub struct Agent {
+    session: Session,
+    toolbox: Toolbox,
+    backend: Arc<dyn Backend>,
+    canceller: Canceller,
+    audit: Option<Arc<Audit>>,
+    history: Option<(Arc<History>, Arc<Workspace>)>,
+    checks: Option<Arc<ProjectChecks>>,
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("session", &self.session).field("toolbox", &self.toolbox).finish_non_exhaustive()
+    }
+}
+
+impl Agent {
+    /// An agent that waits for the user.
+    pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
+        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None, history: None, checks: None }
+    }
+
+    /// The same with a log of what is decided and what comes of it.
+    #[must_use]
+    pub fn audit(self, audit: Arc<Audit>) -> Agent {
+        Agent { audit: Some(audit), ..self }
+    }
+
+    /// The same with a history: what each turn changes in this workspace, which has to know it as its recorder, can be undone.
+    #[must_use]
+    pub fn history(self, history: Arc<History>, workspace: Arc<Workspace>) -> Agent {
+        Agent { history: Some((history, workspace)), ..self }
+    }
+
+    /// The same with commands that look at the project after the changes of each reply.
+    #[must_use]
+    pub fn checks(mut self, checks: ProjectChecks) -> Agent {
+        self.session.check_after_changes();
+        Agent { checks: Some(Arc::new(checks)), ..self }
+    }
+
+    /// Until it is dropped, what changes is of the turn that has this for a question.
+    fn turn(&self, user: &str) -> Option<Turn> {
+        let (history, workspace) = self.history.as_ref()?;
+        Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
+    }
+
+    /// What the model has to be told with the next message: what the user did meanwhile to files it knows, say.
+    pub fn note(&mut self, text: &str) {
+        self.session.handle(Input::Note(text));
+    }
+
+    /// The next message of the user holds this text, which is not the user's own: a file that is attached, say.
+    pub fn attach(&mut self, source: &str, text: &str) {
+        self.session.handle(Input::Attached { source, text });
+    }
+
+    fn log(&self, what: impl FnOnce(&Audit)) {
+        if let Some(audit) = &self.audit {
+            what(audit);
+        }
+    }
+
+    /// The conversation, and what else the session tells of itself.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// A handle that stops this agent.
+    pub fn canceller(&self) -> Canceller {
+        self.canceller.clone()
+    }
+
+    /// One user turn: until the model answers, a limit is reached or somebody cancels.
+    ///
+    /// Dropping the future stops the model and the tools; the next turn begins with a history that a backend accepts.
+    ///
+    /// # Errors
+    /// The backend failed before its reply began, or a tool failed in a way the model can do nothing about. The session
+    /// can be used further.
+    pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
+        // Where the future of the last turn was dropped, that turn is not over yet.
+        self.session.handle(Input::Cancel);
+        while self.session.poll().is_some() {}
+        self.canceller.wish.send_replace(Wish::GoOn);
+        let _turn = self.turn(user);
+        self.session.handle(Input::User(user));
+        let ended = self.drive(host).await;
+        if let Err(error) = &ended {
+            self.session.handle(Input::Failed(&error.to_string()));
+            while let Some(action) = self.session.poll() {
+                self.tell(action, host);
+            }
+        }
+        ended
+    }
+
+    async fn drive(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
+        let toolbox = self.toolbox.clone();
+        let mut hands = Hands::new(&toolbox, self.checks.clone());
+        loop {
+            match self.session.poll() {
+                Some(Action::CallModel) => self.call_model(host).await?,
+                Some(Action::Ask(pending)) => self.ask(pending, host).await,
+                Some(Action::Run(cleared)) => {
+                    self.canceller.forget_tools();
+                    self.log(|audit| audit.running(&cleared));
+                    host.running(cleared.call());
+                    if let Some((history, _)) = &self.history {
+                        history.entitle(&hands::title_of(&cleared));
+                    }
+                    hands.start(cleared);
+                }
+                Some(Action::Check) => {
+                    self.canceller.forget_tools();
+                    hands.check().iter().for_each(|call| host.running(call));
+                }
+                Some(Action::Stop(reason)) => return Ok(reason),
+                Some(action) => self.tell(action, host),
+                None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
+                None => {
+                    let _busy = Busy::new(&self.canceller);
+                    self.wait(&mut hands, host).await?;
+                }
+            }
+        }
+    }
+
+    async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        let messages = self.session.history().to_vec();
+        host.calling(&messages);
+        let mut feed = Feed { session: &mut self.session, audit: self.audit.as_deref(), host };
+        let end = tokio::select! {
+            biased;
+            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            end = self.backend.stream(&messages, &mut feed) => Some(end?),
+        };
+        self.session.handle(end.map_or(Input::Cancel, Input::End));
+        Ok(())
+    }
+
+    async fn ask(&mut self, pending: Pending, host: &mut dyn Host) {
+        let answer = tokio::select! {
+            biased;
+            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            answer = host.ask(&pending) => Some(answer),
+        };
+        if let Some(answer) = &answer {
+            self.log(|audit| audit.asked(&pending, answer));
+        }
+        self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
+    }
+
+    fn tell(&self, action: Action, host: &mut dyn Host) {
+        shown(action, self.audit.as_deref(), host);
+    }
+
+    /// Until a running call has its result, or somebody stops it.
+    async fn wait(&mut self, hands: &mut Hands<'_>, host: &mut dyn Host) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            wish = self.canceller.wish(|wish| wish != Wish::GoOn) => {
+                let stopped = hands.stop();
+                match wish {
+                    Wish::StopAll => self.session.handle(Input::Cancel),
+                    _ => stopped.into_iter().for_each(|result| self.session.handle(Input::Result(result))),
+                }
+            }
+            Some((id, note)) = hands.noted.recv() => host.progress(&id, &note),
+            Some(result) = hands.running.next() => {
+                let result: ToolResult = result?;
+                hands.open.retain(|call| call.id != result.id);
+                self.session.handle(Input::Result(result));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// While it lives, tools run that can be stopped.
+struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    fn new(canceller: &Canceller) -> Busy {
+        canceller.busy.store(true, Ordering::SeqCst);
+        Busy(canceller.busy.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Feeds a reply to the session while it comes, and shows what the session finds in it.
+struct Feed<'a> {
+    session: &'a mut Session,
+    audit: Option<&'a Audit>,
+    host: &'a mut dyn Host,
+}
+
+impl Sink for Feed<'_> {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        match chunk {
+            Chunk::Text(text) => self.session.handle(Input::Chunk(text)),
+            Chunk::Reasoning(text) => self.session.handle(Input::Reasoning(text)),
+            Chunk::Call(call) => self.session.handle(Input::NativeCall(call)),
+            Chunk::BrokeOff(why) => self.host.broke_off(why),
+        }
+        let mut flow = ControlFlow::Continue(());
+        while let Some(action) = self.session.poll() {
+            match action {
+                Action::StopModel => flow = ControlFlow::Break(()),
+                action => shown(action, self.audit, self.host),
+            }
+        }
+        flow
+    }
+}
+
+/// What is left to do with an action once everything that acts was done.
+fn shown(action: Action, audit: Option<&Audit>, host: &mut dyn Host) {
+    match action {
+        Action::Show(event) => {
+            audit.inspect(|audit| audit.read(&event));
+            host.show(&event);
+        }
+        Action::Answered(result) => {
+            audit.inspect(|audit| audit.answered(&result));
+            host.answered(&result);
+        }
+        _ => {}
+    }
+}

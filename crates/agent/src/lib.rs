@@ -1,0 +1,12 @@
+//! What drives a session on tokio: it calls the model, runs the tools, asks the host, and feeds back what came.
+//!
+//! [`agent`] is the driver, [`backend`] is whoever answers, and [`audit`] writes down what was decided and what came of it.
+//! This crate decides nothing: what may run was judged by the policy, and what comes next the session says.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+
+#![forbid(unsafe_code)]
+
+pub mod agent;
+pub mod audit;
+pub mod backend;

@@ -1,0 +1,158 @@
+//! Questions to the host's own git.
+//!
+//! Git alone knows how its configuration, its index and its history are read, so facts about a repository are asked of the
+//! `git` that is installed. A repository can name programs that git runs even where it only reads (a file system monitor,
+//! a program that verifies signatures, a transport that fetches missing objects). [`Git::ask`] switches each of them off.
+//!
+//! This module runs on the host, outside the sandbox: only fixed subcommands that read may be passed to it.
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod made;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use wait_timeout::ChildExt;
+
+/// Variables of the host that say where the person's own configuration is.
+const PASSED: &[&str] =
+    &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "PATH"];
+
+/// Configuration that overrides every file: with it, the subcommands asked here start no program.
+const OVERRIDES: &[(&str, &str)] = &[
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("log.showSignature", "false"),
+    ("diff.external", ""),
+    ("protocol.allow", "never"),
+    // The question is asked for the person, who may own a repository that another user made.
+    ("safe.directory", "*"),
+];
+
+/// The `git` of the host.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: PathBuf,
+}
+
+impl Git {
+    /// The first `git` in the folders of `search_path`, which must hold no folder of a project: see
+    /// `Workspace::search_path`. `None` where none is installed.
+    pub fn find(search_path: &OsStr) -> Option<Git> {
+        let is_program =
+            |path: &PathBuf| path.is_file() && rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok();
+        let program = std::env::split_paths(search_path).map(|folder| folder.join("git")).find(is_program)?;
+        Some(Git { program })
+    }
+
+    /// Runs `git ARGS` in `folder` and returns what it printed, up to `most` bytes.
+    ///
+    /// # Errors
+    /// Git could not be started, ended with another status than 0 or those in `also`, printed more than `most` bytes, or
+    /// took longer than `limit`. It is killed then, with all it started.
+    pub fn ask<S: AsRef<OsStr>>(
+        &self,
+        folder: &Path,
+        args: &[S],
+        also: &[i32],
+        limit: Duration,
+        most: u64,
+    ) -> io::Result<Vec<u8>> {
+        let mut command = Command::new(&self.program);
+        command.args(args).current_dir(folder).env_clear().envs(environment());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+        let mut child = command.spawn()?;
+        let group = rustix::process::Pid::from_child(&child);
+        let output = child.stdout.take().ok_or_else(|| io::Error::other("git has no output"))?;
+        // Read beside the wait: a full pipe would make git wait for ever.
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            output.take(most + 1).read_to_end(&mut all).map(|_| all)
+        });
+        let status = child.wait_timeout(limit);
+        if !matches!(status, Ok(Some(_))) {
+            // A killed group closes the pipe, so the thread above ends too.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            let _ = child.wait();
+        }
+        let all = reader.join().map_err(|_| io::Error::other("the reader of git's output died"))??;
+        let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "git took too long"))?;
+        if all.len() as u64 > most {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "git printed too much"));
+        }
+        if !status.success() && !status.code().is_some_and(|code| also.contains(&code)) {
+            return Err(io::Error::other(format!("git ended with {status}")));
+        }
+        Ok(all)
+    }
+}
+
+/// All of a regular file of at most `most` bytes. Something else in its place is never waited for, as a FIFO would have it.
+///
+/// # Errors
+/// It is missing, no regular file, larger, or cannot be read.
+pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
+    use rustix::fs::{Mode, OFlags};
+    let opened = rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let opened = std::fs::File::from(opened);
+    if !opened.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut all = Vec::new();
+    opened.take(most + 1).read_to_end(&mut all)?;
+    if all.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(all) }
+}
+
+fn environment() -> Vec<(OsString, OsString)> {
+    let mut all: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| PASSED.contains(&name))).collect();
+    let fixed = [
+        ("LC_ALL", "C"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_PAGER", "cat"),
+    ];
+    all.extend(fixed.map(|(name, value)| (name.into(), value.into())));
+    all.push(("GIT_CONFIG_COUNT".into(), OVERRIDES.len().to_string().into()));
+    for (index, (key, value)) in OVERRIDES.iter().enumerate() {
+        all.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
+        all.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A `git` that does what a script says, in a folder of its own.
+    fn scripted(script: &str) -> (tempfile::TempDir, Git) {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("git");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let git = Git::find(folder.path().as_os_str()).unwrap();
+        (folder, git)
+    }
+
+    #[test]
+    fn an_answer_is_bounded_in_bytes_and_time() {
+        let ask = |script: &str| {
+            let (folder, git) = scripted(script);
+            git.ask(folder.path(), &["x"], &[1], Duration::from_millis(500), 10)
+        };
+        assert_eq!(ask("echo $1").unwrap(), b"x\n");
+        assert_eq!(ask("echo one; exit 1").unwrap(), b"one\n");
+        assert!(ask("exit 2").is_err());
+        assert_eq!(ask("yes").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(ask("sleep 60 & sleep 60").unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+}

@@ -1,0 +1,244 @@
+//! Patch text to hunks, hunks to where they stand, and that to new text.
+//!
+//! This module knows no disk: [`plan()`] asks a [`Source`] for files and gives back what they shall be. It never guesses: a
+//! hunk that fits in two places, or that overlaps another, is refused, and then nothing at all is changed.
+//!
+//! Two ways to change a text without a patch are here too, for they share its lines and its words: [`edit_lines`] replaces
+//! ranges of lines, [`replace_passage`] a passage that occurs once.
+//!
+//! # The grammar
+//! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
+//! head has one too. What is not a line of this grammar is prose and passed over, but not inside of a hunk.
+//!
+//! ```text
+//! patch      = unified* | begin*
+//! unified    = [ "diff --git " name " " name LF { git } ] "--- " name [ time ] LF "+++ " name [ time ] LF { hunk }
+//!            | "diff --git " name " " name LF { git }
+//! git        = ( "old mode " | "new mode " | "new file mode " | "deleted file mode " ) octal LF
+//!            | ( "rename from " | "rename to " | "copy from " | "copy to " ) name LF
+//!            | ( "similarity index " | "dissimilarity index " | "index " ) any LF
+//! hunk       = "@@ -" range " +" range " @@" [ heading ] LF body | "@@" [ heading [ " @@" ] ] LF body
+//! range      = [ number ] [ "," [ number ] ]
+//! body       = { ( " " | "-" | "+" ) text LF | "\ " any LF | LF | lost }
+//! lost       = a line between others of a body that has lost its first blank: context
+//! name       = text | '"' { character | "\" ( octal octal octal | "n" | "t" | ... ) } '"' | "/dev/null"
+//!
+//! begin      = "*** Begin Patch" LF { file | unified } "*** End Patch" LF
+//! file       = "*** Add File: " name LF { "+" text LF }
+//!            | "*** Delete File: " name LF
+//!            | "*** Update File: " name LF [ "*** Move to: " name LF ] { { "@@" [ heading ] LF } body [ "*** End of File" LF ] }
+//! ```
+//!
+//! Numbers and counts are hints. Counts that are met where something else begins end a body; otherwise it goes on up to
+//! the last line that begins as lines of bodies do.
+//!
+//! ```
+//! # mod toolfence { pub use toolfence_patch as patch; }
+//! use toolfence::patch;
+//!
+//! let text = "--- a/x\n+++ b/x\n@@ -40,2 +40,2 @@\n one\n-two\n+2\n";
+//! let patch = patch::parse(text).unwrap();
+//! let done = patch::apply(&patch.files[0].hunks, b"zero\r\none\r\ntwo\r\n").unwrap();
+//! assert_eq!(done.text, b"zero\r\none\r\n2\r\n");
+//! assert_eq!((done.hunks[0].line, done.hunks[0].fuzz, done.hunks[0].distance), (2, 0, Some(-38)));
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod begin;
+mod body;
+mod edit;
+mod explain;
+mod find;
+mod grammar;
+mod headings;
+mod index;
+mod lines;
+mod miss;
+mod model;
+mod names;
+mod pass;
+mod passage;
+mod place;
+mod plan;
+mod print;
+mod reading;
+mod shift;
+mod text;
+mod unified;
+mod wrap;
+
+pub use lines::{LineEdit, LineProblem, edit_lines};
+pub use miss::{Closest, Miss, Why};
+pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
+pub use passage::{Nearest, PassageProblem, Replaced, replace_passage};
+pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan};
+
+/// The longest patch in bytes.
+pub const MOST_BYTES: usize = 16 << 20;
+
+/// Reads a patch of either form, whatever is around it.
+///
+/// Time and memory are linear in the length of the text.
+///
+/// # Errors
+/// Over 16 MB; no patch in it; a `*** Begin Patch` without its end; binary files, links and submodules; names that lead out
+/// of the root; a file about which nothing is said; lines that add or remove something outside of any hunk.
+pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
+    parse_below(text, |_| None)
+}
+
+/// Reads a patch as [`parse`] does, and takes absolute names where `relative` says what they are relative to the root.
+///
+/// # Errors
+/// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
+/// use toolfence::patch;
+///
+/// let text = "--- /project/x\n+++ /project/x\n@@ -1 +1 @@\n-1\n+2\n";
+/// let below = |name: &str| name.strip_prefix("/project/").map(str::to_owned);
+/// assert_eq!(patch::parse_below(text, below).unwrap().files[0].old.path, "x");
+/// assert!(patch::parse(text).is_err());
+/// ```
+pub fn parse_below(text: &str, relative: impl Fn(&str) -> Option<String>) -> Result<Patch<'_>, Problem> {
+    let mut patch = parse_anywhere(text)?;
+    for file in &mut patch.files {
+        for name in [&mut file.old, &mut file.new] {
+            if names::is_absolute(&name.path) {
+                name.path = relative(&name.path).ok_or_else(|| names::outside(&name.path, file.line))?;
+            }
+        }
+    }
+    Ok(patch)
+}
+
+/// Absolute names stay as they are.
+fn parse_anywhere(text: &str) -> Result<Patch<'_>, Problem> {
+    if text.len() > MOST_BYTES {
+        return Err(Problem::new(1, format!("the patch has more than {} MB. Send it in parts.", MOST_BYTES >> 20)));
+    }
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    if lines.last().is_some_and(|last| last.is_empty()) {
+        lines.pop();
+    }
+    begin::straighten(&mut lines);
+    let patch = if begin::begins(&lines) { begin::read(&lines)? } else { unified::read(&lines, 0)? };
+    if patch.files.is_empty() {
+        let message = "no patch is in it. Give a unified diff with \"--- a/path\", \"+++ b/path\" and \"@@\" lines, or a \
+                       text between \"*** Begin Patch\" and \"*** End Patch\".";
+        return Err(Problem::new(1, message));
+    }
+    Ok(patch)
+}
+
+/// The files that a text names, read as a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Names {
+    /// Every name, as [`plan()`] may take it: with its prefix and without, where it is not certain which is meant.
+    pub names: Vec<String>,
+    /// Whether the patch could be read. Otherwise nothing of it is ever carried out, and the names are all that stand where
+    /// a name of a file could.
+    pub read: bool,
+}
+
+/// Every file that carrying out the text could read or change, and perhaps more. Absolute names are given as they stand.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
+/// let named = toolfence::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
+/// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
+/// ```
+pub fn names(text: &str) -> Names {
+    let (all, read) = match parse_anywhere(text) {
+        Ok(patch) => {
+            let both = |name: Name| [Some(name.path), name.prefixed];
+            (patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect(), true)
+        }
+        Err(_) => (grammar::loose_names(text), false),
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    names.extend(all.into_iter().filter(|name: &String| seen.insert(name.clone())));
+    Names { names, read }
+}
+
+/// What became of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// The new text.
+    pub text: Vec<u8>,
+    /// Where each hunk stood, in the order of the patch.
+    pub hunks: Vec<Placed>,
+}
+
+/// Where a hunk stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Placed {
+    /// How it was found: 0 as it is, 1 without blanks at the ends of lines, 2 without those at the beginnings, 3 with the
+    /// quotes, dashes and blanks of typography for those of a keyboard.
+    pub fuzz: u8,
+    /// The line of its first old line in the text as it was, from 1. Of a hunk that only adds, the line it adds before.
+    pub line: usize,
+    /// How many lines that is below the line the patch stated; `None` where it stated none.
+    pub distance: Option<i64>,
+}
+
+/// Applies hunks to a text, all or none. Bytes that are not UTF-8 are kept.
+///
+/// Time is linear in the text and the hunks, and at worst in their product, up to a bound beyond which hunks are refused.
+///
+/// # Errors
+/// The first hunks that have no place, or that overlap.
+pub fn apply(hunks: &[Hunk<'_>], text: &[u8]) -> Result<Applied, Vec<Miss>> {
+    let Some(lines) = text::Text::new(text) else {
+        return Err(hunks.first().map(|hunk| Miss::new(1, hunk, Why::TooMuchWork)).into_iter().collect());
+    };
+    let misses = match applied(hunks, &lines) {
+        Err(misses) if text.ends_with(b"\n") => misses,
+        other => return other,
+    };
+    // A model that split the file at its line feeds takes what is behind the last one for an empty line.
+    let mut shorter = hunks.to_vec();
+    let mut all_mended = true;
+    for miss in &misses {
+        let mended = matches!(miss.why, Why::NotFound(_)) && without_line_behind_end(&mut shorter[miss.hunk - 1]);
+        all_mended = all_mended && mended;
+    }
+    if !all_mended {
+        return Err(misses);
+    }
+    applied(&shorter, &lines).map_err(|_| misses)
+}
+
+/// Takes an empty line away that ends both sides of a hunk; the hunk must then stand at the end of the file. `false` where
+/// the sides do not end so, or where too little is left to say where the hunk stands.
+fn without_line_behind_end(hunk: &mut Hunk<'_>) -> bool {
+    let is_last = |sign: Sign| {
+        let at = hunk.lines.iter().rposition(|line| line.sign == sign || line.sign == Sign::Context)?;
+        Some(at).filter(|at| hunk.lines[*at].text.is_empty() && !hunk.lines[*at].unended)
+    };
+    let (Some(old), Some(new)) = (is_last(Sign::Remove), is_last(Sign::Add)) else { return false };
+    hunk.lines.remove(old.max(new));
+    if old != new {
+        hunk.lines.remove(old.min(new));
+    }
+    hunk.at_end = true;
+    hunk.old().any(|line| line.text.contains(char::is_alphanumeric))
+}
+
+fn applied(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
+    let places = place::all(text, hunks)?;
+    let built = edit::build(text, hunks, &places)?;
+    let placed = |(hunk, place): (&Hunk<'_>, &place::Place)| Placed {
+        fuzz: place.pass.fuzz(),
+        line: place.at + 1,
+        distance: hunk.first_line().map(|stated| place.at as i64 + 1 - stated),
+    };
+    Ok(Applied { text: built, hunks: hunks.iter().zip(&places).map(placed).collect() })
+}

@@ -1,0 +1,228 @@
+//! Line ranges of a text replaced, all or none.
+
+use super::text::{self, Text};
+use std::fmt;
+
+/// One range of lines and what shall stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineEdit<'a> {
+    /// The first line that goes, from 1.
+    pub start: u64,
+    /// The last line that goes; `start - 1` for none, which inserts before `start`.
+    pub end: u64,
+    /// The lines that come. One line feed at the end is ignored, so that `"a"` and `"a\n"` are one line; `""` is none.
+    pub replacement: &'a str,
+}
+
+/// Why no edit was made. Edits are counted from 1, in the order they were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LineProblem {
+    /// There are no edits.
+    None,
+    /// `start` is 0.
+    Zero {
+        /// Which edit.
+        edit: usize,
+    },
+    /// `end` is before `start - 1`.
+    Backwards {
+        /// Which edit.
+        edit: usize,
+        /// Its first line.
+        start: u64,
+        /// Its last line.
+        end: u64,
+    },
+    /// The text has no such lines.
+    Beyond {
+        /// Which edit.
+        edit: usize,
+        /// Its first line.
+        start: u64,
+        /// Its last line.
+        end: u64,
+        /// Lines of the text.
+        lines: u64,
+    },
+    /// Two edits change the same lines, insert at the same place, or one inserts in the middle of the other.
+    Overlap {
+        /// The edit that begins first.
+        one: usize,
+        /// The other one.
+        other: usize,
+        /// The line where they meet.
+        line: u64,
+    },
+    /// The text has 4 GB or more.
+    TooLong,
+}
+
+impl fmt::Display for LineProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LineProblem::None => out.write_str("edits is empty. Give at least one edit."),
+            LineProblem::Zero { edit } => write!(out, "edit {edit} has start_line 0; lines are counted from 1."),
+            LineProblem::Backwards { edit, start, end } => write!(
+                out,
+                "edit {edit} ends at line {end}, before its start_line {start}. Give a later end_line, or {} to insert \
+                 before line {start}.",
+                start.saturating_sub(1)
+            ),
+            LineProblem::Beyond { edit, start, end, lines } => write!(
+                out,
+                "edit {edit} is of lines {start} to {end}, but the last line of the file is {lines}. Read it again; to \
+                 append, give start_line {} and end_line {lines}.",
+                lines + 1
+            ),
+            LineProblem::Overlap { one, other, line } => {
+                write!(out, "edits {one} and {other} meet at line {line}. Make one edit of both.")
+            }
+            LineProblem::TooLong => out.write_str("the text is too long."),
+        }
+    }
+}
+
+/// Replaces line ranges of a text, all or none; all numbers are those of the text as it is.
+///
+/// Only a line feed ends a line. New lines end as their neighbours do, a byte order mark stays, and the last line ends with
+/// a line feed afterwards if it did before. Bytes that are not UTF-8 are kept. Time is linear in text and edits, but for the
+/// sorting of the edits.
+///
+/// # Errors
+/// Edits that are none, that the text has no lines for, or that overlap; also two insertions at one place, whose order
+/// nobody said.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
+/// use toolfence::patch::{LineEdit, edit_lines};
+///
+/// let edits = [LineEdit { start: 2, end: 2, replacement: "2\n2b" }, LineEdit { start: 1, end: 0, replacement: "0" }];
+/// assert_eq!(edit_lines(b"one\r\ntwo\r\n", &edits).unwrap(), b"0\r\none\r\n2\r\n2b\r\n");
+/// ```
+pub fn edit_lines(text: &[u8], edits: &[LineEdit<'_>]) -> Result<Vec<u8>, LineProblem> {
+    let text = Text::new(text).ok_or(LineProblem::TooLong)?;
+    if edits.is_empty() {
+        return Err(LineProblem::None);
+    }
+    let mut cuts =
+        edits.iter().enumerate().map(|(at, edit)| cut(at + 1, edit, &text)).collect::<Result<Vec<_>, _>>()?;
+    cuts.sort_by_key(|cut| (cut.from, cut.to, cut.number));
+    refuse_overlaps(&cuts)?;
+    Ok(build(&text, &cuts))
+}
+
+/// An edit by the lines between which it works, from 0.
+struct Cut<'a> {
+    number: usize,
+    from: usize,
+    to: usize,
+    replacement: &'a str,
+}
+
+fn cut<'a>(number: usize, edit: &LineEdit<'a>, text: &Text<'_>) -> Result<Cut<'a>, LineProblem> {
+    let LineEdit { start, end, replacement } = *edit;
+    let lines = text.len() as u64;
+    if start == 0 {
+        return Err(LineProblem::Zero { edit: number });
+    }
+    if end < start - 1 {
+        return Err(LineProblem::Backwards { edit: number, start, end });
+    }
+    if end > lines || start - 1 > lines {
+        return Err(LineProblem::Beyond { edit: number, start, end, lines });
+    }
+    // Both are at most the number of lines, which is in memory.
+    Ok(Cut { number, from: (start - 1) as usize, to: end as usize, replacement })
+}
+
+/// In order of their beginnings: an insertion comes before a range that begins at the same line.
+fn refuse_overlaps(cuts: &[Cut<'_>]) -> Result<(), LineProblem> {
+    for pair in cuts.windows(2) {
+        let (one, other) = (&pair[0], &pair[1]);
+        let both_insert = one.from == one.to && other.from == other.to && one.from == other.from;
+        if both_insert || other.from < one.to {
+            let line = other.from as u64 + 1;
+            return Err(LineProblem::Overlap { one: one.number, other: other.number, line });
+        }
+    }
+    Ok(())
+}
+
+fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
+    let mark = text.mark().len();
+    let mut out = text.mark().to_vec();
+    let mut at = 0;
+    for cut in cuts {
+        keep(&mut out, text, at, cut.from);
+        at = cut.to;
+        let near = if cut.from > 0 { cut.from - 1 } else { cut.from };
+        for line in lines_of(cut.replacement) {
+            end_line(&mut out, mark, text.end_near(near));
+            let line = if out.len() == mark && mark > 0 { text::wanted(line) } else { line.as_bytes() };
+            out.extend_from_slice(line);
+            out.extend_from_slice(text.end_near(near));
+        }
+    }
+    keep(&mut out, text, at, text.len());
+    finish(out, mark, text.is_ended(), text.end_near(text.len()))
+}
+
+/// The lines of a replacement without their ends. A carriage return before a line feed is part of the end.
+fn lines_of(replacement: &str) -> impl Iterator<Item = &str> {
+    let inner = replacement.strip_suffix('\n').unwrap_or(replacement);
+    let lines = (!replacement.is_empty()).then(|| inner.split('\n')).into_iter().flatten();
+    let ended = replacement.len() > inner.len();
+    let last = inner.matches('\n').count();
+    lines.enumerate().map(move |(at, line)| {
+        // A carriage return that no line feed follows is content.
+        if at < last || ended { line.strip_suffix('\r').unwrap_or(line) } else { line }
+    })
+}
+
+fn keep(out: &mut Vec<u8>, text: &Text<'_>, from: usize, to: usize) {
+    if from < to {
+        end_line(out, text.mark().len(), text.end_near(from));
+        out.extend_from_slice(text.range(from, to));
+    }
+}
+
+/// What was the last line may have no end, and something comes behind it now.
+fn end_line(out: &mut Vec<u8>, mark: usize, end: &[u8]) {
+    if out.len() > mark && !out.ends_with(b"\n") {
+        out.extend_from_slice(end);
+    }
+}
+
+fn finish(mut out: Vec<u8>, mark: usize, ended: bool, end: &[u8]) -> Vec<u8> {
+    if ended {
+        end_line(&mut out, mark, end);
+    } else if has_open_end(&out[mark..]) {
+        out.pop();
+        if out.ends_with(b"\r") {
+            out.pop();
+        }
+    }
+    out
+}
+
+/// Whether the end of the last line can go without the line.
+fn has_open_end(out: &[u8]) -> bool {
+    let Some(line) = out.strip_suffix(b"\n") else { return false };
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    !line.is_empty() && !line.ends_with(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_replacement() {
+        let lines = |text: &'static str| lines_of(text).collect::<Vec<_>>();
+        assert_eq!(lines(""), Vec::<&str>::new());
+        assert_eq!(lines("\n"), [""]);
+        assert_eq!((lines("a"), lines("a\n"), lines("a\n\n")), (vec!["a"], vec!["a"], vec!["a", ""]));
+        assert_eq!((lines("a\r\nb\r\n"), lines("a\r\nb\r")), (vec!["a", "b"], vec!["a", "b\r"]));
+    }
+}

@@ -1,0 +1,145 @@
+//! One passage of a text replaced, if it occurs exactly once.
+
+mod find;
+mod flat;
+mod nearest;
+
+pub use nearest::Nearest;
+
+use super::text::Text;
+use flat::Flat;
+use std::fmt;
+
+/// Lines that are named; how many more there are is said.
+const MOST_NAMED: usize = 100;
+
+/// A passage replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replaced {
+    /// The new text.
+    pub text: Vec<u8>,
+    /// The line where the passage begins, from 1.
+    pub line: u64,
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PassageProblem {
+    /// The old passage is empty.
+    Empty,
+    /// The new passage is the old one, ends of lines aside.
+    Same,
+    /// It occurs several times; occurrences may overlap.
+    Several {
+        /// The lines where the first hundred begin, from 1. Two in one line name it twice.
+        lines: Vec<u64>,
+        /// How many there are.
+        total: u64,
+    },
+    /// It occurs nowhere.
+    NotFound {
+        /// The part of the text that is most like it.
+        nearest: Option<Nearest>,
+        /// The line where the new passage is already.
+        already: Option<u64>,
+    },
+    /// The text has 4 GB or more.
+    TooLong,
+}
+
+impl fmt::Display for PassageProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PassageProblem::Empty => out.write_str("old is empty. Give the passage that shall be replaced."),
+            PassageProblem::Same => out.write_str(
+                "old and new are the same, so there is nothing to replace. (Ends of lines are kept as the file has them.)",
+            ),
+            PassageProblem::Several { lines, total } => {
+                let named: Vec<String> = lines.iter().map(u64::to_string).collect();
+                let more = total - lines.len() as u64;
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let named = named.join(", ");
+                write!(
+                    out,
+                    "old occurs {total} times, at lines {named}{more}; it must occur exactly once. Give more of the lines \
+                     around the one that is meant."
+                )
+            }
+            PassageProblem::NotFound { nearest, already } => not_found(out, nearest.as_ref(), *already),
+            PassageProblem::TooLong => out.write_str("the text is too long."),
+        }
+    }
+}
+
+fn not_found(out: &mut fmt::Formatter<'_>, nearest: Option<&Nearest>, already: Option<u64>) -> fmt::Result {
+    out.write_str("old does not occur in the file.")?;
+    if let Some(line) = already {
+        write!(out, " new is there already, at line {line}: perhaps nothing is left to do.")?;
+    }
+    match nearest {
+        Some(nearest) => write!(out, " {nearest}"),
+        None => out
+            .write_str(" Nothing in the file is like it. Is it the right file? Read it and copy the passage exactly."),
+    }
+}
+
+/// Replaces the only occurrence of a passage.
+///
+/// A carriage return before a line feed is not looked at: the new lines end as the lines around them do. A byte order mark
+/// stays. Where the passage ends with a line feed and the text does not, the end of the text counts as one. Bytes that are
+/// not UTF-8 are kept. Time and memory are linear in the three texts, whatever they hold.
+///
+/// # Errors
+/// A passage that is empty, that is the new one already, or that does not occur exactly once.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_patch as patch; }
+/// use toolfence::patch::{PassageProblem, replace_passage};
+///
+/// let done = replace_passage(b"one\r\ntwo\r\n", "one\ntwo", "1\n2").unwrap();
+/// assert_eq!((done.text.as_slice(), done.line), (&b"1\r\n2\r\n"[..], 1));
+/// let several = replace_passage(b"aaa", "aa", "b").unwrap_err();
+/// assert_eq!(several, PassageProblem::Several { lines: vec![1, 1], total: 2 });
+/// ```
+pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, PassageProblem> {
+    let text = Text::new(text).ok_or(PassageProblem::TooLong)?;
+    let (old, new) = (flat::flattened(old, &text), flat::flattened(new, &text));
+    if old.is_empty() {
+        return Err(PassageProblem::Empty);
+    }
+    if old == new {
+        return Err(PassageProblem::Same);
+    }
+    let flat = Flat::new(&text, old.ends_with('\n'));
+    match find::twice(flat.bytes(), old.as_bytes()) {
+        (Some(at), None) => Ok(put(&text, &flat, at, &old, &new)),
+        (Some(_), Some(_)) => {
+            let (lines, total) = find::all_lines(flat.bytes(), old.as_bytes(), MOST_NAMED);
+            Err(PassageProblem::Several { lines, total })
+        }
+        (None, _) => {
+            let nearest = nearest::nearest(&text, &old);
+            let already = find::already(flat.bytes(), new.as_bytes());
+            Err(PassageProblem::NotFound { nearest, already })
+        }
+    }
+}
+
+fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
+    let body = text.body();
+    let (from, to) = (flat.place(at), flat.place(at + old.len()).min(body.len()));
+    // The end of the text stood for a line feed; it goes on doing so.
+    let new = if flat.ends_for_feed(at + old.len()) { new.strip_suffix('\n').unwrap_or(new) } else { new };
+    let line = text.line_at(from);
+    let mut out = Vec::with_capacity(text.mark().len() + body.len() + new.len());
+    out.extend_from_slice(text.mark());
+    out.extend_from_slice(&body[..from]);
+    match text.end_near(line) {
+        b"\r\n" => out.extend_from_slice(new.replace('\n', "\r\n").as_bytes()),
+        _ => out.extend_from_slice(new.as_bytes()),
+    }
+    out.extend_from_slice(&body[to..]);
+    Replaced { text: out, line: line as u64 + 1 }
+}

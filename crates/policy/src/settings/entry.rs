@@ -1,0 +1,139 @@
+//! What a settings file says: a value with its key and its place, or a mistake with its place.
+
+use super::super::shell::shown;
+use super::{CheckerRule, CommandRule, Key};
+use std::fmt;
+use std::sync::Arc;
+use toolfence_protocol::Error;
+
+/// Where a setting can come from, from the weakest to the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Layer {
+    /// Nobody wrote it.
+    Default,
+    /// The person's own file.
+    User,
+    /// The project's file; `trusted` where the person has read and trusted this very content.
+    Project {
+        /// Whether the content is trusted.
+        trusted: bool,
+    },
+    /// The persona.
+    Persona,
+    /// The command line. It is the person's word for this run, and counts over all others.
+    CommandLine,
+}
+
+impl Layer {
+    /// Whether it may only tighten.
+    pub fn only_tightens(self) -> bool {
+        matches!(self, Layer::Project { .. } | Layer::Persona)
+    }
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Origin {
+    /// In which layer.
+    pub layer: Layer,
+    /// The name of the file, or of what else it is.
+    pub name: Arc<str>,
+    /// In which line, from 1.
+    pub line: Option<usize>,
+}
+
+impl Origin {
+    /// A place without lines.
+    pub fn new(layer: Layer, name: impl Into<Arc<str>>) -> Origin {
+        Origin { layer, name: name.into(), line: None }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// What is written for a key; of a list, one item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Value {
+    /// A word or a text.
+    Text(String),
+    /// A rule about commands.
+    Command(CommandRule),
+    /// A rule about names.
+    Glob(String),
+    /// A program that checks files.
+    Checker(CheckerRule),
+}
+
+/// Characters of a checker's command that are shown: it may be a script.
+const MOST_SHOWN: usize = 60;
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) | Value::Glob(text) => f.write_str(text),
+            Value::Command(rule) => f.write_str(&rule.words().join(" ")),
+            Value::Checker(rule) => {
+                write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
+            }
+        }
+    }
+}
+
+/// A value with its key and its place.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Of which key.
+    pub key: &'static Key,
+    /// What is written.
+    pub value: Value,
+    /// Where.
+    pub origin: Origin,
+}
+
+impl Entry {
+    /// A value that is not read from a text, such as an option of the command line.
+    pub fn new(key: &'static Key, value: Value, origin: Origin) -> Entry {
+        Entry { key, value, origin }
+    }
+}
+
+/// What is wrong with a text, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mistake {
+    /// The name of the file.
+    pub name: String,
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// What is wrong and what to do.
+    pub message: String,
+    /// Whether it would be right in a file that is trusted.
+    pub untrusted: bool,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: line {}, column {}: {}", self.name, self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl From<Mistake> for Error {
+    fn from(mistake: Mistake) -> Error {
+        Error::new(mistake.to_string())
+    }
+}

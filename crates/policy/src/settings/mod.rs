@@ -1,0 +1,127 @@
+//! What a person settled: mode, rules about commands, rules about paths; and the layers it comes from.
+//!
+//! This module reads text, not files: where the text comes from, and whether a file is trusted, is the host's business.
+//! A table of [`Key`]s says what may be written, what each takes, and what a project's file may do with it; a host adds
+//! keys of its own. [`read`] makes [`Entry`]s of one text, [`Merged`] puts the layers together, and every value keeps the
+//! place it comes from.
+//!
+//! ```
+//! # mod toolfence { pub use toolfence_policy as policy; }
+//! use toolfence::policy::settings::{KEYS, Layer, Merged, read};
+//!
+//! let keys: Vec<_> = KEYS.iter().collect();
+//! let user = read("mode = \"walled\"\n[commands]\nallow = [\"cargo test\"]\n", "config.toml", Layer::User, &keys)?;
+//! let project = read("mode = \"always\"\n", ".toolfence.toml", Layer::Project { trusted: false }, &keys)?;
+//! let merged = Merged::of([user, project]);
+//! assert_eq!(merged.text("mode"), Some("always"));
+//! assert_eq!(merged.origin("mode").to_string(), ".toolfence.toml:1");
+//!
+//! let loosens = read("[commands]\nallow = [\"rm\"]\n", ".toolfence.toml", Layer::Project { trusted: true }, &keys);
+//! assert!(loosens.unwrap_err().to_string().contains("line 2, column 1"));
+//! # Ok::<(), toolfence_protocol::Error>(())
+//! ```
+
+mod checker;
+mod entry;
+mod keys;
+mod merge;
+mod read;
+mod rule;
+
+pub use checker::CheckerRule;
+pub use entry::{Entry, Layer, Mistake, Origin, Value};
+pub use keys::{InProject, KEYS, Key, Takes, template};
+pub use merge::Merged;
+pub use read::read;
+pub use rule::CommandRule;
+
+use super::{Mode, PathRules};
+use toolfence_protocol::{Error, Result};
+
+/// The settings of the policy, merged.
+///
+/// ```
+/// let text = "mode = \"dangerous\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
+/// # mod toolfence { pub use toolfence_policy as policy; }
+/// let settings = toolfence::policy::Settings::from_toml(text)?;
+/// assert_eq!(settings.commands.allow.len(), 1);
+/// # Ok::<(), toolfence_protocol::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// What is done with a judgement.
+    pub mode: Mode,
+    /// Rules about shell commands.
+    pub commands: CommandSettings,
+    /// Rules about names of files.
+    pub paths: PathSettings,
+}
+
+/// Rules about shell commands. Each is a beginning of the command's words and is compared to literal words only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommandSettings {
+    /// Simple commands that run without a question where nothing else about them asks.
+    pub allow: Vec<CommandRule>,
+    /// Simple commands that never run.
+    pub deny: Vec<CommandRule>,
+    /// When not empty, every simple command that matches none of these is denied.
+    pub only: Vec<CommandRule>,
+}
+
+/// Rules about names of files, as globs relative to the root that match at any depth and ignore case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathSettings {
+    /// Exceptions from the built-in list of blocked names.
+    pub allow: Vec<String>,
+    /// More blocked names.
+    pub deny: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the text of one settings file that holds the keys of the policy and nothing else.
+    ///
+    /// # Errors
+    /// Anything that is not TOML, a key that does not exist, a value of the wrong kind, a bad glob, a rule whose examples
+    /// are wrong: with line and column.
+    pub fn from_toml(text: &str) -> Result<Settings> {
+        let keys: Vec<&Key> = KEYS.iter().collect();
+        let entries = read(text, "the settings", Layer::User, &keys)
+            .map_err(|mistake| Error::new(format!("cannot read {mistake}")))?;
+        Ok(Merged::of([entries]).settings())
+    }
+
+    pub(super) fn path_rules(&self) -> Result<PathRules> {
+        PathRules::new(&self.paths.allow, &self.paths.deny)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_name_their_place() {
+        let error = |text: &str| Settings::from_toml(text).unwrap_err().to_string();
+        let misspelt = error("mode = \"always\"\n[commands]\nalow = []\n");
+        assert!(misspelt.starts_with("cannot read the settings: line 3, column 1: "), "{misspelt}");
+        assert!(misspelt.contains("commands.alow") && misspelt.contains("Did you mean commands.allow?"), "{misspelt}");
+        assert!(error("mode = 3").contains("line 1, column 8"), "{}", error("mode = 3"));
+        assert!(error("a = \n").contains("line 1, column 5"), "{}", error("a = \n"));
+        assert!(error("mode = \"alway\"").contains("Did you mean always?"), "{}", error("mode = \"alway\""));
+        for (text, wanted) in [
+            ("[paths]\ndeny = [\"a[\"]", "line 2, column 9"),
+            ("[commands]\ndeny = [\"\"]", "line 2, column 9"),
+            ("[commands]\ndeny = \"x\"", "a list"),
+            ("commands = 1", "a table"),
+            ("deny = []", "Did you mean paths.deny or commands.deny?"),
+            ("[comands]\ndeny = []", "there is no key comands. Did you mean commands?"),
+            ("xyzzy = 1", "The keys are mode, commands.allow, "),
+            ("\"é\" = 1\n", "no key é"),
+        ] {
+            assert!(error(text).contains(wanted), "{text}: {}", error(text));
+        }
+    }
+}

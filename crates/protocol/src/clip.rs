@@ -1,0 +1,317 @@
+//! Long text to a budget: head and tail are kept, and words say what was left out between them.
+//!
+//! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no cut
+//! splits a character.
+
+/// How many bytes the sentence about the cut takes at most, its line breaks included.
+const SENTENCE: usize = 96;
+
+/// A text within its budget.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Clipped {
+    /// Head, the sentence about the cut, tail; or all of it.
+    pub text: String,
+    /// Bytes there were.
+    pub total_bytes: u64,
+    /// Whether anything was left out.
+    pub truncated: bool,
+}
+
+/// `text` in at most `budget` bytes (but never less than the sentence about the cut needs).
+pub fn clip(text: &str, budget: usize) -> Clipped {
+    if text.len() <= budget {
+        return Clipped { text: text.to_owned(), total_bytes: text.len() as u64, truncated: false };
+    }
+    let half = budget.saturating_sub(SENTENCE) / 2;
+    let mut buffer = HeadTail::new(half, half);
+    buffer.push(text.as_bytes());
+    buffer.finish()
+}
+
+/// Takes any number of bytes and keeps the first and the last of them; the memory is fixed.
+#[derive(Debug)]
+pub struct HeadTail {
+    head: Vec<u8>,
+    head_limit: usize,
+    /// A ring once it is full: `oldest` is where the next byte goes.
+    tail: Vec<u8>,
+    tail_limit: usize,
+    oldest: usize,
+    total_bytes: u64,
+    total_lines: u64,
+}
+
+impl HeadTail {
+    /// Room for so many bytes of the beginning and of the end.
+    pub fn new(head: usize, tail: usize) -> HeadTail {
+        HeadTail {
+            head: Vec::new(),
+            head_limit: head,
+            tail: Vec::new(),
+            tail_limit: tail,
+            oldest: 0,
+            total_bytes: 0,
+            total_lines: 0,
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total_bytes += bytes.len() as u64;
+        self.total_lines += newlines(bytes);
+        let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
+        self.head.extend_from_slice(first);
+        self.push_tail(&rest[rest.len().saturating_sub(self.tail_limit)..]);
+    }
+
+    /// `bytes` is at most as long as the tail may be.
+    fn push_tail(&mut self, bytes: &[u8]) {
+        let (filling, wrapping) = bytes.split_at(bytes.len().min(self.tail_limit - self.tail.len()));
+        self.tail.extend_from_slice(filling);
+        let (upper, lower) = wrapping.split_at(wrapping.len().min(self.tail.len() - self.oldest));
+        self.tail[self.oldest..self.oldest + upper.len()].copy_from_slice(upper);
+        self.tail[..lower.len()].copy_from_slice(lower);
+        if self.tail_limit > 0 {
+            self.oldest = (self.oldest + wrapping.len()) % self.tail_limit;
+        }
+    }
+
+    /// Everything that was taken, where nothing has been dropped yet and nothing would be by so many bytes more.
+    pub fn whole_before(&self, more: usize) -> Option<[&[u8]; 2]> {
+        let room = self.head_limit + self.tail_limit - self.head.len() - self.tail.len();
+        let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
+        (whole && room >= more).then_some([&self.head, &self.tail])
+    }
+
+    /// Bytes taken so far.
+    pub fn total_bytes(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// The text without a character at its end that is not there in full, and the bytes of that one: for output that is
+    /// taken while it still comes.
+    pub fn finish_at_char(mut self) -> (Clipped, Vec<u8>) {
+        self.tail.rotate_left(self.oldest);
+        self.oldest = 0;
+        let last = if self.tail.is_empty() { &mut self.head } else { &mut self.tail };
+        let rest = last.split_off(last.len() - cut_off(last));
+        self.total_bytes -= rest.len() as u64;
+        (self.finish(), rest)
+    }
+
+    /// The text, at most as long as head, tail and the sentence between them.
+    pub fn finish(mut self) -> Clipped {
+        self.tail.rotate_left(self.oldest);
+        let cut = self.head.len();
+        let mut all = std::mem::take(&mut self.head);
+        all.append(&mut std::mem::take(&mut self.tail));
+        let kept = all.len() as u64;
+        let budget = self.head_limit + self.tail_limit;
+        // Undecodable bytes grow threefold, so even what was kept whole may have to be cut.
+        if kept == self.total_bytes && lossy_length(&all) <= budget {
+            let text =
+                String::from_utf8(all).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            return Clipped { text, total_bytes: self.total_bytes, truncated: false };
+        }
+        let (head, tail) = match all.split_at(cut) {
+            // Where nothing was dropped, the cut is made at the end of the head.
+            halves if kept == self.total_bytes => halves,
+            (head, tail) => (whole_chars(head), &tail[broken_beginning(tail)..]),
+        };
+        let (mut text, used) = first_chars(head, self.head_limit);
+        let (end, skipped) = last_chars(tail, self.tail_limit);
+        let lines = self.total_lines - newlines(&head[..used]) - newlines(&tail[skipped..]);
+        let bytes = self.total_bytes - used as u64 - (tail.len() - skipped) as u64;
+        text.push_str(&sentence(bytes, lines, text.ends_with('\n')));
+        text.push_str(&end);
+        Clipped { text, total_bytes: self.total_bytes, truncated: true }
+    }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+fn sentence(bytes: u64, lines: u64, at_line_start: bool) -> String {
+    let lead = if at_line_start { "" } else { "\n" };
+    let plural = if lines == 1 { "" } else { "s" };
+    format!("{lead}[... {} bytes ({} line{plural}) left out ...]\n", grouped(bytes), grouped(lines))
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `bytes` without a character that is cut off at the end.
+fn whole_chars(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(&bytes[bytes.len().saturating_sub(4)..]) {
+        Ok(_) => bytes,
+        Err(_) => &bytes[..bytes.len() - cut_off(bytes)],
+    }
+}
+
+/// How many bytes at the end begin a character that does not end here.
+fn cut_off(bytes: &[u8]) -> usize {
+    for back in 1..=bytes.len().min(3) {
+        let needed = match bytes[bytes.len() - back] {
+            0xC2..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF4 => 4,
+            0x80..=0xBF => continue,
+            _ => return 0,
+        };
+        return if needed > back { back } else { 0 };
+    }
+    0
+}
+
+/// How many bytes at the beginning continue a character that began before.
+fn broken_beginning(bytes: &[u8]) -> usize {
+    bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count()
+}
+
+fn lossy_length(bytes: &[u8]) -> usize {
+    let mark = char::REPLACEMENT_CHARACTER.len_utf8();
+    bytes.utf8_chunks().map(|chunk| chunk.valid().len() + if chunk.invalid().is_empty() { 0 } else { mark }).sum()
+}
+
+/// As many decoded characters from the beginning as fit, and the bytes they were read from.
+fn first_chars(bytes: &[u8], budget: usize) -> (String, usize) {
+    let (mut text, mut used) = (String::new(), 0);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        let fits = valid.floor_char_boundary_at(budget - text.len());
+        text.push_str(&valid[..fits]);
+        used += fits;
+        if fits < valid.len() {
+            break;
+        }
+        if !chunk.invalid().is_empty() {
+            if text.len() + char::REPLACEMENT_CHARACTER.len_utf8() > budget {
+                break;
+            }
+            text.push(char::REPLACEMENT_CHARACTER);
+            used += chunk.invalid().len();
+        }
+    }
+    (text, used)
+}
+
+/// As many decoded characters from the end as fit, and how many bytes were skipped before them.
+fn last_chars(bytes: &[u8], budget: usize) -> (String, usize) {
+    let mut excess = lossy_length(bytes).saturating_sub(budget);
+    let (mut text, mut skipped) = (String::new(), 0);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        let drop = valid.ceil_char_boundary_at(excess);
+        excess = excess.saturating_sub(drop);
+        skipped += drop;
+        text.push_str(&valid[drop..]);
+        if chunk.invalid().is_empty() {
+            continue;
+        }
+        if excess > 0 {
+            excess = excess.saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
+            skipped += chunk.invalid().len();
+        } else {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    (text, skipped)
+}
+
+/// Char boundaries near a byte; the standard library has them only since a later version than the one we promise.
+trait Boundaries {
+    fn floor_char_boundary_at(&self, at: usize) -> usize;
+    fn ceil_char_boundary_at(&self, at: usize) -> usize;
+}
+
+impl Boundaries for str {
+    fn floor_char_boundary_at(&self, at: usize) -> usize {
+        let at = at.min(self.len());
+        (0..=at).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
+    }
+
+    fn ceil_char_boundary_at(&self, at: usize) -> usize {
+        let at = at.min(self.len());
+        (at..=self.len()).find(|at| self.is_char_boundary(*at)).unwrap_or(self.len())
+    }
+}
+
+/// Whether a name has nothing in it that can be seen: white space, and marks of no width.
+pub fn is_blank(name: &str) -> bool {
+    name.chars().all(|c| {
+        c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{180e}' | '\u{ad}')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_untouched() {
+        let clipped = clip("äöü", 6);
+        assert_eq!((clipped.text.as_str(), clipped.total_bytes, clipped.truncated), ("äöü", 6, false));
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_is_missing() {
+        let text = "line\n".repeat(1000);
+        let clipped = clip(&text, 200);
+        assert!(clipped.truncated && clipped.text.len() <= 200);
+        assert!(clipped.text.starts_with("line\nline\n") && clipped.text.ends_with("line\n"));
+        assert!(clipped.text.contains("\n[... 4,896 bytes (979 lines) left out ...]\n"), "{}", clipped.text);
+    }
+
+    #[test]
+    fn no_cut_splits_a_character() {
+        for budget in 90..140 {
+            let clipped = clip(&"ä€😀".repeat(100), budget);
+            assert!(!clipped.text.contains(char::REPLACEMENT_CHARACTER), "{budget}");
+            assert!(clipped.text.len() <= budget.max(SENTENCE));
+        }
+    }
+
+    #[test]
+    fn any_chunking_gives_the_same() {
+        let bytes: Vec<u8> = (0..5000u32).map(|n| (n * 7 % 256) as u8).collect();
+        let whole = pushed(&bytes, bytes.len());
+        for size in [1, 2, 3, 63, 64, 65, 127, 1000] {
+            assert_eq!(pushed(&bytes, size), whole, "{size}");
+        }
+        assert_eq!(whole.total_bytes, 5000);
+    }
+
+    #[test]
+    fn invalid_bytes_do_not_break_the_budget() {
+        let clipped = pushed(&[0xFF; 150], 7);
+        assert!(clipped.truncated && clipped.text.len() <= 128 + SENTENCE, "{}", clipped.text.len());
+        assert!(!pushed(&[0xFF; 40], 7).truncated);
+        let all = "x".repeat(128);
+        assert_eq!(pushed(all.as_bytes(), 9).text, all);
+    }
+
+    #[test]
+    fn no_room_at_all_is_no_panic() {
+        let mut buffer = HeadTail::new(0, 0);
+        buffer.push(b"abc\n");
+        assert_eq!(buffer.finish().text, "\n[... 4 bytes (1 line) left out ...]\n");
+    }
+
+    fn pushed(bytes: &[u8], size: usize) -> Clipped {
+        let mut buffer = HeadTail::new(64, 64);
+        bytes.chunks(size).for_each(|chunk| buffer.push(chunk));
+        buffer.finish()
+    }
+}

@@ -1,0 +1,129 @@
+//! JSON as models write it: strict first, repaired only when strict fails, every repair named.
+//!
+//! Valid JSON is never changed. Three things that `serde_json` lets pass are errors here, for a model that writes them is
+//! not to be trusted with the rest: a key that stands twice, a lone surrogate, a number no double can hold.
+//!
+//! It reads any text, not only tool calls, and knows nothing of tools:
+//!
+//! ```
+//! # use toolfence_protocol as toolfence;
+//! use toolfence::{Repair, json};
+//!
+//! let reading = json::read("Sure! {name: 'grep', \"args\": {\"pattern\": \"\\d+\",}}", true)?;
+//! assert_eq!(reading.values[0]["args"]["pattern"], "\\d+");
+//! assert_eq!(
+//!     reading.repairs,
+//!     [Repair::SurroundingText, Repair::UnquotedKey, Repair::Quotes, Repair::InvalidEscape, Repair::TrailingComma]
+//! );
+//! assert!(reading.is_lossless());
+//!
+//! // A guess is told apart from a repair that leaves no doubt; what would be a poor guess is refused.
+//! assert!(!json::read(r#"{"command": "echo "hi""}"#, true)?.is_lossless());
+//! assert!(json::read(r#"{"size": "5" disk", "name": "x"}"#, true).is_err());
+//! # Ok::<(), json::Problem>(())
+//! ```
+
+mod lexer;
+mod plain;
+mod repair;
+mod strict;
+
+pub(crate) use lexer::decode_short;
+pub(crate) use strict::{Begun, Listen, Member, Reader, owned};
+
+pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
+
+use crate::Repair;
+use serde_json::Value;
+use std::fmt;
+
+/// What was read, and what had to be mended for it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// Objects and arrays, one after another; at least one.
+    pub values: Vec<Value>,
+    /// Each kind once, in the order they were met; empty when the text was valid.
+    pub repairs: Vec<Repair>,
+}
+
+impl Reading {
+    /// Whether every repair had only one sane reading, or none was needed.
+    pub fn is_lossless(&self) -> bool {
+        self.repairs.iter().all(|repair| repair.lossless())
+    }
+}
+
+/// Why a text could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The cause, and what to do.
+    pub message: String,
+    /// The byte where it shows.
+    pub at: usize,
+    /// Whether it shows inside an object or array that has begun: the rest of the text may belong to it.
+    pub inside: bool,
+}
+
+impl Problem {
+    pub(crate) fn new(at: usize, message: impl Into<String>) -> Problem {
+        Problem { message: message.into(), at, inside: false }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {})", self.message, self.at)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// Reads exactly one valid JSON value, of any kind.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// assert_eq!(toolfence::json::strict("[1, 2]")?[1], 2);
+/// assert!(toolfence::json::strict(r#"{"a": 1, "a": 2}"#).is_err());
+/// # Ok::<(), toolfence::json::Problem>(())
+/// ```
+///
+/// # Errors
+/// Anything JSON forbids, a duplicate key, a number beyond every type, nesting over 127.
+pub fn strict(text: &str) -> Result<Value, Problem> {
+    strict::read(text)
+}
+
+/// Reads one or more objects or arrays, repairing only what is not valid. Linear in the bytes of `text`.
+///
+/// `closed` says that the text is known to be whole, so that brackets missing at its end may be added; a text that may
+/// have been cut off must not be completed. An open string is never closed.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// use toolfence::json;
+///
+/// assert_eq!(json::read(r#"{"a": {"b": 1}"#, true)?.values[0]["a"]["b"], 1);
+/// assert!(json::read(r#"{"a": {"b": 1}"#, false).is_err());
+/// assert!(json::read(r#"{"a": {"b": "c"#, true).unwrap_err().inside);
+/// # Ok::<(), json::Problem>(())
+/// ```
+///
+/// # Errors
+/// What cannot be read even with repairs, with the place and the cause.
+pub fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
+    read_counted(text, closed).0
+}
+
+/// [`read`], and how many bytes the repairs looked at, looking twice counted twice: for tests that count.
+#[doc(hidden)]
+pub fn read_counted(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
+    match strict::value(text) {
+        Some(value @ (Value::Object(_) | Value::Array(_))) => {
+            (Ok(Reading { values: vec![value], repairs: Vec::new() }), 0)
+        }
+        Some(Value::String(inner)) => repair::read_decoded(&inner, closed),
+        _ => repair::read(text, closed),
+    }
+}

@@ -1,0 +1,30 @@
+//! The protocol of `toolfence`: what calls and results are, and how they are written in and read from the plain text of a
+//! chat model.
+//!
+//! This crate parses replies while they stream, repairs broken JSON, writes results and instructions, builds grammars for
+//! constrained models, and removes secrets from texts. It does not decide whether a call may run and it runs nothing: it
+//! touches no file, no process, no clock, no environment and no network.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod clip;
+pub mod error;
+pub mod fence;
+pub mod format;
+pub mod grammar;
+pub mod json;
+pub mod message;
+pub mod outcome;
+pub mod parse;
+pub mod prompt;
+pub mod redact;
+pub mod tool;
+
+pub use call::{Args, Repair, ToolCall};
+pub use error::{Error, Result};
+pub use message::{FinishReason, Message, Role};
+pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
+pub use tool::{Catalog, Effect, Param, ParamKind, ToolSpec};

@@ -1,0 +1,334 @@
+//! What a tool is: its name, its arguments, its effect; and the catalog of those a session offers.
+//!
+//! This module runs nothing and knows no files. One [`ToolSpec`] feeds validation, instructions, help and grammar.
+
+mod check;
+mod schema;
+mod table;
+
+use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+type Str = Cow<'static, str>;
+
+/// What running a call can do to the world. It belongs to a call, not to a tool: a dry run reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Changes nothing.
+    Read,
+    /// Changes files of the project, and nothing else.
+    Write,
+    /// Runs a program: anything may happen. Unknown effects count as this.
+    Execute,
+}
+
+/// What kind of value an argument takes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ParamKind {
+    /// A string that names a file or folder: path rules apply to it.
+    Path,
+    /// A string that is a shell command: command rules apply to it.
+    Command,
+    /// A string that is a patch: path rules apply to the files it names.
+    Patch,
+    /// Any other string; the bool says whether it is file content, which keeps the final newline of a verbatim body.
+    Text {
+        /// Whether it is the content of a file.
+        content: bool,
+    },
+    /// A whole number in the range.
+    Integer {
+        /// The least allowed.
+        least: i64,
+        /// The most allowed.
+        most: i64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// One of these strings.
+    Choice(Vec<Str>),
+    /// An array of strings.
+    Texts,
+    /// An array of objects with these fields.
+    Objects(Vec<Param>),
+    /// Any JSON: what a tool of another server takes.
+    Any,
+}
+
+/// One argument of a tool.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Param {
+    /// The taught name.
+    pub name: Str,
+    /// What it takes.
+    pub kind: ParamKind,
+    /// Whether the call is wrong without it.
+    pub required: bool,
+    /// What is assumed when it is absent and worth telling; shown in signatures.
+    pub default: Option<Value>,
+    /// Other names that are understood. Case, `_` and `-` never matter and need no alias.
+    pub aliases: Vec<Str>,
+    /// One line for help and schemas.
+    pub help: Str,
+}
+
+impl Param {
+    /// An optional argument.
+    pub fn new(name: impl Into<Str>, kind: ParamKind, help: impl Into<Str>) -> Param {
+        Param { name: name.into(), kind, required: false, default: None, aliases: Vec::new(), help: help.into() }
+    }
+
+    /// The same, required.
+    #[must_use]
+    pub fn required(mut self) -> Param {
+        self.required = true;
+        self
+    }
+
+    /// The same, with a default that is told to the model.
+    #[must_use]
+    pub fn default(mut self, value: impl Into<Value>) -> Param {
+        self.default = Some(value.into());
+        self
+    }
+
+    /// The same, with other names that are understood.
+    #[must_use]
+    pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> Param {
+        self.aliases = aliases.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// Everything there is to say of a tool without running it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The taught name.
+    pub name: Str,
+    /// Other names that are understood.
+    pub aliases: Vec<Str>,
+    /// What it is for, in one line for the model.
+    pub purpose: Str,
+    /// Its arguments, required ones first.
+    pub params: Vec<Param>,
+    /// A block worth showing to the model, where it helps.
+    pub example: Option<Str>,
+    /// Arguments it does not name are passed on.
+    open: bool,
+    /// Somebody else's: what its arguments are is told with it.
+    foreign: bool,
+    /// See [`effect_of`](ToolSpec::effect_of).
+    effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
+}
+
+impl fmt::Debug for ToolSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolSpec").field("signature", &self.signature()).finish_non_exhaustive()
+    }
+}
+
+impl ToolSpec {
+    /// A tool without arguments whose effect is Execute, until said otherwise.
+    pub fn new(name: impl Into<Str>, purpose: impl Into<Str>) -> ToolSpec {
+        ToolSpec {
+            name: name.into(),
+            aliases: Vec::new(),
+            purpose: purpose.into(),
+            params: Vec::new(),
+            example: None,
+            open: false,
+            foreign: false,
+            effect: Arc::new(|_| Effect::Execute),
+        }
+    }
+
+    /// The spec of a built-in tool by its taught name.
+    pub fn builtin(name: &str) -> Option<&'static ToolSpec> {
+        table::all().iter().find(|spec| spec.name == name)
+    }
+
+    /// The specs of all ten built-in tools, in the order they are taught.
+    pub fn builtins() -> &'static [ToolSpec] {
+        table::all()
+    }
+
+    /// The same with one more argument.
+    #[must_use]
+    pub fn param(mut self, param: Param) -> ToolSpec {
+        self.params.push(param);
+        self
+    }
+
+    /// The same with other names.
+    #[must_use]
+    pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> ToolSpec {
+        self.aliases = aliases.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same with this effect: what a call with these arguments can do. The policy believes it.
+    #[must_use]
+    pub fn effect(mut self, effect: impl Fn(&Args) -> Effect + Send + Sync + 'static) -> ToolSpec {
+        self.effect = Arc::new(effect);
+        self
+    }
+
+    /// The same with an example for the model.
+    #[must_use]
+    pub fn example(mut self, example: impl Into<Str>) -> ToolSpec {
+        self.example = Some(example.into());
+        self
+    }
+
+    /// What a call with these arguments, under their taught names, can do.
+    pub fn effect_of(&self, args: &Args) -> Effect {
+        (self.effect)(args)
+    }
+
+    /// Whether it was described by somebody else: then the model knows nothing of its arguments but what it is told.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// The argument that `name` means, by its taught name or an alias.
+    pub fn find(&self, name: &str) -> Option<&Param> {
+        find_param(&self.params, name)
+    }
+
+    /// Whether an argument of exactly this name takes any text, so that text of it can be passed on before it is whole.
+    pub fn takes_text(&self, name: &str) -> bool {
+        // The path of a value inside another one has a slash in it, and a long one is cut.
+        let plain = !name.is_empty() && name.len() < 128 && !name.contains('/');
+        plain
+            && match self.find(name) {
+                Some(param) => param.name == name && matches!(param.kind, ParamKind::Text { .. } | ParamKind::Any),
+                None => self.open,
+            }
+    }
+
+    /// `read_file(path, start_line?, line_numbers?=true)`.
+    pub fn signature(&self) -> String {
+        let params: Vec<String> = self.params.iter().map(signature_of).collect();
+        format!("{}({})", self.name, params.join(", "))
+    }
+
+    /// Renames aliases, drops nulls, and checks every argument: unknown, missing, wrong kind, out of range.
+    fn check(&self, args: &mut Args) -> Result<(), ToolFailure> {
+        let taught = check::rename(&self.params, std::mem::take(args), &self.name, self.open)?;
+        check::values(&self.params, &taught, &self.name)?;
+        *args = taught;
+        Ok(())
+    }
+}
+
+fn signature_of(param: &Param) -> String {
+    let fields = match &param.kind {
+        ParamKind::Objects(fields) => {
+            format!("[{{{}}}]", fields.iter().map(signature_of).collect::<Vec<_>>().join(", "))
+        }
+        ParamKind::Choice(words) => format!("={}", words.join("|")),
+        _ => String::new(),
+    };
+    let optional = if param.required { "" } else { "?" };
+    let default = param.default.as_ref().map(|value| format!("={value}")).unwrap_or_default();
+    format!("{}{optional}{fields}{default}", param.name)
+}
+
+/// Two names are the same word when they differ only in case, `_`, `-` and blanks.
+fn same_word(a: &str, b: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
+        text.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
+    }
+    a == b || letters(a).eq(letters(b))
+}
+
+/// The argument that `name` means among these, by its taught name or an alias.
+pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
+    params
+        .iter()
+        .find(|param| param.name == name)
+        .or_else(|| params.iter().find(|param| same_word(&param.name, name)))
+        .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
+}
+
+/// The tools a session offers, in the order they are taught.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    specs: Vec<ToolSpec>,
+}
+
+impl Catalog {
+    /// An empty catalog.
+    pub fn new() -> Catalog {
+        Catalog::default()
+    }
+
+    /// Adds a tool; one of the same name is replaced.
+    pub fn add(&mut self, spec: ToolSpec) {
+        match self.specs.iter_mut().find(|known| known.name == spec.name) {
+            Some(known) => *known = spec,
+            None => self.specs.push(spec),
+        }
+    }
+
+    /// The specs in order.
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// The tool that `name` means: its taught name or an alias, whatever the case.
+    pub fn find(&self, name: &str) -> Option<&ToolSpec> {
+        self.specs
+            .iter()
+            .find(|spec| spec.name == name)
+            .or_else(|| self.specs.iter().find(|spec| same_word(&spec.name, name)))
+            .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
+    }
+
+    /// Puts the taught names of tool and arguments into `call` and checks the arguments.
+    ///
+    /// # Errors
+    /// `unknown_tool` with the closest names and the list; `invalid_argument` naming the argument, what was got and what is wanted.
+    pub fn resolve(&self, call: &mut ToolCall) -> Result<&ToolSpec, ToolFailure> {
+        let spec = self.find(&call.name).ok_or_else(|| self.unknown(&call.name))?;
+        call.name = spec.name.clone().into_owned();
+        spec.check(&mut call.args)?;
+        Ok(spec)
+    }
+
+    fn unknown(&self, name: &str) -> ToolFailure {
+        let names = || self.specs.iter().map(|spec| spec.name.as_ref());
+        let close = close_names(name, names());
+        let hint = close.first().map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
+        let list = names().collect::<Vec<_>>().join(", ");
+        let shown: String = name.chars().take(64).collect();
+        ToolFailure::new(ErrorCode::UnknownTool, format!("There is no tool {shown:?}.{hint} The tools are: {list}."))
+            .suggest(close)
+    }
+}
+
+impl FromIterator<ToolSpec> for Catalog {
+    fn from_iter<I: IntoIterator<Item = ToolSpec>>(specs: I) -> Catalog {
+        let mut places: HashMap<Str, usize> = HashMap::new();
+        let mut catalog = Catalog::new();
+        for spec in specs {
+            match places.get(&spec.name) {
+                Some(place) => catalog.specs[*place] = spec,
+                None => {
+                    places.insert(spec.name.clone(), catalog.specs.len());
+                    catalog.specs.push(spec);
+                }
+            }
+        }
+        catalog
+    }
+}

@@ -1,0 +1,17 @@
+//! Rules over names: which paths are blocked or protected, which names are those of credentials, which keys of git's
+//! configuration are harmless, and the globs that people write for them.
+//!
+//! This crate looks at names only. It opens no file and asks no program: whoever has a path in hand asks these rules about
+//! it.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+
+#![forbid(unsafe_code)]
+
+mod credentials;
+pub mod git_config;
+mod globs;
+mod paths;
+
+pub use globs::UserGlob;
+pub use paths::{Blocked, Harmless, PathRules, could_be};

@@ -1,0 +1,469 @@
+//! Which names are never read and which are never written, whoever asks.
+//!
+//! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
+//! every other spelling under which the same file could be meant.
+
+use super::credentials;
+use crate::globs::UserGlob;
+use toolfence_protocol::Result;
+
+/// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
+const BLOCKED: &[&str] = &[
+    // Environment files, with the family of suffixes and editors' copies.
+    ".env",
+    ".env.*",
+    ".env-*",
+    ".env_*",
+    ".env~",
+    ".envrc",
+    // Private keys and the stores that hold them.
+    ".ssh",
+    ".gnupg",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    // Files that hold nothing but credentials.
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".htpasswd",
+    ".git-credentials",
+    ".vault-token",
+    ".vault_pass",
+    ".vault_password",
+    // Tokens of clouds.
+    ".aws",
+    ".azure",
+    ".boto",
+    ".config/gcloud",
+    ".config/doctl",
+    ".config/gh/hosts.yml",
+    ".config/hub",
+    ".kube/config",
+    ".oci/config",
+    ".s3cfg",
+    // Tokens of registries and package managers.
+    ".docker/config.json",
+    ".dockercfg",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".composer/auth.json",
+    ".nuget/nuget.config",
+    ".terraformrc",
+    ".terraform.d/credentials.tfrc.json",
+    "terraform.rc",
+];
+
+/// Keys and credentials by the form of their names. Installed packages hold such files for their own tests, and certificates
+/// that all the world has: there they are not blocked.
+const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
+    "*.pem",
+    "*.key",
+    "*.p8",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdb",
+    "*.kdbx",
+    "credentials.json",
+    "client_secret*.json",
+    "service-account*.json",
+    "service_account*.json",
+    "serviceaccount*.json",
+    "application_default_credentials.json",
+];
+
+/// The same for names whose endings are so common that a glob in a command says nothing about them: see
+/// [`PathRules::could_block`].
+const BLOCKED_DATA: &[&str] =
+    &["*.env", "rootkey*.csv", "accesskeys*.csv", "*.tfvars", "*.tfvars.json", "terraform.tfstate*"];
+
+/// Members of a blocked family that are made to be shared.
+const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
+
+/// The same, and certificates of authorities: by these names every program finds whom to trust.
+const SHARED_OUTSIDE_PACKAGES: &[&str] = &["cacert.pem", "ca-bundle*.pem", "ca-certificates*.pem"];
+
+/// The same, and `go.env`, the defaults of a Go toolchain.
+const SHARED_DATA: &[&str] = &[
+    ".env*",
+    "*example.env",
+    "*sample.env",
+    "*template.env",
+    "*.dist.env",
+    "go.env",
+    "*example.tfvars",
+    "*sample.tfvars",
+];
+
+/// Folders of installed packages, as names one below the other: what stands in a package there came from a registry.
+const PACKAGES: &[&[&str]] = &[
+    &["site-packages"],
+    &["dist-packages"],
+    &["node_modules"],
+    &["vendor", "bundle"],
+    &["vendor", "gems"],
+    &["pkg", "mod"],
+    &["registry", "src"],
+];
+
+/// Names that tools may read but never write: they configure git and this crate itself.
+const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
+
+/// The rules about names of files: which are blocked altogether and which are protected from writing.
+///
+/// Paths are relative to the root, with `/` between names. The strictest order holds: denied globs, then allowed globs,
+/// then the built-in list.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_rules as policy; }
+/// let rules = toolfence::policy::PathRules::default();
+/// assert_eq!(rules.blocks("deploy/.ENV.local"), Some(".env.*"));
+/// assert_eq!(rules.blocks("deploy/.env.example"), None);
+/// assert_eq!(rules.protects(".git/hooks/pre-commit"), Some(".git"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct PathRules {
+    blocked: NameTable,
+    outside_packages: NameTable,
+    data: NameTable,
+    protected: NameTable,
+    denied: Vec<UserGlob>,
+    allowed: Vec<UserGlob>,
+    /// Paths that are protected where they stand and nowhere else, in lower case.
+    guarded: Vec<String>,
+}
+
+impl Default for PathRules {
+    fn default() -> PathRules {
+        PathRules {
+            blocked: NameTable::new(BLOCKED, SHARED),
+            outside_packages: NameTable::new(BLOCKED_OUTSIDE_PACKAGES, SHARED_OUTSIDE_PACKAGES),
+            data: NameTable::new(BLOCKED_DATA, SHARED_DATA),
+            protected: NameTable::new(PROTECTED, &[]),
+            denied: Vec::new(),
+            allowed: Vec::new(),
+            guarded: Vec::new(),
+        }
+    }
+}
+
+impl PathRules {
+    /// The built-in list with globs of the user's own: `deny` blocks more, `allow` makes exceptions from the built-in
+    /// list. A glob matches at any depth, ignoring case, and what it matches stands for everything below.
+    ///
+    /// # Errors
+    /// A glob that is not one, with the place of the mistake.
+    pub fn new(allow: &[String], deny: &[String]) -> Result<PathRules> {
+        let compile = |globs: &[String]| globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<Vec<_>>>();
+        Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
+    }
+
+    /// Whether no glob of the user's own blocks anything.
+    pub fn is_built_in(&self) -> bool {
+        self.denied.is_empty()
+    }
+
+    /// The same with `path` and all below it protected from writing: one that the host itself is steered by.
+    pub fn guard(&mut self, path: &str) {
+        self.guarded.push(path.trim_matches('/').to_lowercase());
+    }
+
+    /// The pattern of the rule that blocks `path` from being read, written, listed or searched, as far as a name can tell: a
+    /// file `x.pem` may turn out to hold certificates, and `token` may be a folder.
+    ///
+    /// Cheap enough for every file of a walk: nothing is allocated where no user glob is set and the name is ASCII and speaks
+    /// of no credentials.
+    pub fn blocks(&self, path: &str) -> Option<&str> {
+        self.judge(path).filter(|blocked| blocked.unless != Some(Harmless::Package)).map(|blocked| blocked.rule)
+    }
+
+    /// What the rules say of a name, and what could still lift that. Every other question about blocked names is answered
+    /// from this one.
+    pub fn judge(&self, path: &str) -> Option<Blocked<'_>> {
+        if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {
+            return Some(Blocked { rule: &glob.shown, unless: None });
+        }
+        if self.allowed.iter().any(|glob| glob.covers(path)) {
+            return None;
+        }
+        if let Some(rule) = self.blocked.find(path) {
+            return Some(Blocked { rule, unless: None });
+        }
+        let by_form = self.outside_packages.find(path).map(|rule| {
+            let file = path.rsplit('/').next().is_some_and(|name| matches_name(b"*.pem", name.as_bytes()));
+            Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
+        });
+        // `process.env` and `token` stand in many commands as words that name no file.
+        let last = path.rsplit('/').next().unwrap_or(path);
+        let of_data = || self.data.find(last).or_else(|| credentials::find(path));
+        let by_data = || Some(Blocked { rule: of_data()?, unless: Some(Harmless::NoFile) });
+        let blocked = by_form.or_else(by_data)?;
+        if is_in_package(path) {
+            return Some(Blocked { unless: Some(Harmless::Package), ..blocked });
+        }
+        Some(blocked)
+    }
+
+    /// The pattern of the rule that lets `path` be read but never written by a tool.
+    pub fn protects(&self, path: &str) -> Option<&str> {
+        self.protected.find(path).or_else(|| self.guards(path))
+    }
+
+    fn guards(&self, path: &str) -> Option<&str> {
+        if self.guarded.is_empty() {
+            return None;
+        }
+        let path = path.to_lowercase();
+        let below = |guarded: &&String| {
+            path.strip_prefix(guarded.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.guarded.iter().find(below).map(String::as_str)
+    }
+
+    /// A rule that some name matched by the shell pattern `component` could fall under. It is one name of a path, in which
+    /// `*` and `?` are alive and `quoted` text is not told apart: too many hits are harmless, too few are not.
+    ///
+    /// Names of data are left out: `*.csv` would always be asked about. A program that reads what no word names is asked
+    /// about where nothing masks blocked files, whatever its glob is.
+    pub fn could_block(&self, component: &str) -> Option<&str> {
+        let built_in = self.blocked.could_match(component).or_else(|| self.outside_packages.could_match(component));
+        built_in.or_else(|| self.denied.first().map(|glob| glob.shown.as_str()))
+    }
+}
+
+/// A name that the rules block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocked<'a> {
+    /// The rule that blocks it.
+    pub rule: &'a str,
+    /// What makes it harmless after all. Whoever can open files has to look; a name that nobody looked at stays blocked.
+    pub unless: Option<Harmless>,
+}
+
+/// Why a file whose name is one of secrets holds none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harmless {
+    /// It is PEM without a private key.
+    Certificates,
+    /// It is a folder, or in a command, where any word could be meant for a name, nothing at all.
+    NoFile,
+    /// It stands in an installed package, and was never seen elsewhere.
+    Package,
+}
+
+/// Whether a path names something in an installed package. What stands beside the packages is of no registry.
+fn is_in_package(path: &str) -> bool {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    let is_here = |at: usize, store: &[&str]| {
+        let here = names.get(at..at + store.len()).unwrap_or(&[]);
+        let same = here.len() == store.len() && here.iter().zip(store).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        same && names.len() > at + store.len() + 1
+    };
+    !names.contains(&"..") && (0..names.len()).any(|at| PACKAGES.iter().any(|store| is_here(at, store)))
+}
+
+/// Built-in patterns, found by the first byte of a name, or by the last one where they begin with `*`.
+#[derive(Debug, Clone)]
+struct NameTable {
+    by_first: Vec<&'static str>,
+    by_last: Vec<&'static str>,
+    first: [bool; 256],
+    last: [bool; 256],
+    except: &'static [&'static str],
+}
+
+impl NameTable {
+    fn new(patterns: &[&'static str], except: &'static [&'static str]) -> NameTable {
+        let (by_last, by_first): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.starts_with('*'));
+        let (mut first, mut last) = ([false; 256], [false; 256]);
+        by_first.iter().filter_map(|p: &&str| p.bytes().next()).for_each(|b| first[usize::from(b)] = true);
+        by_last.iter().filter_map(|p: &&str| p.bytes().last()).for_each(|b| last[usize::from(b)] = true);
+        NameTable { by_first, by_last, first, last, except }
+    }
+
+    fn find(&self, path: &str) -> Option<&'static str> {
+        if path.is_ascii() {
+            return self.find_folded(path);
+        }
+        // Upper case first: `ſ` and the Kelvin sign then become the ASCII letters a file system may fold them to.
+        self.find_folded(&path.to_uppercase().to_lowercase())
+    }
+
+    fn find_folded(&self, path: &str) -> Option<&'static str> {
+        let mut rest = path;
+        while !rest.is_empty() {
+            let name = rest.split('/').next().unwrap_or(rest);
+            // `./` is no name, and what stands behind it is looked at by itself.
+            if name != "."
+                && let Some(pattern) = self.at(name, rest)
+            {
+                return Some(pattern);
+            }
+            rest = rest.get(name.len() + 1..).unwrap_or("");
+        }
+        None
+    }
+
+    /// The pattern that matches at the beginning of `rest`, whose first name is `name`.
+    fn at(&self, name: &str, rest: &str) -> Option<&'static str> {
+        let first = name.bytes().next()?.to_ascii_lowercase();
+        let last = name.bytes().last()?.to_ascii_lowercase();
+        let heads = self.by_first.iter().filter(|pattern| pattern.as_bytes().first() == Some(&first));
+        let tails = self.by_last.iter().filter(|pattern| pattern.as_bytes().last() == Some(&last));
+        let head = if self.first[usize::from(first)] { heads.copied().find(|p| matches_start(p, rest)) } else { None };
+        let tail = || if self.last[usize::from(last)] { tails.copied().find(|p| matches_start(p, rest)) } else { None };
+        let found = head.or_else(tail)?;
+        let shared = self.except.iter().any(|pattern| matches_name(pattern.as_bytes(), name.as_bytes()));
+        (!shared).then_some(found)
+    }
+
+    fn could_match(&self, component: &str) -> Option<&'static str> {
+        let mut all = self.by_first.iter().chain(&self.by_last);
+        // A shell pattern only matches a leading dot that is written.
+        let dotless = component.starts_with(['*', '?', '[']);
+        let found = all.find(|pattern| {
+            let name = pattern.rsplit('/').next().unwrap_or(pattern);
+            !(dotless && name.starts_with('.'))
+                && ends_agree(component, name)
+                && meet(component.as_bytes(), name.as_bytes())
+        });
+        found.copied()
+    }
+}
+
+/// Whether the names of `pattern` match the first names of `path`.
+fn matches_start(pattern: &str, path: &str) -> bool {
+    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
+    pattern.split('/').all(|wanted| names.next().is_some_and(|name| matches_name(wanted.as_bytes(), name.as_bytes())))
+}
+
+/// Whether `pattern` (lower case, `*` for any run of bytes) matches all of `name`, ignoring ASCII case. Linear but for the
+/// one star it goes back to, as every pattern here has at most two.
+fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            back = Some((p, n));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|byte| byte.eq_ignore_ascii_case(&name[n])) {
+            (p, n) = (p + 1, n + 1);
+        } else if let Some((star, from)) = back {
+            back = Some((star, from + 1));
+            (p, n) = (star + 1, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+/// Whether the shell pattern could stand for `name`.
+pub fn could_be(glob: &str, name: &str) -> bool {
+    meet(glob.as_bytes(), name.as_bytes())
+}
+
+/// Whether the first and last bytes of two patterns could be the same: most pairs are told apart by these.
+fn ends_agree(glob: &str, pattern: &str) -> bool {
+    let agree = |a: Option<&u8>, b: Option<&u8>| {
+        let (Some(a), Some(b)) = (a, b) else { return true };
+        let open = |byte: &u8| b"*?[]()|!+@".contains(byte);
+        open(a) || open(b) || a.eq_ignore_ascii_case(b)
+    };
+    let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());
+    agree(glob.first(), pattern.first()) && agree(glob.last(), pattern.last())
+}
+
+/// Whether some name matches both patterns. In `glob`, a bracket stands for anything, to be on the safe side.
+fn meet(glob: &[u8], pattern: &[u8]) -> bool {
+    // A bit for each place in the pattern where a reading of the glob can stand.
+    if pattern.len() >= 64 {
+        return true;
+    }
+    let mut reach = spread(1, pattern);
+    for &byte in glob {
+        reach = spread(step(reach, pattern, byte), pattern);
+        if reach == 0 {
+            return false;
+        }
+    }
+    reach & (1 << pattern.len()) != 0
+}
+
+/// Where the pattern can stand after one byte of the glob was read.
+fn step(reach: u64, pattern: &[u8], byte: u8) -> u64 {
+    if matches!(byte, b'*' | b'[' | b']' | b'(' | b')' | b'|' | b'!' | b'+' | b'@') {
+        let end = 1_u64 << pattern.len();
+        return (end | (end - 1)) & !((reach & reach.wrapping_neg()) - 1);
+    }
+    let mut next = 0;
+    for at in places(reach, pattern) {
+        match pattern[at] {
+            b'*' => next |= 1 << at,
+            wanted if byte == b'?' || wanted.eq_ignore_ascii_case(&byte) => next |= 1 << (at + 1),
+            _ => {}
+        }
+    }
+    next
+}
+
+/// A star of the pattern may stand for nothing.
+fn spread(mut reach: u64, pattern: &[u8]) -> u64 {
+    for (at, byte) in pattern.iter().enumerate() {
+        if *byte == b'*' && reach & (1 << at) != 0 {
+            reach |= 1 << (at + 1);
+        }
+    }
+    reach
+}
+
+/// The places of a reach that are in front of a byte of the pattern.
+fn places(reach: u64, pattern: &[u8]) -> impl Iterator<Item = usize> {
+    (0..pattern.len()).filter(move |at| reach & (1 << at) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_match_with_stars() {
+        assert!(matches_name(b"*.pem", b"Server.PEM"));
+        assert!(matches_name(b"a*b*c", b"aXbYbZc"));
+        assert!(!matches_name(b"a*b*c", b"aXbYbZ"));
+        assert!(!matches_name(b".env", b".environment"));
+    }
+
+    #[test]
+    fn globs_meet_what_they_could_expand_to() {
+        let rules = PathRules::default();
+        for glob in [".e*", ".en?", ".env*", "id_*", "*.pem", "serv*.k[e]y", "*", ".[e]nv", ".ss*"] {
+            assert!(rules.could_block(glob).is_some(), "{glob}");
+        }
+        for glob in ["*.rs", "test_*.py", "*.md", "?.txt", "*env"] {
+            assert_eq!(rules.could_block(glob), None, "{glob}");
+        }
+    }
+
+    #[test]
+    fn user_globs_block_more_and_make_exceptions() {
+        let rules = PathRules::new(&["fixtures/*.pem".into()], &["secret/**".into(), "*.bak".into()]).unwrap();
+        assert_eq!(rules.blocks("tests/fixtures/a.pem"), None);
+        assert_eq!(rules.blocks("a.pem"), Some("*.pem"));
+        assert_eq!(rules.blocks("x/Secret/deep/file"), Some("secret/**"));
+        assert_eq!(rules.blocks("x/a.BAK"), Some("*.bak"));
+        assert!(PathRules::new(&[], &["a[".into()]).unwrap_err().to_string().contains("a["));
+    }
+}

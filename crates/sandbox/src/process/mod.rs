@@ -1,0 +1,396 @@
+//! A child and all it starts: a deadline, bounded output, nothing left behind.
+//!
+//! This module judges no command and builds no walls. By itself it knows process groups: what leaves its group on purpose
+//! (a daemon that calls setsid(2)) is out of its reach. With a *keeper*, a program that holds the command and all it starts,
+//! nothing is.
+
+mod ahead;
+mod child;
+mod environment;
+mod group;
+mod keeper;
+mod live;
+mod output;
+mod overflow;
+
+pub use ahead::Ahead;
+pub use environment::environment;
+pub use live::{Live, Sent};
+pub use overflow::Overflow;
+
+use ahead::{Beginning, Started};
+use child::{Leader, Spawned};
+use group::Group;
+use keeper::{Answer, Keeper};
+use output::Output;
+use rustix::fd::{BorrowedFd, OwnedFd};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use toolfence_protocol::clip::{Clipped, HeadTail};
+
+/// How much is read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
+const CHUNK: usize = 64 << 10;
+
+/// How long a process that outlives the command may hold its output before it is ended.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// As long as a command can run that has no other limit.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// From the polite signal to the other one.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// How long a killed child is waited for; one in the hands of a broken disk may take for ever.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// How long a keeper may take to end all it keeps: longer than the keeper itself gives it.
+const LAST_KEPT: Duration = Duration::from_secs(3);
+
+/// What to run, and within which bounds.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// An absolute path, or a name looked for in the caller's PATH.
+    pub program: &'a OsStr,
+    /// Its arguments.
+    pub args: &'a [&'a OsStr],
+    /// The folder it runs in, as an open descriptor.
+    pub folder: BorrowedFd<'a>,
+    /// All of its environment.
+    pub environment: &'a [(OsString, OsString)],
+    /// How long it may run.
+    pub limit: Duration,
+    /// Bytes of output kept: half of the beginning, half of the end.
+    pub keep: usize,
+    /// Where all of the output goes if it is more than is kept. A `live` one has its own.
+    pub overflow: Option<&'a Overflow<'a>>,
+    /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
+    pub live: Option<&'a Live>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Stdout and stderr in the order they were written; bytes that are not UTF-8 are U+FFFD.
+    pub output: String,
+    /// Bytes that were written.
+    pub total_bytes: u64,
+    /// Whether `output` is less than that.
+    pub truncated: bool,
+    /// The exit status; 128 and the signal where one ended it; 124 where the time was over.
+    pub exit_code: i32,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether the time was over.
+    pub timed_out: bool,
+    /// Whether it was told to stop.
+    pub stopped: bool,
+    /// Whether a process it had started still held its output two seconds after the command itself had ended.
+    pub lingered: bool,
+    /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
+    /// running. Without a keeper, one that left the group and gave up the output as well is not noticed; with one, it is said
+    /// here that it could not end everything, or was ended itself before it had.
+    pub escaped: bool,
+    /// Whether it was ended because it used more memory than its keeper lets it have.
+    pub memory_exceeded: bool,
+}
+
+/// Runs a command to its end, and ends what it leaves running in its process group. Dropping the future kills the whole
+/// group.
+///
+/// Its input is empty, its stdout and stderr are one pipe. Memory is one buffer and what is kept. It needs a tokio runtime
+/// with I/O and time enabled.
+///
+/// # Errors
+/// The program cannot be started, or the system runs out of descriptors.
+pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
+    let input = match job.live.and_then(Live::stdin) {
+        Some(input) => Stdio::from(input.try_clone()?),
+        None => Stdio::null(),
+    };
+    let (running, output) = Running::new(spawned(job, input)?, None)?;
+    follow(job, running, output).await
+}
+
+/// The same where the program is a keeper, to which `told` is said on its stdin, a socket. It answers with one line when
+/// the command it keeps has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
+/// socket is closed, and passes SIGTERM on.
+///
+/// # Errors
+/// Those of [`run`], and the answer of a keeper that could not start its command; see [`is_changed`].
+pub async fn run_kept(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
+    let (keeper, theirs) = Keeper::new()?;
+    let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(keeper))?;
+    running.tell(told, job.live.and_then(Live::stdin)).await?;
+    follow(job, running, output).await
+}
+
+/// The same by the keeper that waits in `ahead`, if it was started like this one would be and was told the first `beginning`
+/// bytes already. After it, the next one is made ready.
+///
+/// # Errors
+/// Those of [`run_kept`].
+pub async fn run_kept_ahead(job: &Job<'_>, told: &[u8], beginning: usize, ahead: &Ahead) -> io::Result<Outcome> {
+    let (first, rest) = told.split_at(beginning.min(told.len()));
+    let wanted = Beginning {
+        program: job.program.to_owned(),
+        arguments: job.args.iter().map(|&word| word.to_owned()).collect(),
+        environment: job.environment.to_vec(),
+        told: first.to_vec(),
+    };
+    // A stdin can be given to a keeper only at its start.
+    let ready = if job.live.and_then(Live::stdin).is_none() { ahead.take(&wanted) } else { None };
+    let outcome = match ready {
+        Some(Started { spawned, line }) => {
+            let (mut running, output) = Running::new(spawned, Some(Keeper::of(line)?))?;
+            running.tell(rest, None).await?;
+            follow(job, running, output).await
+        }
+        None => run_kept(job, told).await,
+    };
+    ahead.prepare(wanted);
+    outcome
+}
+
+/// Whether an error of [`run_kept`] says that the keeper was told of files that are not as they were.
+pub fn is_changed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::StaleNetworkFileHandle
+}
+
+async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Result<Outcome> {
+    let mut reader = Reader::new(output, job);
+    let deadline = Instant::now() + job.limit.min(LONGEST);
+    let stopped = tokio::select! {
+        biased;
+        () = Live::ends(job.live, live::Ending::Soon) => None,
+        ended = running.ends_by(deadline, &mut reader) => Some(ended),
+    };
+    let timed_out = stopped == Some(false);
+    let stopped = stopped.is_none();
+    let mut lingered = false;
+    if timed_out || stopped {
+        if !job.live.is_some_and(Live::is_killed) {
+            running.group.terminate();
+            tokio::select! {
+                biased;
+                () = Live::ends(job.live, live::Ending::Now) => {}
+                _ = running.ends_by(Instant::now() + GRACE, &mut reader) => {}
+            }
+        }
+    } else {
+        lingered = !reader.drains_by(Instant::now() + LINGER).await;
+        if lingered {
+            running.group.terminate();
+            reader.drains_by(Instant::now() + GRACE).await;
+        }
+    }
+    running.end().await;
+    let escaped = !reader.drains_by(Instant::now() + GRACE).await;
+    let escaped = escaped || running.has_left;
+    let ending = running.reap(timed_out || stopped).await;
+    let kept = job.live.map_or_else(|| reader.finish(), Live::take);
+    let ending = ending.map_err(|error| with_last_line(error, &kept.text))?;
+    let outcome = outcome(&ending, kept, timed_out && !ending.memory);
+    Ok(Outcome { stopped, lingered, escaped, ..outcome })
+}
+
+/// Where there was no command, what was written is a word on why.
+fn with_last_line(error: io::Error, output: &str) -> io::Error {
+    const LONGEST: usize = 300;
+    match output.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+        Some(line) if !is_changed(&error) => {
+            let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+            io::Error::new(error.kind(), format!("{error}: {line}"))
+        }
+        _ => error,
+    }
+}
+
+fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {
+    let mut command = std::process::Command::new(job.program);
+    command
+        .args(job.args)
+        .env_clear()
+        .envs(job.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(group::path_to(job.folder)?);
+    Spawned::new(command, input)
+}
+
+/// The fields are dropped in this order: the group is killed while its leader still holds its number.
+struct Running {
+    group: Group,
+    keeper: Option<Keeper>,
+    /// Whether the keeper has said that it is done. It is reaped when it ends, without anybody waiting for it.
+    seen_off: bool,
+    /// Whether the keeper could not end everything, or did not say that it had.
+    has_left: bool,
+    leader: Leader,
+}
+
+impl Running {
+    fn new(spawned: Spawned, keeper: Option<Keeper>) -> io::Result<(Running, Output)> {
+        let Spawned { leader, output } = spawned;
+        let mut group = Group::led_by(&leader)?;
+        group.ends_by_itself(keeper.is_some());
+        Ok((Running { group, keeper, seen_off: false, has_left: false, leader }, Output::new(output)))
+    }
+
+    /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
+    async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        match timeout_at(Instant::now() + LAST_WAIT, keeper.tell(told, input)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(io::Error::other("the helper of the walls does not listen")),
+        }
+    }
+
+    /// Reads output until the command has ended; `false` if the time is over before. The leader is not reaped, so that the
+    /// number of the group stays taken and no other group can be hit by a signal meant for this one.
+    async fn ends_by(&mut self, deadline: Instant, reader: &mut Reader<'_>) -> bool {
+        loop {
+            tokio::select! {
+                biased;
+                () = sleep_until(deadline) => return false,
+                () = Keeper::answered(&mut self.keeper) => return true,
+                ended = self.group.leader_ended(&mut self.leader) => return ended,
+                () = reader.read(), if !reader.output.has_ended() => {}
+            }
+        }
+    }
+
+    /// Ends whatever is still there. A keeper is given the time to see everything off.
+    async fn end(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.hang_up();
+            tokio::select! {
+                biased;
+                // It ends by itself and is reaped behind us: what it kept is gone.
+                all = Keeper::gone(&mut self.keeper) => {
+                    self.seen_off = true;
+                    self.has_left = !all;
+                    return;
+                }
+                _ = self.group.leader_ended(&mut self.leader) => {}
+                () = sleep_until(Instant::now() + LAST_KEPT) => {}
+            }
+            self.has_left = true;
+        }
+        self.group.kill();
+    }
+
+    async fn reap(mut self, timed_out: bool) -> io::Result<Ending> {
+        let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
+        let Some(keeper) = self.keeper else { return Ok(Ending::of(status)) };
+        match keeper.answer().await {
+            Answer::Ended(ending) => Ok(ending),
+            Answer::Memory => Ok(Ending { memory: true, ..Ending::of(None) }),
+            Answer::None if timed_out => Ok(Ending::of(None)),
+            Answer::None => Err(io::Error::other(format!(
+                "the helper that held the command ended before it ({status:?}); without walls, what the command started may \
+                 go on running"
+            ))),
+            Answer::Trouble(error) => Err(error),
+        }
+    }
+
+    async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
+        let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
+        let status = if ended.is_ok() { self.leader.ended()? } else { None };
+        let status = status.ok_or_else(|| io::Error::other("the command was killed and does not end"))?;
+        self.group.is_over();
+        Ok(status)
+    }
+}
+
+/// How a command ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ending {
+    code: Option<i32>,
+    signal: Option<i32>,
+    /// Whether it was ended for its memory.
+    memory: bool,
+}
+
+impl Ending {
+    fn of(status: Option<std::process::ExitStatus>) -> Ending {
+        use std::os::unix::process::ExitStatusExt;
+        let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
+        Ending { code, signal, memory: false }
+    }
+}
+
+struct Reader<'a> {
+    output: Output,
+    chunk: Box<[u8]>,
+    buffer: HeadTail,
+    live: Option<&'a Live>,
+    overflow: Option<&'a Overflow<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(output: Output, job: &Job<'a>) -> Reader<'a> {
+        Reader {
+            output,
+            chunk: vec![0; CHUNK].into_boxed_slice(),
+            buffer: HeadTail::new(job.keep / 2, job.keep / 2),
+            live: job.live,
+            overflow: job.overflow,
+        }
+    }
+
+    /// Waits for output and takes what is there. Nothing is lost if the future is dropped.
+    async fn read(&mut self) {
+        /// Reads before anybody else gets a turn.
+        const TURN: usize = 16;
+        self.output.ready().await;
+        for _ in 0..TURN {
+            let Some(read) = self.output.read(&mut self.chunk) else { return };
+            let chunk = &self.chunk[..read];
+            match self.live {
+                Some(live) => live.push(chunk),
+                None => overflow::keep(chunk, &mut self.buffer, self.overflow),
+            }
+        }
+    }
+
+    /// Reads to the end of the output; `false` if the time is over before.
+    async fn drains_by(&mut self, deadline: Instant) -> bool {
+        while !self.output.has_ended() {
+            if timeout_at(deadline, self.read()).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What is kept. The room to read is given back before the text is made.
+    fn finish(self) -> Clipped {
+        drop(self.chunk);
+        self.buffer.finish()
+    }
+}
+
+fn outcome(ending: &Ending, kept: Clipped, timed_out: bool) -> Outcome {
+    /// As of timeout(1).
+    const TIMED_OUT: i32 = 124;
+    /// As a shell has it where something was killed.
+    const KILLED: i32 = 137;
+    let signal = ending.signal.filter(|_| !timed_out);
+    let otherwise = if ending.memory { KILLED } else { TIMED_OUT };
+    let by_itself = ending.code.or(signal.map(|signal| 128 + signal)).unwrap_or(otherwise);
+    Outcome {
+        output: kept.text,
+        total_bytes: kept.total_bytes,
+        truncated: kept.truncated,
+        exit_code: if timed_out { TIMED_OUT } else { by_itself },
+        signal,
+        timed_out,
+        stopped: false,
+        lingered: false,
+        escaped: false,
+        memory_exceeded: ending.memory,
+    }
+}

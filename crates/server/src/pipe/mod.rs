@@ -1,0 +1,462 @@
+//! A session for a chat client in any language, over JSON lines.
+//!
+//! The client keeps its own conversation and talks to its own model. It hands the pieces of each reply to the pipe; the
+//! pipe finds the calls, judges them, asks the client about them, runs them, and gives back the text of the next message
+//! to the model. Nothing here talks to a model.
+//!
+//! ```text
+//! client                                   pipe
+//!                                          ready {instructions}     once; again after `tools`
+//! tools {tools}                                                     if the client has tools of its own
+//! chunk {text} ...                         text, started, progress, call, ... while they come
+//! end {reason}                             ask {id, tool, args, why}
+//! approve {id} | deny {id} | edit {id}     running {id} | run {id}   `run`: the client runs it
+//! tool_result {id, output}                 result {id, success, output}
+//!                                          results {text}           send this to the model, then chunk ... again
+//!                                          stop {reason, text?}     or: the turn is over
+//! ```
+//!
+//! A turn begins with the first chunk. `stop_model` says that no more of the reply is wanted; `end` still has to follow.
+//! `cancel` ends the turn from anywhere, with `stop`; in the middle of a reply its `end` has to follow too, and what comes
+//! before that is dropped. Ids are those of one reply: a result that comes when its turn is over must not be said any more.
+//! A line that cannot be read, or does not fit, is told by `error` and changes nothing. A client reads while it writes: it
+//! is told of each chunk, and who does not read is not read. When the input ends the client is taken to be gone: what runs is
+//! ended, and nothing more is told. What looks at the project after changes is told as a call is that nobody made:
+//! `running` and `result` with the tool `project_check`.
+//!
+//! [`SCHEMA`] describes every line. One reply is held in memory, and one line of the client's; where the client does not
+//! read what it is told, nothing more is read from it.
+
+mod lines;
+mod words;
+
+pub use words::{SCHEMA, VERSION};
+
+use futures_util::StreamExt;
+use lines::{Line, Lines};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
+use toolfence_agent::agent::Canceller;
+use toolfence_agent::agent::hands::{self, Hands};
+use toolfence_agent::audit::Audit;
+use toolfence_policy::{Cleared, Facts, Pending, Policy};
+use toolfence_protocol::prompt::{self, Language};
+use toolfence_protocol::{Catalog, Error, Role, ToolResult, ToolSpec};
+use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
+use toolfence_toolbox::Toolbox;
+use toolfence_tools::ProjectChecks;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::{History, Turn};
+use words::Said;
+
+/// What a pipe serves, to be built with the tools, the policy and what is known of the world.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Pipe {
+    /// The tools that run here.
+    pub toolbox: Toolbox,
+    /// What may run.
+    pub policy: Policy,
+    /// What the policy asks of the world.
+    pub facts: Arc<dyn Facts>,
+    /// How replies are read and answered. `system` and `history` are the client's and stay empty.
+    pub session: SessionOptions,
+    /// What stands above the instructions in `ready`: who the model is.
+    pub persona: String,
+    /// The language of the instructions.
+    pub language: Language,
+    /// Bytes of one line of the client's.
+    pub line_bytes: usize,
+    /// Where decisions and results are logged.
+    pub audit: Option<Arc<Audit>>,
+    /// Where what a turn changes in this workspace is kept, so that it can be undone.
+    pub history: Option<(Arc<History>, Arc<Workspace>)>,
+    /// What looks at the project after the changes of each reply.
+    pub checks: Option<Arc<ProjectChecks>>,
+}
+
+/// Characters of what a client said that are said back.
+const MOST_ECHOED: usize = 300;
+
+/// Why a pipe ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The client's input ended, or nobody reads what it is told.
+    ClientGone,
+    /// The canceller was told to end all.
+    Cancelled,
+}
+
+/// Where a turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// A reply is wanted.
+    Reply,
+    /// Pieces of it came.
+    Begun,
+    /// It was cancelled, and its end has not come.
+    Dropped,
+    /// Its calls are being answered.
+    Calls,
+}
+
+impl fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipe").field("toolbox", &self.toolbox).field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+impl Pipe {
+    /// A pipe with the usual options.
+    pub fn new(toolbox: Toolbox, policy: Policy, facts: Arc<dyn Facts>) -> Pipe {
+        Pipe {
+            toolbox,
+            policy,
+            facts,
+            session: SessionOptions::default(),
+            persona: String::new(),
+            language: Language::default(),
+            line_bytes: 16 << 20,
+            audit: None,
+            history: None,
+            checks: None,
+        }
+    }
+
+    /// Serves one client until its input ends, it stops reading, or `canceller` is told to end all. Then whatever runs has
+    /// ended.
+    ///
+    /// # Errors
+    /// The input cannot be read, or the output not written for another reason than that nobody reads it.
+    pub async fn serve(
+        self,
+        input: impl AsyncBufRead + Unpin,
+        output: impl AsyncWrite + Unpin,
+        canceller: &Canceller,
+    ) -> Result<Ending, Error> {
+        let mut lines = Lines::new(input, self.line_bytes);
+        let toolbox = self.toolbox.clone();
+        let mut talk = Talk::new(self, &toolbox, output);
+        talk.tell_ready();
+        let served = tokio::select! {
+            biased;
+            () = canceller.cancelled() => return Ok(Ending::Cancelled),
+            served = talk.serve(&mut lines) => served,
+        };
+        match served {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::because("talk to the client", error)),
+            _ => Ok(Ending::ClientGone),
+        }
+    }
+}
+
+/// One client and its turn.
+struct Talk<'a, W> {
+    pipe: Pipe,
+    output: W,
+    /// Lines that are not written yet.
+    unwritten: String,
+    hands: Hands<'a>,
+    /// What came while the client was slow to read.
+    finished: Vec<Result<ToolResult, Error>>,
+    /// The tools that the client runs.
+    theirs: Vec<ToolSpec>,
+    session: Option<Session>,
+    /// The session of the last turn: what its model has read, the model of this one has read too.
+    before: Option<Session>,
+    phase: Phase,
+    /// Messages of the session that the client has, or has no need of.
+    sent: usize,
+    asked: Option<Pending>,
+    /// Calls that the client runs: the tool, and since when.
+    awaited: HashMap<String, (String, Instant)>,
+    /// While it lives, what changes is of this turn. Dropped after what runs.
+    turn: Option<Turn>,
+}
+
+impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
+    fn new(pipe: Pipe, toolbox: &'a Toolbox, output: W) -> Talk<'a, W> {
+        let hands = Hands::new(toolbox, pipe.checks.clone());
+        Talk {
+            pipe,
+            output,
+            unwritten: String::new(),
+            hands,
+            finished: Vec::new(),
+            theirs: Vec::new(),
+            session: None,
+            before: None,
+            phase: Phase::Idle,
+            sent: 0,
+            asked: None,
+            awaited: HashMap::new(),
+            turn: None,
+        }
+    }
+
+    async fn serve<R: AsyncBufRead + Unpin>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
+        loop {
+            self.act();
+            self.write().await?;
+            if !self.finished.is_empty() {
+                let finished = std::mem::take(&mut self.finished);
+                finished.into_iter().for_each(|result| self.ran(result));
+                continue;
+            }
+            tokio::select! {
+                biased;
+                Some((id, note)) = self.hands.noted.recv() => self.tell(words::progress(&id, &note)),
+                Some(result) = self.hands.running.next() => self.ran(result),
+                line = lines.next() => match line? {
+                    Some(line) => self.take(line),
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    /// Writes what is to be told. Calls go on meanwhile: a client that is slow to read must not stop their deadlines.
+    async fn write(&mut self) -> io::Result<()> {
+        let Talk { output, unwritten, hands, finished, .. } = self;
+        let mut written = pin!(async {
+            output.write_all(unwritten.as_bytes()).await?;
+            output.flush().await
+        });
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut written => { done?; break }
+                Some(result) = hands.running.next() => finished.push(result),
+            }
+        }
+        self.unwritten.clear();
+        Ok(())
+    }
+
+    fn tell(&mut self, line: Value) {
+        self.unwritten.push_str(&line.to_string());
+        self.unwritten.push('\n');
+    }
+
+    fn catalog(&self) -> Catalog {
+        let ours = self.pipe.toolbox.catalog();
+        ours.specs().iter().chain(&self.theirs).cloned().collect()
+    }
+
+    fn tell_ready(&mut self) {
+        let catalog = self.catalog();
+        let instructions = prompt::instructions(&catalog, self.pipe.language);
+        let parts = [self.pipe.persona.trim(), instructions.trim()];
+        let told = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        let names: Vec<&str> = catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();
+        self.tell(words::ready(&told, &names));
+    }
+
+    fn take(&mut self, line: Line) {
+        let taken = match line {
+            Line::TooLong => Err(format!("the line has more than {} bytes; send smaller pieces", self.pipe.line_bytes)),
+            Line::NotUtf8 => Err("the line is not UTF-8; nothing of it was read".into()),
+            Line::Text(text) if text.trim().is_empty() => Ok(()),
+            Line::Text(text) => match serde_json::from_str::<Said>(&text) {
+                Ok(said) => self.said(said),
+                Err(error) => {
+                    let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
+                    Err(format!("this line cannot be read: {why}"))
+                }
+            },
+        };
+        if let Err(message) = taken {
+            self.tell(words::error(&message));
+        }
+    }
+
+    /// # Errors
+    /// Why what was said does not fit; nothing is changed then.
+    fn said(&mut self, said: Said) -> Result<(), String> {
+        match said {
+            Said::Tools { tools } => self.take_tools(tools)?,
+            Said::Chunk { .. } if self.phase == Phase::Dropped => {}
+            Said::End { .. } if self.phase == Phase::Dropped => self.phase = Phase::Idle,
+            Said::Chunk { text } => {
+                self.reply("chunk")?.handle(Input::Chunk(&text));
+                self.phase = Phase::Begun;
+            }
+            Said::End { reason } => {
+                self.reply("end")?.handle(Input::End(reason));
+                self.phase = Phase::Calls;
+            }
+            Said::Approve { id, always: true } => self.answer(&id, Answer::Always(None))?,
+            Said::Approve { id, always: false } => self.answer(&id, Answer::Yes)?,
+            Said::Edit { id, args } => self.answer(&id, Answer::Edit(args))?,
+            Said::Deny { id, reason } => {
+                let why = reason.unwrap_or_else(|| "The user said no.".into());
+                self.answer(&id, Answer::No(why))?;
+            }
+            Said::ToolResult(result) => {
+                let known = self.awaited.remove(&result.id);
+                let (tool, since) = known.ok_or_else(|| format!("no result is awaited for {:?}", result.id))?;
+                let elapsed = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                self.handle(Input::Result(result.result(&tool, elapsed)));
+            }
+            Said::Cancel {} => {
+                let begun = self.phase == Phase::Begun;
+                self.end_turn(Input::Cancel);
+                self.act();
+                if begun {
+                    self.phase = Phase::Dropped;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_tools(&mut self, tools: Vec<words::HostTool>) -> Result<(), String> {
+        if self.phase != Phase::Idle {
+            return Err("tools can be changed between turns only".into());
+        }
+        self.theirs = tools.into_iter().map(words::HostTool::spec).collect::<Result<_, _>>()?;
+        self.tell_ready();
+        Ok(())
+    }
+
+    /// The session that waits for more of a reply; between turns a new one.
+    fn reply(&mut self, what: &str) -> Result<&mut Session, String> {
+        match self.phase {
+            Phase::Calls => return Err(format!("{what}: the last reply is being answered; wait for results or stop")),
+            Phase::Reply | Phase::Begun | Phase::Dropped => {}
+            Phase::Idle => {
+                let history = self.pipe.history.as_ref();
+                self.turn = history.map(|(history, workspace)| history.begin(workspace, ""));
+                let (mut options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
+                options.checks = self.pipe.checks.is_some();
+                let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);
+                if let Some(mut before) = self.before.take() {
+                    session.follows(&mut before);
+                }
+                // What the user said is between the client and its model.
+                session.handle(Input::User(""));
+                self.sent = 0;
+                self.session = Some(session);
+                self.act();
+            }
+        }
+        self.session.as_mut().ok_or_else(|| "there is no turn".into())
+    }
+
+    fn answer(&mut self, id: &str, answer: Answer) -> Result<(), String> {
+        let pending = self.asked.take_if(|pending| pending.call().id == id);
+        let pending = pending.ok_or_else(|| format!("nothing is asked about {id:?}"))?;
+        self.log(|audit| audit.asked(&pending, &answer));
+        self.handle(answer.to(pending));
+        Ok(())
+    }
+
+    fn log(&self, what: impl FnOnce(&Audit)) {
+        if let Some(audit) = &self.pipe.audit {
+            what(audit);
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_>) {
+        if let Some(session) = &mut self.session {
+            session.handle(input);
+        }
+    }
+
+    fn ran(&mut self, result: Result<ToolResult, Error>) {
+        match result {
+            Ok(result) => {
+                self.hands.open.retain(|call| call.id != result.id);
+                self.handle(Input::Result(result));
+            }
+            Err(error) => {
+                self.tell(words::error(&error.to_string()));
+                self.end_turn(Input::Failed(&error.to_string()));
+            }
+        }
+    }
+
+    fn end_turn(&mut self, input: Input<'_>) {
+        self.hands.stop();
+        self.asked = None;
+        self.awaited.clear();
+        self.handle(input);
+    }
+
+    /// Does what the session wants done.
+    fn act(&mut self) {
+        while let Some(action) = self.session.as_mut().and_then(Session::poll) {
+            match action {
+                Action::CallModel => self.want_reply(),
+                Action::StopModel => self.tell(words::stop_model()),
+                Action::Show(event) => {
+                    self.log(|audit| audit.read(&event));
+                    self.tell(words::shown(&event));
+                }
+                Action::Answered(result) => {
+                    self.log(|audit| audit.answered(&result));
+                    self.tell(words::result(&result));
+                }
+                Action::Ask(pending) => {
+                    self.tell(words::ask(&pending));
+                    self.asked = Some(pending);
+                }
+                Action::Run(cleared) => self.run(cleared),
+                Action::Check => {
+                    let call = self.hands.check();
+                    call.iter().for_each(|call| self.tell(words::begins("running", call)));
+                }
+                Action::Stop(reason) => self.turn_is_over(&reason),
+                // What a later version of the session may add.
+                _ => {}
+            }
+        }
+    }
+
+    fn run(&mut self, cleared: Cleared) {
+        self.log(|audit| audit.running(&cleared));
+        let call = cleared.call();
+        if self.theirs.iter().any(|spec| spec.name == call.name) {
+            self.awaited.insert(call.id.clone(), (call.name.clone(), Instant::now()));
+            self.tell(words::begins("run", call));
+        } else {
+            self.tell(words::begins("running", call));
+            if let Some((history, _)) = &self.pipe.history {
+                history.entitle(&hands::title_of(&cleared));
+            }
+            self.hands.start(cleared);
+        }
+    }
+
+    fn want_reply(&mut self) {
+        self.phase = Phase::Reply;
+        let Some(session) = &self.session else { return };
+        let text = session.history().last().map(|message| message.content.clone());
+        let begins = self.sent == 0;
+        self.sent = session.history().len();
+        if let Some(text) = text.filter(|_| !begins) {
+            self.tell(words::results(&text));
+        }
+    }
+
+    /// What was allowed for always stays; the conversation is the client's.
+    fn turn_is_over(&mut self, reason: &StopReason) {
+        self.phase = Phase::Idle;
+        self.turn = None;
+        let Some(session) = self.session.take() else { return };
+        let unsent = session.history().get(self.sent..).unwrap_or_default().iter();
+        let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());
+        let text = unsent.chain(session.owed().iter().map(String::as_str)).collect::<Vec<_>>().join("\n\n");
+        self.pipe.policy = session.policy().clone();
+        self.tell(words::over(reason, (!text.is_empty()).then_some(&text)));
+        self.before = Some(session);
+    }
+}

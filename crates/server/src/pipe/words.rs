@@ -1,0 +1,179 @@
+//! The lines of the pipe: what may be said, and what is told. `schema.json` beside this file describes both.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolfence_policy::Pending;
+use toolfence_protocol::format;
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::{Args, Effect, ErrorCode, FinishReason, Output, ToolCall, ToolFailure, ToolResult, ToolSpec};
+use toolfence_session::StopReason;
+
+/// The version of the protocol, as `"v"` in every line that is told: it grows when a field changes its meaning or goes.
+pub const VERSION: u32 = 1;
+
+/// The JSON Schema of the lines, as text: `$defs/in` is what the client may say, `$defs/out` what it is told.
+pub const SCHEMA: &str = include_str!("schema.json");
+
+/// What a client says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Said {
+    /// Tools that the client runs itself.
+    Tools { tools: Vec<HostTool> },
+    /// A piece of the model's reply.
+    Chunk { text: String },
+    /// The reply is over.
+    End {
+        #[serde(default = "stop")]
+        reason: FinishReason,
+    },
+    /// Yes.
+    Approve {
+        id: String,
+        #[serde(default)]
+        always: bool,
+    },
+    /// Yes, with other arguments; they are judged again.
+    Edit { id: String, args: Args },
+    /// No.
+    Deny { id: String, reason: Option<String> },
+    /// What came of a call that the client ran.
+    ToolResult(HostResult),
+    /// End the turn.
+    Cancel {},
+}
+
+fn stop() -> FinishReason {
+    FinishReason::Stop
+}
+
+/// A tool of the client's, as function calling describes it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostTool {
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Value,
+    effect: Option<Effect>,
+}
+
+impl HostTool {
+    /// # Errors
+    /// What is wrong with its name.
+    pub(super) fn spec(self) -> Result<ToolSpec, String> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
+            return Err(format!("{:?} is no name for a tool: 1 to 64 letters, digits, _ - .", self.name));
+        }
+        let effect = self.effect.unwrap_or(Effect::Execute);
+        Ok(ToolSpec::from_json_schema(self.name, self.description, &self.parameters).effect(move |_| effect))
+    }
+}
+
+/// What came of a call that the client ran.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostResult {
+    pub(super) id: String,
+    #[serde(default)]
+    output: String,
+    #[serde(default)]
+    truncated: bool,
+    exit_code: Option<i32>,
+    data: Option<Value>,
+    error: Option<HostError>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostError {
+    code: ErrorCode,
+    message: String,
+}
+
+impl HostResult {
+    /// The answer to the call `id` of `tool`, which took so long.
+    pub(super) fn result(self, tool: &str, milliseconds: u64) -> ToolResult {
+        let mut output = Output::text(self.output);
+        output.truncated = self.truncated;
+        output.exit_code = self.exit_code;
+        output.data = self.data;
+        output.failure = self.error.map(|error| ToolFailure::new(error.code, error.message));
+        ToolResult::new(self.id, tool, output, milliseconds)
+    }
+}
+
+/// A line: version and event first, for whoever reads along.
+fn told(event: &str, fields: Value) -> Value {
+    let mut line = json!({"v": VERSION, "event": event});
+    if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
+        line.extend(fields);
+    }
+    line
+}
+
+pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
+    let fields = json!({"version": env!("CARGO_PKG_VERSION"), "instructions": instructions, "tools": tools});
+    told("ready", fields)
+}
+
+/// Something of the reply, as `coder parse` prints it.
+pub(super) fn shown(event: &Event<'_>) -> Value {
+    let fields = serde_json::to_value(event).unwrap_or_default();
+    let name = fields["event"].as_str().unwrap_or_default().to_owned();
+    told(&name, fields)
+}
+
+pub(super) fn ask(pending: &Pending) -> Value {
+    let (call, decision) = (pending.call(), pending.decision());
+    let always: Vec<String> = pending.always().unwrap_or_default().iter().map(ToString::to_string).collect();
+    let mut fields = call_fields(call);
+    fields["effect"] = json!(pending.effect());
+    fields["rule"] = decision.rule.as_str().into();
+    fields["why"] = decision.reason.as_str().into();
+    fields["commands"] = json!(decision.commands);
+    fields["targets"] = json!(decision.targets);
+    fields["always"] = json!(always);
+    told("ask", fields)
+}
+
+/// A call begins to run, here or (`run`) at the client.
+pub(super) fn begins(event: &str, call: &ToolCall) -> Value {
+    told(event, call_fields(call))
+}
+
+fn call_fields(call: &ToolCall) -> Value {
+    json!({"id": call.id, "tool": call.name, "args": call.args, "reason": call.reason})
+}
+
+pub(super) fn progress(id: &str, note: &str) -> Value {
+    told("note", json!({"id": id, "text": note}))
+}
+
+pub(super) fn result(result: &ToolResult) -> Value {
+    told("result", format::envelope(result))
+}
+
+pub(super) fn results(text: &str) -> Value {
+    told("results", json!({"text": text}))
+}
+
+pub(super) fn stop_model() -> Value {
+    told("stop_model", json!({}))
+}
+
+/// The turn is over. `text`: what the next user message has to begin with.
+pub(super) fn over(reason: &StopReason, text: Option<&str>) -> Value {
+    let reason = match reason {
+        StopReason::Unfinished(_) => "unfinished".into(),
+        StopReason::Failed(_) => "failed".into(),
+        reason => serde_json::to_value(reason).unwrap_or_default(),
+    };
+    told("stop", json!({"reason": reason, "text": text}))
+}
+
+pub(super) fn error(message: &str) -> Value {
+    told("error", json!({"message": message}))
+}

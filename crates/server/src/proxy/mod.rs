@@ -1,0 +1,201 @@
+//! An OpenAI-shaped proxy: clients that insist on function calling, in front of an upstream that only talks.
+//!
+//! `tools` of a request become instructions, calls and answers of its history become blocks, and the blocks of the reply
+//! become `tool_calls`, streamed while they are still being written. The proxy runs no tools and judges no calls: that is
+//! the client's business. It keeps nothing between two requests.
+//!
+//! ```text
+//! client --> guard -- no tools ----------------> upstream --> client, byte for byte
+//!              |
+//!              +--- tools --> request + history --> upstream --> sse --> reply --> answer --> client
+//!                                  ^                                      |
+//!                                  +------ asked again, at most twice ----+
+//! ```
+//!
+//! What was sent cannot be taken back, so a call is streamed only as far as it was read strictly; the rest of it waits for
+//! its end. A block that cannot be read is asked for again where nothing of it was sent; else the stream ends with an error
+//! event, never with `finish_reason: tool_calls`. Readings that are a guess never pass.
+//!
+//! ```no_run
+//! # async fn serve() -> toolfence_protocol::Result<()> {
+//! # use toolfence_server as toolfence;
+//! use toolfence::proxy::{Proxy, ProxyOptions};
+//!
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:4141").await.expect("a free port");
+//! Proxy::new(ProxyOptions::new("http://127.0.0.1:8080/v1"))?.serve(listener, std::future::pending()).await
+//! # }
+//! ```
+
+mod answer;
+mod arguments;
+mod body;
+mod guard;
+mod history;
+mod offer;
+mod raw;
+mod reply;
+mod request;
+mod server;
+mod sse;
+mod trouble;
+mod turn;
+mod upstream;
+mod words;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use toolfence_protocol::Error;
+use toolfence_protocol::prompt::Language;
+use upstream::Upstream;
+
+/// Who is asked, who may ask, and how much.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ProxyOptions {
+    /// The base URL of the upstream, with `/v1`; that is added where there is no path.
+    pub upstream: String,
+    /// The upstream's key, where the client sends none or sends the proxy's.
+    pub upstream_key: Option<String>,
+    /// What clients must send as a bearer token. Without it everybody may ask, and what they send goes to the upstream.
+    pub key: Option<String>,
+    /// The language of the instructions.
+    pub language: Language,
+    /// How long a connection to the upstream may take.
+    pub connect: Duration,
+    /// How long the upstream may take to begin its answer. Without streaming it begins when the model is done.
+    pub first_byte: Duration,
+    /// How long the upstream, or a client that sends its request, may be silent.
+    pub between: Duration,
+    /// How long a client may not read before it is given up.
+    pub stalled: Duration,
+    /// Bytes of a request, and of an answer of the upstream that is not passed on as a stream.
+    pub body: usize,
+    /// Bytes of one event of the upstream's stream.
+    pub event: usize,
+    /// Connections at a time; more have to wait.
+    pub connections: usize,
+    /// How often a reply that cannot be used is asked for again.
+    pub asked_again: u32,
+    /// How long answers that are under way may take when the proxy ends.
+    pub grace: Duration,
+}
+
+impl ProxyOptions {
+    /// The defaults for an upstream: 10 s to connect, 5 minutes to the first byte, 2 minutes of silence, 5 minutes for a
+    /// client that does not read; 16 MiB a request, 8 MiB an event; 512 connections; two more tries; 10 s to end.
+    pub fn new(upstream: impl Into<String>) -> ProxyOptions {
+        ProxyOptions {
+            upstream: upstream.into(),
+            upstream_key: None,
+            key: None,
+            language: Language::English,
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(300),
+            between: Duration::from_secs(120),
+            stalled: Duration::from_secs(300),
+            body: 16 << 20,
+            event: 8 << 20,
+            connections: 512,
+            asked_again: 2,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl fmt::Debug for ProxyOptions {
+    /// Without the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProxyOptions").field("upstream", &self.upstream).finish_non_exhaustive()
+    }
+}
+
+/// The proxy, before it listens.
+#[derive(Debug)]
+pub struct Proxy {
+    options: ProxyOptions,
+    upstream: Upstream,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+struct Shared {
+    options: ProxyOptions,
+    upstream: Upstream,
+    /// Only this machine can ask.
+    loopback: bool,
+}
+
+impl Proxy {
+    /// Nothing is sent and nobody is listened to yet.
+    ///
+    /// # Errors
+    /// The upstream is not a URL, or its key cannot stand in a header.
+    pub fn new(options: ProxyOptions) -> Result<Proxy, Error> {
+        let upstream = Upstream::new(&options)?;
+        Ok(Proxy { options, upstream })
+    }
+
+    /// Answers clients until `end` is ready; then answers that are under way get their time to end.
+    ///
+    /// Where `listener` has a loopback address, only requests to a loopback name and of no foreign page are answered.
+    /// Dropping the future ends everything at once.
+    ///
+    /// # Errors
+    /// The listener has no address.
+    pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
+        let address = listener.local_addr().map_err(|error| Error::because("tell where the proxy listens", error))?;
+        let Proxy { options, upstream } = self;
+        let shared = Arc::new(Shared { options, upstream, loopback: address.ip().is_loopback() });
+        let (stop, stopping) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut end = pin!(end);
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                Some(_) = connections.join_next() => {}
+                accepted = listener.accept(), if connections.len() < shared.options.connections => match accepted {
+                    Ok((stream, _)) => {
+                        connections.spawn(serve_one(shared.clone(), stream, stopping.clone()));
+                    }
+                    // No more files can be open, for example: one that is closed makes room.
+                    Err(_) => sleep(Duration::from_millis(50)).await,
+                },
+            }
+        }
+        drop(listener);
+        stop.send_replace(true);
+        // What is not done by then is aborted with the set.
+        let _ = timeout(shared.options.grace, async { while connections.join_next().await.is_some() {} }).await;
+        Ok(())
+    }
+}
+
+async fn serve_one(shared: Arc<Shared>, stream: TcpStream, mut stopping: watch::Receiver<bool>) {
+    // Pieces are small and must not wait for each other.
+    let _ = stream.set_nodelay(true);
+    let timer = TokioTimer::new();
+    let service = service_fn(move |request| server::answer(shared.clone(), request));
+    let mut builder = http1::Builder::new();
+    builder.timer(timer).header_read_timeout(Duration::from_secs(60));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = async { drop(stopping.wait_for(|stop| *stop).await) } => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(target: "toolfence", %error, "a connection broke off");
+    }
+}

@@ -1,0 +1,367 @@
+//! One reply of the upstream while it comes: text in, what the client is told out.
+//!
+//! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
+
+use super::arguments::Arguments;
+use super::offer::{Choice, Offer};
+use super::words;
+use std::collections::VecDeque;
+use toolfence_protocol::parse::{Event, Ignored, Options, Parser, ReadError};
+use toolfence_protocol::{ErrorCode, FinishReason, ToolCall, ToolResult};
+
+/// Bytes of a reply that are kept to ask again.
+const MOST_KEPT: usize = 1 << 20;
+
+/// Blank text that waits to see whether anything stands behind it.
+const MOST_BLANK: usize = 4 << 10;
+
+/// Answers of one reply when it is asked again.
+const MOST_ANSWERS: usize = 64;
+
+/// What the client is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Delta {
+    Text(String),
+    Reasoning(String),
+    /// A call begins; its arguments follow in pieces.
+    Call {
+        index: usize,
+        id: String,
+        name: String,
+    },
+    Arguments {
+        index: usize,
+        text: String,
+    },
+}
+
+/// What a whole reply came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It was passed on, with so many calls.
+    Passed { calls: usize },
+    /// It cannot be used, and nothing of a call was passed on. `message` asks for another; `hard`: there is nothing to pass
+    /// on instead.
+    Again { message: String, hard: bool, why: String },
+    /// A part of a call was passed on, and then it could not be read.
+    Broken(String),
+}
+
+/// A reply that is being received.
+pub(super) struct Reply {
+    parser: Parser,
+    offer: Offer,
+    /// What the ids of its calls begin with.
+    ids: String,
+    /// Whether calls are told while they come.
+    streams: bool,
+    out: VecDeque<Delta>,
+    /// The call that is being told.
+    growing: Option<Growing>,
+    /// Calls that have begun and are not whole.
+    pending: usize,
+    calls: usize,
+    /// Calls that came whole, in case they are not passed on after all.
+    whole: Vec<ToolResult>,
+    faults: Vec<ToolResult>,
+    broken: Option<String>,
+    forged: bool,
+    misplaced: bool,
+    /// It broke off by no fault of the model.
+    cut: bool,
+    blank: String,
+    lead: Lead,
+    kept: Option<String>,
+}
+
+/// What the reply began with: the empty lines between reasoning and answer are layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    Nothing,
+    Reasoning,
+    Text,
+}
+
+/// A call as far as it was told.
+struct Growing {
+    /// What the parser calls it.
+    provisional: String,
+    name: String,
+    arguments: Arguments,
+    held: bool,
+}
+
+impl Reply {
+    /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
+    pub(super) fn new(offer: Offer, ids: String, streams: bool) -> Reply {
+        let mut options = Options::default();
+        options.catalog = Some(offer.catalog.clone());
+        Reply {
+            parser: Parser::new(options),
+            offer,
+            ids,
+            streams,
+            pending: 0,
+            out: VecDeque::new(),
+            growing: None,
+            calls: 0,
+            whole: Vec::new(),
+            faults: Vec::new(),
+            broken: None,
+            forged: false,
+            misplaced: false,
+            cut: false,
+            blank: String::new(),
+            lead: Lead::Nothing,
+            kept: Some(String::new()),
+        }
+    }
+
+    /// More of the text.
+    pub(super) fn push(&mut self, text: &str) {
+        match &mut self.kept {
+            Some(kept) if kept.len() + text.len() <= MOST_KEPT => kept.push_str(text),
+            kept => *kept = None,
+        }
+        self.parser.push(text);
+        self.read();
+    }
+
+    /// The reply is over.
+    pub(super) fn finish(&mut self, reason: FinishReason) {
+        self.cut = reason != FinishReason::Stop;
+        self.parser.finish(reason);
+        self.read();
+        if self.calls == 0 {
+            self.show_blank();
+        }
+    }
+
+    /// What comes next for the client.
+    pub(super) fn poll(&mut self) -> Option<Delta> {
+        self.out.pop_front()
+    }
+
+    /// Whether reading on is of no use: what follows a made up result is dropped, and what broke is broken.
+    pub(super) fn is_over(&self) -> bool {
+        self.forged || self.broken.is_some()
+    }
+
+    /// What the reply came to.
+    pub(super) fn outcome(&self) -> Outcome {
+        if let Some(why) = &self.broken {
+            return Outcome::Broken(why.clone());
+        }
+        if let Some(fault) = self.faults.first() {
+            let why = fault.error.as_ref().map_or(String::new(), |error| error.message.clone());
+            if self.streams && self.calls > 0 {
+                return Outcome::Broken(why);
+            }
+            return Outcome::Again { message: self.answers(), hard: true, why };
+        }
+        let asks = |message: String| Outcome::Again { message, hard: false, why: String::new() };
+        match &self.offer.choice {
+            _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
+            Choice::Required | Choice::This(_) => asks(words::no_call(&self.offer.choice)),
+            _ if self.misplaced => asks(toolfence_protocol::prompt::reminder(Default::default())),
+            _ => Outcome::Passed { calls: 0 },
+        }
+    }
+
+    /// Its raw text, unless it is too long to be asked again.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.kept.as_deref()
+    }
+
+    fn read(&mut self) {
+        while !self.is_over() {
+            let Some(event) = self.parser.poll().map(Event::into_owned) else { return };
+            let exact = self.parser.is_exact();
+            self.take(event, exact);
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, exact: bool) {
+        match event {
+            Event::Text { text, .. } => self.show(&text),
+            Event::Reasoning { text, .. } => self.think(text.into_owned()),
+            Event::Started { id, name } => self.started(&id, &name),
+            Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
+            Event::Call { call, replaces, .. } => {
+                let provisional = replaces.unwrap_or_else(|| call.id.clone());
+                self.call(*call, &provisional);
+            }
+            Event::Malformed { id, error, .. } => self.malformed(&id, &error),
+            Event::Incomplete { id, .. } => self.incomplete(&id),
+            Event::Ignored { why, .. } => {
+                self.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
+            }
+            Event::ForgedResult { .. } => self.forged = true,
+            // What a later version of the parser may add.
+            _ => {}
+        }
+    }
+
+    /// After a fault the reply is asked for again: nothing more of this one is told.
+    fn tell(&mut self, delta: Delta) {
+        if self.faults.is_empty() {
+            self.out.push_back(delta);
+        }
+    }
+
+    fn think(&mut self, text: String) {
+        if self.lead == Lead::Nothing {
+            self.lead = Lead::Reasoning;
+        }
+        if !text.is_empty() {
+            self.tell(Delta::Reasoning(text));
+        }
+    }
+
+    /// Blank text around calls is the model's layout; it is told only where text follows.
+    fn show(&mut self, text: &str) {
+        let shown = text.trim_end().len();
+        if shown > 0 {
+            self.blank.push_str(&text[..shown]);
+            self.show_blank();
+        }
+        self.blank.push_str(&text[shown..]);
+        if self.blank.len() > MOST_BLANK {
+            self.show_blank();
+        }
+    }
+
+    fn show_blank(&mut self) {
+        let mut text = std::mem::take(&mut self.blank);
+        if self.lead == Lead::Reasoning {
+            let layout = text.len() - text.trim_start_matches(['\n', '\r']).len();
+            text.drain(..layout);
+        }
+        if !text.is_empty() {
+            self.lead = Lead::Text;
+            self.tell(Delta::Text(text));
+        }
+    }
+
+    /// Whether a call that comes now is passed on.
+    fn wants_calls(&self) -> bool {
+        self.faults.is_empty() && (self.offer.several || self.calls == 0)
+    }
+
+    fn started(&mut self, id: &str, name: &str) {
+        // One at a time: clients take the pieces of a call to follow each other.
+        let first = self.pending == 0;
+        self.pending += 1;
+        if self.streams && first && self.wants_calls() && self.offer.exact(name).is_some() {
+            let (provisional, name) = (id.to_owned(), name.to_owned());
+            self.growing = Some(Growing { provisional, name, arguments: Arguments::default(), held: false });
+        }
+    }
+
+    fn progress(&mut self, id: &str, arg: &str, text: &str, exact: bool) {
+        let index = self.calls;
+        let Some(growing) = self.growing.as_mut().filter(|growing| growing.provisional == id) else { return };
+        growing.held |= !exact;
+        let told = || self.offer.exact(&growing.name).is_some_and(|spec| spec.takes_text(arg));
+        if growing.held || !(growing.arguments.grows(arg) || told()) {
+            return;
+        }
+        let begins = growing.arguments.is_empty();
+        let name = begins.then(|| growing.name.clone());
+        let Some(text) = growing.arguments.add(arg, text) else {
+            growing.held = true;
+            return;
+        };
+        if let Some(name) = name {
+            self.begin(index, name);
+        }
+        self.tell(Delta::Arguments { index, text });
+    }
+
+    fn begin(&mut self, index: usize, name: String) {
+        let id = format!("{}_{}", self.ids, index + 1);
+        self.tell(Delta::Call { index, id, name });
+    }
+
+    fn call(&mut self, mut call: ToolCall, provisional: &str) {
+        self.pending = self.pending.saturating_sub(1);
+        let growing = self.growing.take_if(|growing| growing.provisional == provisional);
+        if !self.wants_calls() && growing.is_none() {
+            return self.not_passed(&call);
+        }
+        let lossy = call.is_lossy();
+        let failure = match self.offer.catalog.resolve(&mut call) {
+            _ if lossy => Some((ErrorCode::MalformedCall, words::lossy(&call))),
+            Ok(_) => None,
+            Err(failure) => Some((failure.code, failure.message)),
+        };
+        if let Some((code, why)) = failure {
+            return self.fault(&call.id, &call.name, code, why, growing);
+        }
+        self.pass(&call, growing);
+    }
+
+    fn pass(&mut self, call: &ToolCall, growing: Option<Growing>) {
+        let index = self.calls;
+        let given = growing.map(|growing| (growing.name, growing.arguments)).unwrap_or_default();
+        let begun = !given.1.is_empty();
+        let rest = given.1.rest(&call.args);
+        let other = self.growing.take().is_some_and(|other| !other.arguments.is_empty());
+        let Some(rest) = rest.ok().filter(|_| !other && (!begun || given.0 == call.name)) else {
+            self.broken = Some("the call that was told is not the one that was written".into());
+            return;
+        };
+        if !begun {
+            self.begin(index, call.name.clone());
+        }
+        for text in rest {
+            self.tell(Delta::Arguments { index, text });
+        }
+        self.calls += 1;
+        self.not_passed(call);
+    }
+
+    /// Remembers the call for the case that the reply is asked for again.
+    fn not_passed(&mut self, call: &ToolCall) {
+        if self.whole.len() < MOST_ANSWERS {
+            self.whole.push(words::refused(&call.id, &call.name, ErrorCode::Cancelled, words::NOT_RUN));
+        }
+    }
+
+    fn malformed(&mut self, id: &str, error: &ReadError) {
+        let growing = self.withdraw();
+        if growing.is_some() || self.wants_calls() || !self.faults.is_empty() {
+            self.fault(id, "unknown", ErrorCode::MalformedCall, words::malformed(error), growing);
+        }
+    }
+
+    /// What was told of the block that is open.
+    fn withdraw(&mut self) -> Option<Growing> {
+        self.pending = 0;
+        self.growing.take()
+    }
+
+    /// A block that broke off with a reply which was cut is nobody's fault; how the reply ended says it.
+    fn incomplete(&mut self, id: &str) {
+        let growing = self.withdraw();
+        if !self.cut && (growing.is_some() || self.wants_calls()) {
+            self.fault(id, "unknown", ErrorCode::MalformedCall, words::BROKE_OFF.to_owned(), growing);
+        }
+    }
+
+    fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: String, growing: Option<Growing>) {
+        let told = growing.as_ref().is_some_and(|growing| !growing.arguments.is_empty());
+        let tool = growing.map_or(tool.to_owned(), |growing| growing.name);
+        if told {
+            self.broken = Some(why);
+        } else if self.faults.len() < MOST_ANSWERS {
+            self.faults.push(words::refused(id, &tool, code, why));
+        }
+    }
+
+    /// One message that answers all blocks of the reply.
+    fn answers(&self) -> String {
+        let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).cloned().collect();
+        toolfence_protocol::format::results(&all, &Default::default())
+    }
+}

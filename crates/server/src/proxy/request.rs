@@ -1,0 +1,88 @@
+//! A request of the client, made one that an upstream without function calling understands.
+//!
+//! What is not about tools is passed on as the text it was. This module knows no HTTP.
+
+use super::history::History;
+use super::offer::Offer;
+use super::raw::{Elements, Members};
+use super::trouble::Trouble;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use toolfence_protocol::prompt::Language;
+
+/// What the upstream is asked in place of the request.
+#[derive(Debug)]
+pub(super) struct Projected {
+    pub(super) body: String,
+    /// The tools on offer; `None` where only the history told of some.
+    pub(super) offer: Option<Offer>,
+    /// Whether the client wants the answer as a stream.
+    pub(super) streamed: bool,
+    /// Whether it wants the usage at the end of it.
+    pub(super) wants_usage: bool,
+}
+
+/// Reads the body of a request. `None`: it has nothing to do with tools and goes on as it is.
+pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected>, Trouble> {
+    let wrong = |error: serde_json::Error| Trouble::request(format!("The body is not a chat request: {error}"));
+    let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
+    let messages: Elements<'_> = match request.get("messages") {
+        Some(messages) => serde_json::from_str(messages.get()).map_err(wrong)?,
+        None => Elements(Vec::new()),
+    };
+    let offer = Offer::read(&request)?;
+    let tools = request.get("tools").is_some_and(|tools| tools.get() != "[]");
+    if !tools && !messages.0.iter().any(|message| tells_of_tools(message)) {
+        return Ok(None);
+    }
+    if offer.is_some() && request.get("n").is_some_and(|n| n.get() != "1") {
+        return Err(Trouble::request("n must be 1 where there are tools; send the request several times instead"));
+    }
+    let told = offer.as_ref().map(|offer| offer.told(language));
+    let messages = History::project(&messages.0, told.as_deref())?;
+    let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
+    let usage =
+        request.get("stream_options").and_then(|options| serde_json::from_str::<StreamOptions>(options.get()).ok());
+    request.remove(&["tools", "tool_choice", "parallel_tool_calls"]);
+    request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
+    let wants_usage = usage.is_some_and(|options| options.include_usage);
+    Ok(Some(Projected { body: request.print(), offer, streamed, wants_usage }))
+}
+
+/// The same request with the model's reply and an answer to it behind its messages.
+pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<String, Trouble> {
+    let wrong = |error: serde_json::Error| Trouble::request(format!("The body is not a chat request: {error}"));
+    let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
+    let messages = request.get("messages").map_or("[]", RawValue::get);
+    let before = messages.trim_end().strip_suffix(']').unwrap_or("[").trim_end();
+    let comma = if before.ends_with('[') { "" } else { "," };
+    let (reply, answer) = (json!({"role": "assistant", "content": reply}), json!({"role": "user", "content": answer}));
+    let messages = format!("{before}{comma}{reply},{answer}]");
+    request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
+    Ok(request.print())
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+/// What says whether a message is of function calling.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(default, borrow)]
+    role: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    function_call: Option<&'a RawValue>,
+}
+
+fn tells_of_tools(message: &RawValue) -> bool {
+    let Ok(head) = serde_json::from_str::<Head<'_>>(message.get()) else { return false };
+    let is_answer = matches!(head.role.as_deref(), Some("tool" | "function"));
+    is_answer || head.tool_calls.is_some() || head.function_call.is_some()
+}

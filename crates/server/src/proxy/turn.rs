@@ -1,0 +1,370 @@
+//! One answer for a client: a request to the upstream, or several where the model's reply cannot be used.
+//!
+//! It reads what comes, gives it to the reply and passes on what the reply says. It knows no sockets and no headers of the
+//! client.
+
+use super::Shared;
+use super::answer::{Piece, Stamp, Usage, Whole, delta};
+use super::body::Pieces;
+use super::offer::Offer;
+use super::reply::{Delta, Outcome, Reply};
+use super::request::asked_again;
+use super::sse::{Events, TooLong};
+use super::trouble::Trouble;
+use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
+use hyper::{HeaderMap, Method};
+use reqwest::Response;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+use toolfence_protocol::FinishReason;
+
+/// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
+const MOST_QUIET: Duration = Duration::from_secs(10);
+
+/// Where requests for chat go.
+pub(super) const CHAT: &str = "/chat/completions";
+
+/// An answer while it comes.
+pub(super) struct Turn {
+    pub(super) shared: Arc<Shared>,
+    /// Where requests go, with the client's query.
+    pub(super) url: reqwest::Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+    pub(super) offer: Offer,
+    pub(super) ids: String,
+    pub(super) stamp: Stamp,
+    pub(super) usage: Usage,
+}
+
+/// Where what is said goes.
+pub(super) enum Out {
+    Stream { pieces: Pieces, buffer: String, sent: Instant, role_told: bool, text_told: bool },
+    Whole(Whole),
+}
+
+/// Why an answer ends before its end.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// Nobody takes it any more.
+    Gone,
+    /// Something failed.
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Ended {
+    fn from(trouble: Trouble) -> Ended {
+        Ended::Trouble(trouble)
+    }
+}
+
+/// How the upstream's answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Events,
+    Json,
+}
+
+impl Out {
+    pub(super) fn stream(pieces: Pieces) -> Out {
+        Out::Stream { pieces, buffer: String::new(), sent: Instant::now(), role_told: false, text_told: false }
+    }
+
+    /// Another reply begins in place of the last one.
+    fn again(&mut self) {
+        match self {
+            Out::Whole(whole) => *whole = Whole::default(),
+            Out::Stream { .. } => {}
+        }
+    }
+
+    fn take(&mut self, told: Delta, stamp: &Stamp) {
+        match self {
+            Out::Whole(whole) => whole.take(told),
+            Out::Stream { buffer, role_told, text_told, .. } => {
+                *text_told |= matches!(told, Delta::Text(_));
+                let mut delta = delta(&told);
+                if !std::mem::replace(role_told, true) {
+                    delta["role"] = "assistant".into();
+                }
+                stamp.chunk(&delta, None, buffer);
+            }
+        }
+    }
+
+    /// Sends what is written. The upstream waits as long as the client does not read.
+    async fn flush(&mut self, shared: &Shared) -> Result<(), Ended> {
+        let Out::Stream { pieces, buffer, sent, .. } = self else { return Ok(()) };
+        if buffer.is_empty() {
+            if sent.elapsed() < MOST_QUIET {
+                return Ok(());
+            }
+            buffer.push_str(": a call is being written\n\n");
+        }
+        *sent = Instant::now();
+        let bytes = Bytes::from(std::mem::take(buffer));
+        match timeout(shared.options.stalled, pieces.send(Ok(bytes))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Ended::Gone),
+        }
+    }
+}
+
+impl Turn {
+    /// Sends the request.
+    pub(super) async fn ask(&self) -> Result<Response, Trouble> {
+        let upstream = &self.shared.upstream;
+        upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
+    }
+
+    /// Reads the answer, and further ones where the reply cannot be used; gives the reason it finished with.
+    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<String, Ended> {
+        let mut reminded = false;
+        for left in (0..=self.shared.options.asked_again).rev() {
+            let streams = matches!(out, Out::Stream { .. });
+            let mut reply = Reply::new(self.offer.clone(), self.ids.clone(), streams);
+            let finish = self.read(response, &mut reply, out).await?;
+            let message = match reply.outcome() {
+                Outcome::Passed { calls: 0 } => return Ok(plain_finish(finish)),
+                Outcome::Passed { .. } => return Ok("tool_calls".into()),
+                Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
+                    return Ok(plain_finish(finish));
+                }
+                Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
+                    reminded |= !hard;
+                    message
+                }
+                Outcome::Again { why, .. } => return Err(given_up(&why).into()),
+                Outcome::Broken(why) => return Err(broken(&why).into()),
+            };
+            tracing::info!(target: "toolfence", message, "the model is asked again");
+            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
+            self.usage.next();
+            out.again();
+            response = self.ask().await?;
+            if !response.status().is_success() {
+                let status = response.status();
+                return Err(
+                    Trouble::upstream(502, format!("The upstream answered {status} when it was asked again")).into()
+                );
+            }
+        }
+        Err(given_up("it was asked too often").into())
+    }
+
+    /// Reads one answer to its end and gives its finish reason.
+    async fn read(&mut self, mut response: Response, reply: &mut Reply, out: &mut Out) -> Result<String, Ended> {
+        let shared = self.shared.clone();
+        let shape = shape(&response)?;
+        let before = matches!(out, Out::Stream { text_told: true, .. });
+        let mut reading = Reading { turn: self, reply, out, finish: None, done: false, apart: before };
+        let mut room = reading.room(shape);
+        let mut events = Events::new(shared.options.event);
+        let mut whole = Vec::new();
+        while !reading.is_over() {
+            let next = shared.upstream.next(&mut response).await;
+            // Some servers just close behind the finish reason.
+            let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
+            let Some(bytes) = reading.or_cut(next).await? else { break };
+            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| too_long(shared.options.body))?;
+            match shape {
+                Shape::Json => whole.extend_from_slice(&bytes),
+                Shape::Events => {
+                    let ended =
+                        reading.or_cut(events.feed(&bytes).map_err(|TooLong| long(shared.options.event))).await?;
+                    for event in ended {
+                        let said = reading.event(&event);
+                        reading.or_cut(said).await?;
+                    }
+                    reading.out.flush(&shared).await?;
+                }
+            }
+        }
+        let last = match shape {
+            Shape::Json => Some(String::from_utf8_lossy(&whole).into_owned()),
+            Shape::Events => events.finish(),
+        };
+        if let Some(last) = last {
+            let said = reading.event(&last);
+            reading.or_cut(said).await?;
+        }
+        reading.end(&shared).await
+    }
+
+    /// The answer as the last thing a stream tells.
+    pub(super) fn last_words(&self, finish: &str, wants_usage: bool, out: &mut Out) {
+        let Out::Stream { buffer, role_told, .. } = out else { return };
+        let delta = if *role_told { json!({}) } else { json!({"role": "assistant", "content": ""}) };
+        self.stamp.chunk(&delta, Some(finish), buffer);
+        if let Some(usage) = self.usage.sum().filter(|_| wants_usage) {
+            self.stamp.usage(&usage, buffer);
+        }
+        buffer.push_str("data: [DONE]\n\n");
+    }
+
+    /// Drives a stream to its end; what fails is told as an event, and nothing follows it.
+    pub(super) async fn stream(mut self, response: Response, pieces: Pieces, wants_usage: bool) {
+        let mut out = Out::stream(pieces);
+        match self.run(response, &mut out).await {
+            Ok(finish) => self.last_words(&finish, wants_usage, &mut out),
+            Err(Ended::Gone) => return,
+            Err(Ended::Trouble(trouble)) => {
+                if let Out::Stream { buffer, .. } = &mut out {
+                    buffer.push_str(&format!("data: {}\n\n", trouble.body()));
+                }
+            }
+        }
+        // Where nobody takes it any more there is nobody to tell.
+        let _ = out.flush(&self.shared).await;
+    }
+}
+
+/// One answer of the upstream while it is read.
+struct Reading<'a> {
+    turn: &'a mut Turn,
+    reply: &'a mut Reply,
+    out: &'a mut Out,
+    finish: Option<String>,
+    /// The last mark of the stream was there.
+    done: bool,
+    /// Text of a reply before this one was told.
+    apart: bool,
+}
+
+impl Reading<'_> {
+    /// Bytes of the answer that may come. Only what is told at once has no end: all else is kept.
+    fn room(&self, shape: Shape) -> u64 {
+        match (&self.out, shape) {
+            (Out::Stream { .. }, Shape::Events) => u64::MAX,
+            (Out::Whole(_), _) | (_, Shape::Json) => self.turn.shared.options.body as u64,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.done || self.reply.is_over()
+    }
+
+    /// What one event says.
+    fn event(&mut self, data: &str) -> Result<(), Trouble> {
+        if self.is_over() || data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        let piece: Piece<'_> = serde_json::from_str(data).map_err(|error| {
+            Trouble::upstream(502, format!("An answer of the upstream is no JSON of the API: {error}"))
+        })?;
+        if let Some(error) = piece.error {
+            return Err(Trouble::upstream(502, said(error.get())));
+        }
+        self.turn.stamp.seen(&piece);
+        self.turn.usage.seen(&piece);
+        let said = piece.said();
+        self.finish = said.finish.or(self.finish.take());
+        if !said.reasoning.is_empty() {
+            self.out.take(Delta::Reasoning(said.reasoning), &self.turn.stamp);
+        }
+        if !said.text.is_empty() {
+            self.reply.push(&said.text);
+            self.tell();
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        while let Some(told) = self.reply.poll() {
+            if self.apart && matches!(told, Delta::Text(_)) {
+                self.apart = false;
+                self.out.take(Delta::Text("\n\n".into()), &self.turn.stamp);
+            }
+            self.out.take(told, &self.turn.stamp);
+        }
+    }
+
+    /// What came before a failure is told before it.
+    async fn or_cut<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
+        if let Err(trouble) = got {
+            self.reply.finish(FinishReason::Cut);
+            self.tell();
+            self.out.flush(&self.turn.shared.clone()).await?;
+            return Err(trouble.into());
+        }
+        got.map_err(Ended::Trouble)
+    }
+
+    async fn end(mut self, shared: &Shared) -> Result<String, Ended> {
+        if self.reply.is_over() {
+            return Ok("stop".into());
+        }
+        let cut = self.finish.is_none() && !self.done;
+        if cut {
+            let trouble =
+                Trouble::upstream(502, "The upstream ended its answer in the middle: there is no finish reason");
+            return self.or_cut(Err(trouble)).await;
+        }
+        let finish = self.finish.take().unwrap_or_else(|| "stop".into());
+        self.reply.finish(reason(&finish));
+        self.tell();
+        self.out.flush(shared).await?;
+        Ok(finish)
+    }
+}
+
+/// What is not known to be an end by the model itself is taken as a cut: half a block is never a call.
+fn reason(finish: &str) -> FinishReason {
+    match finish {
+        "stop" | "eos" | "eos_token" | "stop_token" | "end_turn" | "tool_calls" | "function_call" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        _ => FinishReason::Cut,
+    }
+}
+
+/// The upstream's reason, where no call was passed on.
+fn plain_finish(finish: String) -> String {
+    if matches!(finish.as_str(), "tool_calls" | "function_call") { "stop".into() } else { finish }
+}
+
+fn shape(response: &Response) -> Result<Shape, Trouble> {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match kind.as_str() {
+        "text/event-stream" => Ok(Shape::Events),
+        "application/json" => Ok(Shape::Json),
+        _ => Err(Trouble::upstream(
+            502,
+            format!("The upstream answered with {kind:.64?} in place of JSON or a stream of events"),
+        )),
+    }
+}
+
+/// Whether the answer can be read, before the client is told that it begins.
+pub(super) fn readable(response: &Response) -> Result<(), Trouble> {
+    shape(response).map(|_| ())
+}
+
+fn long(limit: usize) -> Trouble {
+    Trouble::upstream(502, format!("An event of the upstream is longer than {limit} bytes"))
+}
+
+fn too_long(limit: usize) -> Ended {
+    Trouble::upstream(502, format!("The upstream's answer is longer than {limit} bytes")).into()
+}
+
+fn given_up(why: &str) -> Trouble {
+    Trouble::reply(format!("The model was asked again and still wrote no call that can be used. {why}"))
+}
+
+fn broken(why: &str) -> Trouble {
+    Trouble::reply(format!("A call that was being passed on turned out to be no call. Ask again. {why}"))
+}
+
+/// What the upstream says went wrong, short.
+fn said(error: &str) -> String {
+    let value: Value = serde_json::from_str(error).unwrap_or_default();
+    let message = value.get("message").unwrap_or(&value);
+    let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+    let short: String = message.chars().take(2000).collect();
+    format!("The upstream said: {short}")
+}

@@ -1,0 +1,220 @@
+//! Requests to the upstream: which headers go there, how long it is waited for.
+//!
+//! This module knows no tools.
+
+use super::ProxyOptions;
+use super::trouble::Trouble;
+use hyper::HeaderMap;
+use hyper::Method;
+use hyper::body::Bytes;
+use hyper::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, Url};
+use std::time::Duration;
+use tokio::time::timeout;
+use toolfence_protocol::Error;
+
+/// Headers of one connection, not of the message.
+const HOP_BY_HOP: [HeaderName; 7] =
+    [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
+
+/// Whoever only talks.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    client: Client,
+    /// Its path ends without a slash.
+    base: Url,
+    /// In place of what the client sends.
+    key: Option<HeaderValue>,
+    /// The client's key is for the proxy and goes no further.
+    keeps_key: bool,
+    first_byte: Duration,
+    between: Duration,
+}
+
+impl Upstream {
+    pub(super) fn new(options: &ProxyOptions) -> Result<Upstream, Error> {
+        let wrong =
+            |why: &str| Error::new(format!("The upstream {:?} is not a URL of a server: {why}", options.upstream));
+        let url: Url = options.upstream.parse().map_err(|error| wrong(&format!("{error}")))?;
+        if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
+            return Err(wrong("it begins with http:// or https:// and has no query"));
+        }
+        let mut base = url.clone();
+        base.set_fragment(None);
+        let path = if url.path() == "/" { "/v1" } else { url.path().trim_end_matches('/') };
+        base.set_path(path);
+        // An encoded body or another address would be passed on as it is: nothing is decoded or followed on the way.
+        let mut client = Client::builder().redirect(Policy::none()).connect_timeout(options.connect).no_gzip();
+        client = client.no_brotli().no_deflate().no_zstd();
+        if matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(|error| Error::because("make an HTTP client", error))?;
+        let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
+        let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
+        key.iter_mut().for_each(|key| key.set_sensitive(true));
+        let keeps_key = options.key.is_some();
+        Ok(Upstream { client, base, key, keeps_key, first_byte: options.first_byte, between: options.between })
+    }
+
+    /// The URL of what stands below the base under these segments, which hold no percent-encoding. `None` where it would not
+    /// stand below the base, or not under exactly these segments.
+    ///
+    /// A URL parser takes `%2e%2e` for `..`, a server may decode once more. So the URL is put together from decoded segments,
+    /// and what came out is compared: every request carries the upstream's key.
+    pub(super) fn url(&self, segments: &[&str], query: Option<&str>) -> Option<Url> {
+        let leads_away = |segment: &&&str| matches!(**segment, "" | "." | "..") || segment.contains(['%', '\\']);
+        if segments.is_empty() || segments.iter().any(|segment| leads_away(&segment)) {
+            return None;
+        }
+        let mut url = self.base.clone();
+        url.path_segments_mut().ok()?.extend(segments);
+        url.set_query(query);
+        let below = url.path().strip_prefix(self.base.path().trim_end_matches('/'))?.strip_prefix('/')?;
+        let same = below.split('/').count() == segments.len();
+        let there =
+            (url.scheme(), url.host_str(), url.port()) == (self.base.scheme(), self.base.host_str(), self.base.port());
+        (same && there).then_some(url)
+    }
+
+    /// Sends a request, and gives the answer as soon as it begins.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: impl Into<Bytes>,
+    ) -> Result<Response, Trouble> {
+        let request = self.client.request(method, url).headers(headers).body(reqwest::Body::from(body.into()));
+        match timeout(self.first_byte, request.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) if error.is_timeout() => {
+                Err(Trouble::upstream(504, told("The upstream was not reached in time", &error)))
+            }
+            Ok(Err(error)) => Err(Trouble::upstream(502, told("The upstream cannot be reached", &error))),
+            Err(_) => Err(Trouble::upstream(504, format!("The upstream did not answer within {:?}", self.first_byte))),
+        }
+    }
+
+    /// The next piece of an answer; `None` at its end.
+    pub(super) async fn next(&self, response: &mut Response) -> Result<Option<Bytes>, Trouble> {
+        match timeout(self.between, response.chunk()).await {
+            Ok(Ok(piece)) => Ok(piece),
+            Ok(Err(error)) => Err(Trouble::upstream(502, told("The upstream broke off", &error))),
+            Err(_) => Err(Trouble::upstream(504, format!("The upstream said nothing for {:?}", self.between))),
+        }
+    }
+
+    /// The headers of the client's request as they go on.
+    pub(super) fn headers(&self, headers: &HeaderMap) -> HeaderMap {
+        let mut on = end_to_end(headers);
+        [HOST, CONTENT_LENGTH, EXPECT].iter().for_each(|name| while on.remove(name).is_some() {});
+        if self.keeps_key {
+            on.remove(AUTHORIZATION);
+        }
+        if let Some(key) = self.key.as_ref().filter(|_| !on.contains_key(AUTHORIZATION)) {
+            on.insert(AUTHORIZATION, key.clone());
+        }
+        on
+    }
+
+    /// The same where the answer is read on the way.
+    pub(super) fn headers_to_read(&self, headers: &HeaderMap) -> HeaderMap {
+        let mut on = self.headers(headers);
+        on.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        on.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        on
+    }
+}
+
+/// Headers without those of the connection.
+pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+    let mut named: Vec<String> = vec!["keep-alive".into(), "proxy-connection".into()];
+    for value in headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok()) {
+        named.extend(value.split(',').map(|name| name.trim().to_ascii_lowercase()));
+    }
+    let of_message =
+        |name: &HeaderName| !HOP_BY_HOP.contains(name) && !named.iter().any(|known| known == name.as_str());
+    headers.iter().filter(|(name, _)| of_message(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The error with its causes; `reqwest` tells only the first. Without the URL, which may hold a password.
+fn told(what: &str, error: &reqwest::Error) -> String {
+    let mut out = what.to_owned();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        out.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn what_is_of_the_connection_stays_there() {
+        let got = end_to_end(&map(&[
+            ("connection", "x-own, close"),
+            ("keep-alive", "5"),
+            ("x-own", "1"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("x-request-id", "7"),
+        ]));
+        assert_eq!(got, map(&[("x-request-id", "7")]));
+    }
+
+    #[test]
+    fn whose_key_goes_where() {
+        let sent = map(&[("authorization", "Bearer client"), ("host", "here"), ("content-length", "3")]);
+        for (key, upstream_key, wanted) in [
+            (None, None, Some("Bearer client")),
+            (None, Some("up"), Some("Bearer client")),
+            (Some("client"), Some("up"), Some("Bearer up")),
+            (Some("client"), None, None),
+        ] {
+            let mut options = ProxyOptions::new("http://127.0.0.1:1");
+            (options.key, options.upstream_key) = (key.map(str::to_owned), upstream_key.map(str::to_owned));
+            let upstream = Upstream::new(&options).unwrap();
+            assert_eq!(upstream.base.as_str(), "http://127.0.0.1:1/v1");
+            let got = upstream.headers(&sent);
+            assert_eq!(got.get(AUTHORIZATION).map(|value| value.to_str().unwrap()), wanted);
+            assert!(!got.contains_key(HOST) && !got.contains_key(CONTENT_LENGTH));
+        }
+        for wrong in ["", "127.0.0.1:80", "ftp://x/", "http://x/v1?a=b", "/v1"] {
+            assert!(Upstream::new(&ProxyOptions::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_url_stays_below_the_base() {
+        for (base, segments, query, want) in [
+            ("http://h:1/v1", &["models"][..], None, Some("http://h:1/v1/models")),
+            ("http://h:1/v1/", &["models", "a"], Some("x=%2e%2e/&y"), Some("http://h:1/v1/models/a?x=%2e%2e/&y")),
+            ("http://h:1", &["models", "org/a@b:c~-_."], None, Some("http://h:1/v1/models/org%2Fa@b:c~-_.")),
+            ("http://u:p@h:1/x/y#z", &["chat", "completions"], Some(""), Some("http://u:p@h:1/x/y/chat/completions?")),
+            ("http://h:1//", &["models"], None, Some("http://h:1/models")),
+            ("http://h:1/v1", &["models", ".."], None, None),
+            ("http://h:1/v1", &["models", "."], None, None),
+            ("http://h:1/v1", &["models", "%2e%2e"], None, None),
+            ("http://h:1/v1", &["models", ".%2E"], None, None),
+            ("http://h:1/v1", &["models", "..\\.."], None, None),
+            ("http://h:1/v1", &["models", ""], None, None),
+            ("http://h:1/v1", &[], None, None),
+        ] {
+            let upstream = Upstream::new(&ProxyOptions::new(base)).unwrap();
+            let got = upstream.url(segments, query);
+            assert_eq!(got.as_ref().map(Url::as_str), want, "{base} {segments:?}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The agent loop as a state machine: what the model says goes in, what is to be done comes out.
+//!
+//! This crate does not call a model, run a tool, ask a person, read a clock, sleep or spawn; it knows no runtime and no disk.
+//! A driver gives a [`Session`] its [`Input`]s and does the [`Action`]s that come out. [`persona`] reads the texts of personas,
+//! which the host hands in.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+
+#![forbid(unsafe_code)]
+
+mod echo;
+mod guard;
+pub mod persona;
+mod reply;
+mod round;
+mod words;
+mod work;
+
+use reply::Reply;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
+use toolfence_protocol::format::Format;
+use toolfence_protocol::parse::{self, Event};
+use toolfence_protocol::prompt::Language;
+use toolfence_protocol::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
+use work::{Judge, Work};
+
+/// How a session behaves.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// The instructions: the system message. Empty for none, where the person pasted them elsewhere.
+    pub system: String,
+    /// The conversation so far, without the instructions; user and assistant in turn.
+    pub history: Vec<Message>,
+    /// How replies are read.
+    pub parser: parse::Options,
+    /// How results are written.
+    pub format: Format,
+    /// In which language the model is reminded of the protocol.
+    pub language: Language,
+    /// Rounds of calls and results a user turn; at least 1.
+    pub rounds: u32,
+    /// Replies in a row that hold nothing but unreadable blocks before the session stops; at least 1.
+    pub bad_replies: u32,
+    /// How often the same call may have the same result before the model is warned.
+    pub loop_warning: u32,
+    /// How often before the session stops.
+    pub loop_stop: u32,
+    /// Bytes of one reply; beyond them the model is stopped as if its own length limit was reached.
+    pub reply_bytes: usize,
+    /// Whether the driver looks at the project after changes: then [`Action::Check`] is given.
+    pub checks: bool,
+}
+
+impl Default for SessionOptions {
+    fn default() -> SessionOptions {
+        SessionOptions {
+            system: String::new(),
+            history: Vec::new(),
+            parser: parse::Options::default(),
+            format: Format::default(),
+            language: Language::default(),
+            rounds: 20,
+            bad_replies: 3,
+            loop_warning: 3,
+            loop_stop: 5,
+            reply_bytes: 16 << 20,
+            checks: false,
+        }
+    }
+}
+
+/// What goes in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Input<'a> {
+    /// What the user says. While a turn is under way it is kept for the next message to the model.
+    User(&'a str),
+    /// The model gets this text with what the user says next: a file that is attached, say. It is only noted here whose words
+    /// they are: `source` names it in the question about a call that stands in it.
+    Attached {
+        /// What it is.
+        source: &'a str,
+        /// The text.
+        text: &'a str,
+    },
+    /// What the host has to say to the model. It stands before what the user says next.
+    Note(&'a str),
+    /// A piece of the reply.
+    Chunk(&'a str),
+    /// A piece of the backend's own reasoning channel: shown, never read, never sent back.
+    Reasoning(&'a str),
+    /// A call of the backend's own channel.
+    NativeCall(ToolCall),
+    /// The reply is over.
+    End(FinishReason),
+    /// What came of an [`Action::Run`], or of an [`Action::Check`].
+    Result(ToolResult),
+    /// The person said yes: what [`Pending::approve`] gave.
+    Approved(Cleared),
+    /// The person said yes for the rest of the session: what [`Pending::approve_always`] gave, or a typed
+    /// [`Pending::beginning`].
+    Always(Cleared, Vec<Rule>),
+    /// The person said no: what [`Pending::deny`] gave.
+    Denied(ToolResult),
+    /// The person changed the arguments: what [`Pending::edit`] gave. It is reviewed again.
+    Edited(ToolCall),
+    /// The backend failed. What had come of the reply is kept, its calls are not run.
+    Failed(&'a str),
+    /// The user wants it to end, whatever the state.
+    Cancel,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Action {
+    /// Send [`history`](Session::history) to the model and feed its reply back.
+    CallModel,
+    /// End the model's stream.
+    StopModel,
+    /// Show this to the person.
+    Show(Event<'static>),
+    /// Run this. Several may come before a result is needed: they only read and may run side by side.
+    Run(Cleared),
+    /// Ask a person.
+    Ask(Pending),
+    /// A call or a broken block has its answer: each once, in call order. For showing; the session keeps its own.
+    Answered(ToolResult),
+    /// Every call of the reply has its answer, and one ran that may have changed something: look at the project as a whole.
+    /// The result stands below those of the calls. Only where [`SessionOptions::checks`] asks for it.
+    Check,
+    /// The turn is over; the session waits for the user.
+    Stop(StopReason),
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The model answered in plain text.
+    Answered,
+    /// The model's reply was empty. It is not asked again: the user knows better what to say.
+    Empty,
+    /// The answer is there as far as it came: the length limit was reached or the stream broke off.
+    Unfinished(FinishReason),
+    /// Too many replies in a row held nothing but unreadable blocks.
+    FormatErrors,
+    /// The rounds of a turn are used up; the last answer was shown as text.
+    RoundLimit,
+    /// The same call had the same result again and again.
+    Loop,
+    /// The user cancelled.
+    Cancelled,
+    /// The backend failed; the message is its own.
+    Failed(String),
+}
+
+/// What a person says to a [`Pending`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Run it.
+    Yes,
+    /// Run it, and do not ask again in this session: for exactly this, or, where the person typed a beginning of one of
+    /// its commands, for every command that begins so. Where nothing can be stored it is a yes.
+    Always(Option<Rule>),
+    /// Do not; the model is told why.
+    No(String),
+    /// Run it with these arguments instead, if the policy agrees.
+    Edit(Args),
+}
+
+impl Answer {
+    /// The answer as the session takes it.
+    pub fn to(self, pending: Pending) -> Input<'static> {
+        match self {
+            Answer::Yes => Input::Approved(pending.approve()),
+            Answer::Always(Some(beginning)) => Input::Always(pending.approve(), vec![beginning]),
+            Answer::Always(None) => {
+                let (cleared, rules) = pending.approve_always();
+                Input::Always(cleared, rules)
+            }
+            Answer::No(why) => Input::Denied(pending.deny(&why)),
+            Answer::Edit(args) => Input::Edited(pending.edit(args)),
+        }
+    }
+}
+
+/// The loop. See the [module](self).
+pub struct Session {
+    options: SessionOptions,
+    judge: Judge,
+    history: Vec<Message>,
+    state: State,
+    turn: round::Turn,
+    actions: VecDeque<Action>,
+    /// What stands first in the next user message.
+    owed: Vec<String>,
+}
+
+enum State {
+    Idle,
+    Streaming(Box<Reply>),
+    /// With the notes that go below the results.
+    Working(Work, Vec<String>),
+    /// All calls have their answers, and the project is looked at.
+    Checking(Work, Vec<String>),
+}
+
+impl fmt::Debug for Session {
+    /// Without what was said.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            State::Idle => "idle",
+            State::Streaming(_) => "streaming",
+            State::Working(..) => "working",
+            State::Checking(..) => "checking",
+        };
+        f.debug_struct("Session").field("state", &state).field("messages", &self.history.len()).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session that waits for the user.
+    pub fn new(options: SessionOptions, catalog: Arc<Catalog>, policy: Policy, facts: Arc<dyn Facts>) -> Session {
+        let mut options = options;
+        let system = (!options.system.is_empty()).then(|| Message::new(Role::System, options.system.as_str()));
+        let history: Vec<Message> = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
+        options.parser.catalog.get_or_insert_with(|| catalog.clone());
+        let mut echoes = echo::Echoes::default();
+        echoes.earlier(&history, &catalog);
+        Session {
+            options,
+            judge: Judge { catalog, policy, facts, echoes },
+            history,
+            state: State::Idle,
+            turn: round::Turn::default(),
+            actions: VecDeque::new(),
+            owed: Vec::new(),
+        }
+    }
+
+    /// The conversation as a backend gets it: the instructions, then user and assistant in turn.
+    pub fn history(&self) -> &[Message] {
+        &self.history
+    }
+
+    /// What has to stand first in the next user message. The session puts it there itself; it is of use to a host that
+    /// keeps the conversation elsewhere.
+    pub fn owed(&self) -> &[String] {
+        &self.owed
+    }
+
+    /// The tools on offer.
+    pub fn catalog(&self) -> &Catalog {
+        &self.judge.catalog
+    }
+
+    /// What decides about calls, with what the person has allowed so far.
+    pub fn policy(&self) -> &Policy {
+        &self.judge.policy
+    }
+
+    /// From now on the driver looks at the project after changes, as with [`SessionOptions::checks`].
+    pub fn check_after_changes(&mut self) {
+        self.options.checks = true;
+    }
+
+    /// Takes over what the model has read in a session before this one, so that a call out of it is known again.
+    pub fn follows(&mut self, before: &mut Session) {
+        self.judge.echoes = std::mem::take(&mut before.judge.echoes);
+    }
+
+    /// Whether the session waits for the user.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle) && self.actions.is_empty()
+    }
+
+    /// Takes an input; the work is done in [`poll`](Session::poll). What does not fit the state is ignored.
+    pub fn handle(&mut self, input: Input<'_>) {
+        match (&mut self.state, input) {
+            (_, Input::Attached { source, text }) => self.judge.echoes.text(text, source, &self.judge.catalog),
+            (State::Idle, Input::User(text)) => {
+                self.judge.echoes.typed(text, &self.judge.catalog);
+                self.begin(text);
+            }
+            (_, Input::User(text) | Input::Note(text)) => self.owed.push(text.to_owned()),
+            (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
+            (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message.to_owned())),
+            (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
+            (State::Streaming(reply), input) if reply.is_open() => {
+                let shown = listen(reply, input);
+                self.actions.extend(shown.map(Action::Show));
+                self.stop_what_is_too_long();
+            }
+            (State::Working(work, _), Input::Always(cleared, rules)) => {
+                if let Some(cleared) = work.approved(cleared) {
+                    self.judge.policy.remember(rules);
+                    self.actions.push_back(Action::Run(cleared));
+                }
+            }
+            (State::Checking(..), Input::Result(found)) => self.checked(found),
+            (State::Working(work, _), input) => {
+                let cleared = answer(work, input);
+                self.actions.extend(cleared.map(Action::Run));
+            }
+            _ => {}
+        }
+    }
+
+    /// The next thing to do; `None` when an input is needed.
+    #[must_use = "an action that is not done stalls the session"]
+    pub fn poll(&mut self) -> Option<Action> {
+        loop {
+            if let Some(action) = self.actions.pop_front() {
+                return Some(action);
+            }
+            match &mut self.state {
+                State::Idle => return None,
+                State::Streaming(_) => self.read()?,
+                State::Working(..) => self.work()?,
+                State::Checking(..) => return None,
+            }
+        }
+    }
+
+    /// A limit of ours ends the reply as the backend's own would.
+    fn stop_what_is_too_long(&mut self) {
+        let State::Streaming(reply) = &mut self.state else { return };
+        if reply.len() > self.options.reply_bytes {
+            reply.cut(FinishReason::Length);
+            self.actions.push_back(Action::StopModel);
+        }
+    }
+}
+
+/// Takes a piece of a reply; gives what is to be shown at once.
+fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event<'static>> {
+    match input {
+        Input::Chunk(chunk) => {
+            reply.push(chunk);
+            None
+        }
+        Input::Reasoning(text) => {
+            Some(Event::Reasoning { text: text.to_owned().into(), span: parse::Span::default(), closed: None })
+        }
+        Input::NativeCall(call) => Some(reply.native(call)),
+        _ => None,
+    }
+}
+
+/// Takes what came of a call or a question; gives what may run now.
+fn answer(work: &mut Work, input: Input<'_>) -> Option<Cleared> {
+    match input {
+        Input::Approved(cleared) => return work.approved(cleared),
+        Input::Result(result) => work.result(result),
+        Input::Denied(result) => work.denied(result),
+        Input::Edited(call) => work.edited(call),
+        _ => {}
+    }
+    None
+}

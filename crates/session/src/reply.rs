@@ -1,0 +1,214 @@
+//! One reply while it comes: its raw text, what the parser finds in it, and where it has to be cut.
+//!
+//! This module decides nothing about calls; it only says what is there.
+
+use super::words;
+use std::collections::HashMap;
+use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Span};
+use toolfence_protocol::{FinishReason, ToolCall, ToolResult};
+
+/// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
+const MOST_BROKEN: usize = 64;
+
+/// What a reply asks for, in its order.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// A call that was read.
+    Call(ToolCall),
+    /// A block that could not be: its answer is known already.
+    Broken(ToolResult),
+}
+
+/// What was found in a whole reply.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) items: Vec<Item>,
+    /// Unreadable blocks beyond those in `items`.
+    pub(super) unanswered: usize,
+    /// There was a readable call where it does not count, by mistake and not by quotation.
+    pub(super) misplaced: bool,
+    /// Reasoning was opened and never closed.
+    pub(super) unclosed: bool,
+    /// The model wrote a result itself: everything from this byte on is dropped.
+    pub(super) forged: Option<usize>,
+    /// How what was read of it ended; `None` where a forgery ended it.
+    pub(super) end: Option<FinishReason>,
+}
+
+/// A reply that is being received.
+pub(super) struct Reply {
+    parser: Parser,
+    /// What went through the parser: spans are ranges of it.
+    raw: String,
+    /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
+    native: String,
+    names: HashMap<String, String>,
+    found: Found,
+    /// No block of this reply is a call: it is shown as it is written.
+    text_only: bool,
+    shown: usize,
+    /// The backend is done.
+    ended: bool,
+}
+
+impl Reply {
+    pub(super) fn new(options: Options, text_only: bool) -> Reply {
+        Reply {
+            parser: Parser::new(options),
+            raw: String::new(),
+            native: String::new(),
+            names: HashMap::new(),
+            found: Found::default(),
+            text_only,
+            shown: 0,
+            ended: false,
+        }
+    }
+
+    /// How many bytes came so far.
+    pub(super) fn len(&self) -> usize {
+        self.raw.len() + self.native.len()
+    }
+
+    /// Whether more of it is wanted.
+    pub(super) fn is_open(&self) -> bool {
+        self.found.end.is_none() && self.found.forged.is_none()
+    }
+
+    /// Whether the backend is done with it.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn is_forged(&self) -> bool {
+        self.found.forged.is_some()
+    }
+
+    pub(super) fn push(&mut self, chunk: &str) {
+        self.raw.push_str(chunk);
+        self.parser.push(chunk);
+    }
+
+    /// A call of the backend's own channel. Gives what to show for it.
+    pub(super) fn native(&mut self, call: ToolCall) -> Event<'static> {
+        let body = serde_json::to_string(&call).unwrap_or_default();
+        let block = format!("```tool\n{body}\n```\n");
+        self.native.push_str(&block);
+        let span = Span::default();
+        if self.text_only {
+            return Event::Text { text: block.into(), span };
+        }
+        self.found.items.push(Item::Call(call.clone()));
+        Event::Call { call: Box::new(call), index: 0, body: body.into(), span, replaces: None }
+    }
+
+    /// The backend says that it is done.
+    pub(super) fn finish(&mut self, reason: FinishReason) {
+        self.cut(reason);
+        self.ended = true;
+    }
+
+    /// Nothing more is read, whether or not the backend is done. The first reason counts.
+    pub(super) fn cut(&mut self, reason: FinishReason) {
+        if self.is_open() {
+            self.found.end = Some(reason);
+            self.parser.finish(reason);
+        }
+    }
+
+    /// The next thing to show. After a forged result nothing follows.
+    pub(super) fn next(&mut self) -> Option<Event<'static>> {
+        while self.found.forged.is_none() {
+            let Some(event) = self.parser.poll().map(Event::into_owned) else { return self.rest() };
+            self.note(&event);
+            if let Some(event) = self.as_shown(event) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The text for the history, cut where a forgery begins, and what was found.
+    pub(super) fn close(mut self) -> (String, Found) {
+        if let Some(start) = self.found.forged {
+            self.raw.truncate(start);
+        }
+        if !self.native.is_empty() {
+            let gap = if self.raw.is_empty() || self.raw.ends_with('\n') { "" } else { "\n\n" };
+            self.raw.extend([gap, &self.native]);
+        }
+        (self.raw, self.found)
+    }
+
+    fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { id, name } => {
+                self.names.insert(id.to_string(), name.to_string());
+            }
+            Event::Call { call, replaces, .. } => {
+                self.names.remove(replaces.as_deref().unwrap_or(&call.id));
+                self.found.items.push(Item::Call(ToolCall::clone(call)));
+            }
+            Event::Malformed { id, error, .. } => {
+                let name = self.name_of(id);
+                self.broken(|| words::malformed(id, &name, error));
+            }
+            Event::Incomplete { id, .. } => {
+                let name = self.name_of(id);
+                self.broken(|| words::incomplete(id, &name));
+            }
+            Event::Ignored { why, .. } => {
+                self.found.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
+            }
+            Event::Reasoning { closed, .. } => self.found.unclosed |= *closed == Some(false),
+            Event::ForgedResult { span, .. } => self.found.forged = Some(span.start),
+            // Text and progress, and what a later version of the parser may add.
+            _ => {}
+        }
+    }
+
+    fn broken(&mut self, answer: impl FnOnce() -> ToolResult) {
+        let known = self.found.items.iter().filter(|item| matches!(item, Item::Broken(_))).count();
+        if known < MOST_BROKEN {
+            self.found.items.push(Item::Broken(answer()));
+        } else {
+            self.found.unanswered += 1;
+        }
+    }
+
+    /// What a broken block was going to be, as far as it said so.
+    fn name_of(&mut self, id: &str) -> String {
+        self.names.remove(id).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// Where blocks are not calls everything but reasoning is shown as it was written.
+    fn as_shown(&mut self, event: Event<'static>) -> Option<Event<'static>> {
+        if !self.text_only {
+            return Some(event);
+        }
+        match event {
+            Event::Text { span, .. } | Event::Call { span, .. } => self.as_text(span.end),
+            Event::Malformed { span, .. } | Event::Incomplete { span, .. } => self.as_text(span.end),
+            Event::Reasoning { span, .. } => {
+                self.shown = self.shown.max(span.end);
+                Some(event)
+            }
+            Event::ForgedResult { .. } => Some(event),
+            // What was started, how far it is and what was passed over, and what a later version of the parser may add.
+            _ => None,
+        }
+    }
+
+    /// What stands behind the last event of a reply that is shown as text.
+    fn rest(&mut self) -> Option<Event<'static>> {
+        let over = self.text_only && self.found.end.is_some();
+        over.then(|| self.as_text(self.raw.len()))?
+    }
+
+    fn as_text(&mut self, end: usize) -> Option<Event<'static>> {
+        let span = Span { start: self.shown, end };
+        let text = self.raw.get(span.start..end)?.to_owned();
+        self.shown = end;
+        (!text.is_empty()).then_some(Event::Text { text: text.into(), span })
+    }
+}

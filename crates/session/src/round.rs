@@ -1,0 +1,266 @@
+//! Rounds and turns: when a reply is over, what goes into the history, and whether the model is called again.
+
+use super::guard::Guard;
+use super::reply::{Found, Reply};
+use super::work::{Step, Work};
+use super::{Action, Session, State, StopReason, words};
+use toolfence_protocol::{FinishReason, Message, Role, ToolResult, format, prompt};
+
+/// What is counted between one user message and the next.
+#[derive(Default)]
+pub(super) struct Turn {
+    rounds: u32,
+    bad: u32,
+    guard: Guard,
+    /// Said already in this turn.
+    reminded: bool,
+    unclosed_told: bool,
+    /// The next reply is the last: nothing in it runs.
+    last: bool,
+}
+
+impl Session {
+    /// A new turn.
+    pub(super) fn begin(&mut self, text: &str) {
+        self.turn = Turn::default();
+        let mut parts = std::mem::take(&mut self.owed);
+        parts.push(text.to_owned());
+        self.tell(parts);
+        self.call_model();
+    }
+
+    /// The next event of the reply, or its end. `None` when more has to come first.
+    pub(super) fn read(&mut self) -> Option<()> {
+        let State::Streaming(reply) = &mut self.state else { return None };
+        if let Some(event) = reply.next() {
+            self.actions.push_back(Action::Show(event));
+            if reply.is_forged() && !reply.is_ended() {
+                self.actions.push_back(Action::StopModel);
+            }
+            return Some(());
+        }
+        if !reply.is_ended() {
+            return None;
+        }
+        if let State::Streaming(reply) = std::mem::replace(&mut self.state, State::Idle) {
+            self.close_reply(*reply);
+        }
+        Some(())
+    }
+
+    /// The next step of the calls. `None` when a result or an answer has to come first.
+    pub(super) fn work(&mut self) -> Option<()> {
+        let State::Working(work, _) = &mut self.state else { return None };
+        let action = match work.step(&self.judge) {
+            Step::Run(cleared) => Action::Run(cleared),
+            Step::Ask(pending) => Action::Ask(pending),
+            Step::Answered(result) => Action::Answered(result),
+            Step::Wait => return None,
+            Step::Done => {
+                self.worked();
+                return Some(());
+            }
+        };
+        self.actions.push_back(action);
+        Some(())
+    }
+
+    /// Every call is answered. What changed something may have broken something.
+    fn worked(&mut self) {
+        let State::Working(work, notes) = std::mem::replace(&mut self.state, State::Idle) else { return };
+        if self.options.checks && work.has_changed() {
+            self.state = State::Checking(work, notes);
+            self.actions.push_back(Action::Check);
+        } else {
+            self.close_round(work, None, notes);
+        }
+    }
+
+    /// The project was looked at.
+    pub(super) fn checked(&mut self, found: ToolResult) {
+        if let State::Checking(work, notes) = std::mem::replace(&mut self.state, State::Idle) {
+            self.actions.push_back(Action::Answered(found.clone()));
+            self.close_round(work, Some(found), notes);
+        }
+    }
+
+    /// Ends the turn from whatever state, with a history that goes on in turn.
+    pub(super) fn abandon(&mut self, reason: StopReason) {
+        if matches!(self.state, State::Idle) {
+            return;
+        }
+        // What was not polled yet will not be done; what was to be shown still is.
+        self.actions.retain(|action| matches!(action, Action::Show(_) | Action::Answered(_)));
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => {}
+            State::Streaming(reply) => self.abandon_reply(*reply),
+            State::Working(work, notes) | State::Checking(work, notes) => self.abandon_work(work, notes),
+        }
+        self.actions.push_back(Action::Stop(reason));
+    }
+
+    fn abandon_reply(&mut self, mut reply: Reply) {
+        if !reply.is_ended() {
+            self.actions.push_back(Action::StopModel);
+        }
+        reply.finish(FinishReason::Cut);
+        while let Some(event) = reply.next() {
+            self.actions.push_back(Action::Show(event));
+        }
+        let (text, found) = reply.close();
+        self.keep(text);
+        if self.turn.last {
+            return self.owe_the_calls(&found);
+        }
+        let notes = self.notes(&found);
+        if !found.items.is_empty() {
+            self.abandon_work(Work::new(found.items), notes);
+        }
+    }
+
+    /// The model is about to read the results. Its calls were written before.
+    fn note_read(&mut self, work: &Work) {
+        let (echoes, catalog) = (&mut self.judge.echoes, &self.judge.catalog);
+        work.outcomes().filter_map(|outcome| outcome.call).for_each(|call| echoes.wrote(call, catalog));
+        work.outcomes().for_each(|outcome| echoes.result(outcome.call, outcome.result, catalog));
+    }
+
+    fn abandon_work(&mut self, mut work: Work, notes: Vec<String>) {
+        self.actions.extend(work.cancel().into_iter().map(Action::Answered));
+        self.note_read(&work);
+        self.tell_results(&work.into_results(), notes);
+    }
+
+    fn close_reply(&mut self, reply: Reply) {
+        let (text, found) = reply.close();
+        let empty = !self.keep(text);
+        if self.turn.last {
+            self.owe_the_calls(&found);
+            return self.stop(StopReason::RoundLimit);
+        }
+        let notes = self.notes(&found);
+        if !found.items.is_empty() {
+            self.state = State::Working(Work::new(found.items), notes);
+        } else if !notes.is_empty() {
+            self.go_on(&[], notes, found.forged.is_some());
+        } else if !self.owed.is_empty() {
+            self.begin("");
+        } else {
+            self.stop(match found.end {
+                Some(end @ (FinishReason::Length | FinishReason::Cut)) => StopReason::Unfinished(end),
+                _ if empty => StopReason::Empty,
+                _ => StopReason::Answered,
+            });
+        }
+    }
+
+    fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<String>) {
+        let (bad, repeated) = (work.is_bad(), self.repeated(&work));
+        self.note_read(&work);
+        checked.iter().for_each(|result| self.judge.echoes.result(None, result, &self.judge.catalog));
+        let mut results = work.into_results();
+        results.extend(checked);
+        if let Some((tool, times)) = repeated {
+            notes.push(words::again(&tool, times));
+            if times >= self.options.loop_stop {
+                self.tell_results(&results, notes);
+                return self.stop(StopReason::Loop);
+            }
+        }
+        self.go_on(&results, notes, bad);
+    }
+
+    /// Tells the model what came of its reply and calls it again, unless a limit is reached.
+    fn go_on(&mut self, results: &[ToolResult], mut notes: Vec<String>, bad: bool) {
+        self.turn.rounds += 1;
+        self.turn.bad = if bad { self.turn.bad + 1 } else { 0 };
+        if self.turn.bad >= self.options.bad_replies {
+            self.tell_results(results, notes);
+            return self.stop(StopReason::FormatErrors);
+        }
+        if self.turn.rounds >= self.options.rounds {
+            self.turn.last = true;
+            notes.push(words::last_round(self.options.rounds));
+        }
+        self.tell_results(results, notes);
+        self.call_model();
+    }
+
+    /// The call that most often came to the same, where it is time to say so.
+    fn repeated(&mut self, work: &Work) -> Option<(String, u32)> {
+        let mut most: Option<(String, u32)> = None;
+        for outcome in work.outcomes() {
+            let Some(call) = outcome.call else { continue };
+            let times = self.turn.guard.note(call, outcome.effect, outcome.ran, outcome.result);
+            let known = most.as_ref().map_or(self.options.loop_warning.saturating_sub(1), |(_, times)| *times);
+            if times > known {
+                most = Some((outcome.result.tool.clone(), times));
+            }
+        }
+        most
+    }
+
+    /// What has to be said about the reply besides its results.
+    fn notes(&mut self, found: &Found) -> Vec<String> {
+        let mut notes = Vec::new();
+        if found.forged.is_some() {
+            notes.push(words::FORGED.to_owned());
+        }
+        if found.unanswered > 0 {
+            notes.push(words::more_broken(found.unanswered));
+        }
+        if found.unclosed && !std::mem::replace(&mut self.turn.unclosed_told, true) {
+            notes.push(words::UNCLOSED.to_owned());
+        }
+        let no_call = found.items.is_empty();
+        if no_call && found.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
+            notes.push(prompt::reminder(self.options.language));
+        }
+        notes
+    }
+
+    /// In the last reply calls are text to the reader, but the model has to know that nothing came of them.
+    fn owe_the_calls(&mut self, found: &Found) {
+        if !found.items.is_empty() {
+            self.owed.push(words::not_run(self.options.rounds));
+        }
+    }
+
+    fn stop(&mut self, reason: StopReason) {
+        self.actions.push_back(Action::Stop(reason));
+    }
+
+    fn call_model(&mut self) {
+        self.state = State::Streaming(Box::new(Reply::new(self.options.parser.clone(), self.turn.last)));
+        self.actions.push_back(Action::CallModel);
+    }
+
+    /// Puts a reply into the history; says whether there was anything to put.
+    fn keep(&mut self, text: String) -> bool {
+        let some = !text.trim().is_empty();
+        if some {
+            self.history.push(Message::new(Role::Assistant, text));
+        }
+        some
+    }
+
+    /// What the user said meanwhile stands below the results.
+    fn tell_results(&mut self, results: &[ToolResult], notes: Vec<String>) {
+        let results = format::results(results, &self.options.format);
+        let owed = std::mem::take(&mut self.owed);
+        self.tell(std::iter::once(results).chain(notes).chain(owed).collect());
+    }
+
+    /// Adds a user message, or more to the one that is last: two in a row are refused by many backends.
+    fn tell(&mut self, mut parts: Vec<String>) {
+        parts.retain(|part| !part.is_empty());
+        let text = parts.join("\n\n");
+        match self.history.last_mut() {
+            Some(last) if last.role == Role::User => {
+                last.content.push_str("\n\n");
+                last.content.push_str(&text);
+            }
+            _ => self.history.push(Message::new(Role::User, text)),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The calls of one reply, judged and answered in their order.
+//!
+//! This module knows no messages and no rounds. It says what to do next and takes what came of it.
+
+use super::echo::Echoes;
+use super::reply::Item;
+use super::words;
+use std::collections::HashSet;
+use std::sync::Arc;
+use toolfence_policy::{Cleared, Facts, Pending, Policy, Verdict};
+use toolfence_protocol::{Catalog, Effect, ErrorCode, ToolCall, ToolResult};
+
+/// Who says what a call can do and whether it may.
+pub(super) struct Judge {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) policy: Policy,
+    pub(super) facts: Arc<dyn Facts>,
+    pub(super) echoes: Echoes,
+}
+
+impl Judge {
+    fn review(&self, call: &ToolCall) -> Verdict {
+        let source = self.echoes.source(call, &self.catalog);
+        self.policy.review_read(call.clone(), &self.catalog, &*self.facts, source.as_deref())
+    }
+
+    /// What the call could do as it is written; what nobody knows counts as Execute.
+    fn effect(&self, call: &ToolCall) -> Effect {
+        let mut taught = call.clone();
+        if let Ok(spec) = self.catalog.resolve(&mut taught) {
+            return spec.effect_of(&taught.args);
+        }
+        self.catalog.find(&call.name).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
+    }
+}
+
+/// What is to be done next.
+pub(super) enum Step {
+    Run(Cleared),
+    Ask(Pending),
+    /// The answer to the next call in order is known.
+    Answered(ToolResult),
+    /// Nothing until a result or an answer comes.
+    Wait,
+    /// Every call is answered and told.
+    Done,
+}
+
+/// A call with its answer, as the loop guard looks at it.
+pub(super) struct Outcome<'a> {
+    /// `None` for a block that could not be read.
+    pub(super) call: Option<&'a ToolCall>,
+    pub(super) effect: Effect,
+    /// Whether it was cleared.
+    pub(super) ran: bool,
+    pub(super) result: &'a ToolResult,
+}
+
+struct Slot {
+    call: Option<ToolCall>,
+    effect: Effect,
+    cleared: bool,
+    answer: Option<ToolResult>,
+}
+
+/// The calls of one reply.
+pub(super) struct Work {
+    slots: Vec<Slot>,
+    /// The first that is not handed out or answered yet.
+    next: usize,
+    /// The first whose answer is not told yet.
+    told: usize,
+    running: usize,
+    /// What runs is a change, or was asked about: nothing may run beside it.
+    alone: bool,
+    asked: bool,
+    /// Something that changes things did not succeed.
+    broken: bool,
+    /// Something ran that may have changed something.
+    changed: bool,
+}
+
+impl Work {
+    pub(super) fn new(items: Vec<Item>) -> Work {
+        let mut ids = HashSet::new();
+        let slots = items.into_iter().map(|item| slot(item, &mut ids)).collect();
+        Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false, changed: false }
+    }
+
+    pub(super) fn step(&mut self, judge: &Judge) -> Step {
+        loop {
+            if let Some(result) = self.slots.get(self.told).and_then(|slot| slot.answer.clone()) {
+                self.told += 1;
+                return Step::Answered(result);
+            }
+            if self.told == self.slots.len() {
+                return Step::Done;
+            }
+            let blocked = self.alone && self.running > 0;
+            if self.asked || blocked || self.next == self.slots.len() {
+                return Step::Wait;
+            }
+            if let Some(step) = self.judge(judge) {
+                return step;
+            }
+        }
+    }
+
+    /// What came of a call that runs.
+    pub(super) fn result(&mut self, result: ToolResult) {
+        let waits = |slot: &Slot| slot.cleared && slot.answer.is_none() && slot.is(&result.id);
+        let Some(index) = self.slots[..self.next].iter().position(waits) else { return };
+        self.running -= 1;
+        self.answer(index, result);
+    }
+
+    /// The person said yes to the call that was asked about.
+    pub(super) fn approved(&mut self, cleared: Cleared) -> Option<Cleared> {
+        if !self.is_asked(&cleared.call().id) {
+            return None;
+        }
+        self.asked = false;
+        let cleared = self.start(cleared);
+        self.alone = true;
+        Some(cleared)
+    }
+
+    /// The person said no.
+    pub(super) fn denied(&mut self, result: ToolResult) {
+        if self.is_asked(&result.id) {
+            self.asked = false;
+            self.answer_next(result);
+        }
+    }
+
+    /// The person changed the call: it is judged again.
+    pub(super) fn edited(&mut self, call: ToolCall) {
+        if self.is_asked(&call.id) {
+            self.asked = false;
+            self.slots[self.next].call = Some(call);
+        }
+    }
+
+    /// Answers what is not answered; gives the answers that were not told yet.
+    pub(super) fn cancel(&mut self) -> Vec<ToolResult> {
+        for slot in &mut self.slots {
+            if let (None, Some(call)) = (&slot.answer, &slot.call) {
+                slot.answer = Some(words::cancelled(call, slot.cleared));
+            }
+        }
+        let untold = self.slots[self.told..].iter().filter_map(|slot| slot.answer.clone()).collect();
+        self.told = self.slots.len();
+        untold
+    }
+
+    /// The calls that are answered, in order.
+    pub(super) fn outcomes(&self) -> impl Iterator<Item = Outcome<'_>> {
+        self.slots.iter().filter_map(|slot| {
+            let (call, effect, ran) = (slot.call.as_ref(), slot.effect, slot.cleared);
+            slot.answer.as_ref().map(|result| Outcome { call, effect, ran, result })
+        })
+    }
+
+    /// The answers in call order.
+    pub(super) fn into_results(self) -> Vec<ToolResult> {
+        self.slots.into_iter().filter_map(|slot| slot.answer).collect()
+    }
+
+    /// Whether a call ran that may have changed something.
+    pub(super) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Nothing in the reply could be read as a call that may be tried.
+    pub(super) fn is_bad(&self) -> bool {
+        let unread = |result: &ToolResult| result.error.as_ref().is_some_and(|e| e.code == ErrorCode::MalformedCall);
+        self.outcomes().all(|outcome| unread(outcome.result))
+    }
+
+    /// Reads go out side by side; whatever changes or asks waits until it is alone. `None`: the call is answered already.
+    fn judge(&mut self, judge: &Judge) -> Option<Step> {
+        let Some(call) = &self.slots[self.next].call else {
+            self.broken = true;
+            self.next += 1;
+            return None;
+        };
+        let effect = judge.effect(call);
+        if effect != Effect::Read && self.running > 0 {
+            return Some(Step::Wait);
+        }
+        if effect != Effect::Read && self.broken {
+            let result = words::skipped(call);
+            self.slots[self.next].effect = effect;
+            self.answer_next(result);
+            return None;
+        }
+        match judge.review(call) {
+            Verdict::Ask(_) if self.running > 0 => Some(Step::Wait),
+            verdict => self.follow(verdict, effect),
+        }
+    }
+
+    fn follow(&mut self, verdict: Verdict, effect: Effect) -> Option<Step> {
+        self.slots[self.next].effect = effect;
+        match verdict {
+            Verdict::Cleared(cleared) => Some(Step::Run(self.start(cleared))),
+            Verdict::Ask(pending) => {
+                self.asked = true;
+                Some(Step::Ask(pending))
+            }
+            Verdict::Denied(result) => {
+                self.answer_next(result);
+                None
+            }
+        }
+    }
+
+    fn start(&mut self, cleared: Cleared) -> Cleared {
+        let slot = &mut self.slots[self.next];
+        slot.cleared = true;
+        slot.effect = cleared.effect();
+        self.alone = slot.effect != Effect::Read;
+        self.changed |= cleared.may_change();
+        self.running += 1;
+        self.next += 1;
+        cleared
+    }
+
+    fn answer_next(&mut self, result: ToolResult) {
+        self.next += 1;
+        self.answer(self.next - 1, result);
+    }
+
+    fn answer(&mut self, index: usize, result: ToolResult) {
+        let slot = &mut self.slots[index];
+        self.broken |= !result.success && slot.effect != Effect::Read;
+        slot.answer = Some(result);
+    }
+
+    fn is_asked(&self, id: &str) -> bool {
+        self.asked && self.slots.get(self.next).is_some_and(|slot| slot.is(id))
+    }
+}
+
+impl Slot {
+    fn is(&self, id: &str) -> bool {
+        self.call.as_ref().is_some_and(|call| call.id == id)
+    }
+}
+
+/// Answers find their calls by id, so an id that comes again (the backend's channel and the text do not know of each
+/// other) is changed.
+fn slot(item: Item, ids: &mut HashSet<String>) -> Slot {
+    match item {
+        Item::Call(mut call) => {
+            let mut number = ids.len();
+            while call.id.is_empty() || !ids.insert(call.id.clone()) {
+                number += 1;
+                call.id = format!("call-{number}");
+            }
+            Slot { call: Some(call), effect: Effect::Execute, cleared: false, answer: None }
+        }
+        Item::Broken(answer) => Slot { call: None, effect: Effect::Execute, cleared: false, answer: Some(answer) },
+    }
+}

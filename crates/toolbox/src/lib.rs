@@ -1,0 +1,178 @@
+//! What runs a cleared call, and only that.
+//!
+//! This module decides nothing: whoever holds a [`Cleared`] has been judged. It knows no policy, no files and no runtime.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+use toolfence_policy::Cleared;
+use toolfence_protocol::{Args, Catalog, Effect, Error, ErrorCode, Output, ToolFailure, ToolResult, ToolSpec};
+
+/// A future in a box, as the traits of this crate give it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A tool that can run. It is built with what it needs; there is no context bag.
+///
+/// Dropping the future of [`run`](Tool::run) cancels the call: whatever the tool started must end with it.
+pub trait Tool: Send + Sync {
+    /// Everything there is to say of it without running it, its effect included.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Runs one call.
+    ///
+    /// # Errors
+    /// [`ToolError::Respond`] is told to the model; [`ToolError::Fatal`] ends the session and is told to the host.
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>>;
+}
+
+/// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] and by nobody else.
+///
+/// ```compile_fail,E0451
+/// # use toolfence_protocol::{Args, Effect};
+/// # use toolfence_toolbox::Permit;
+/// let args = Args::new();
+/// let permit = Permit { args: &args, effect: Effect::Execute }; // the fields are private
+/// ```
+#[derive(Debug)]
+pub struct Permit<'a> {
+    args: &'a Args,
+    effect: Effect,
+    only_reads: bool,
+    writes_git: bool,
+}
+
+impl<'a> Permit<'a> {
+    /// The arguments, checked against the spec, under their taught names.
+    pub fn args(&self) -> &'a Args {
+        self.args
+    }
+
+    /// What was cleared: a tool must not do more.
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Whether every part of the command that was cleared is known to only read: it may run where it cannot write.
+    pub fn only_reads(&self) -> bool {
+        self.only_reads
+    }
+
+    /// Whether this is a call of git alone that may write the repository: see
+    /// [`Decision::writes_git`](toolfence_policy::Decision::writes_git).
+    pub fn writes_git(&self) -> bool {
+        self.writes_git
+    }
+
+    /// A string argument.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.args.get(name)?.as_str()
+    }
+
+    /// A whole number argument that is not negative.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.args.get(name)?.as_u64()
+    }
+
+    /// A flag, or what is assumed without it.
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        self.args.get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
+    }
+}
+
+/// Where a tool tells how far it is, for a person who watches. Never part of the result.
+pub trait Progress: Send + Sync {
+    /// Plain text, one short line.
+    fn note(&self, text: &str);
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn note(&self, _: &str) {}
+}
+
+/// Why a tool gave no output. Two audiences, so there is no conversion from `std::io::Error`.
+#[derive(Debug)]
+pub enum ToolError {
+    /// For the model: it can do something about it.
+    Respond(ToolFailure),
+    /// For the host: the model cannot.
+    Fatal(Error),
+}
+
+impl From<ToolFailure> for ToolError {
+    fn from(failure: ToolFailure) -> ToolError {
+        ToolError::Respond(failure)
+    }
+}
+
+/// The tools of a session.
+#[derive(Clone, Default)]
+pub struct Toolbox {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
+    }
+}
+
+impl Toolbox {
+    /// An empty box.
+    pub fn new() -> Toolbox {
+        Toolbox::default()
+    }
+
+    /// The same with one more tool; one of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool + 'static) -> Toolbox {
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        match self.tools.iter_mut().find(|known| known.spec().name == tool.spec().name) {
+            Some(known) => *known = tool,
+            None => self.tools.push(tool),
+        }
+        self
+    }
+
+    /// The same with only the tools of these names, in the order they have here.
+    #[must_use]
+    pub fn only(mut self, names: &[String]) -> Toolbox {
+        self.tools.retain(|tool| names.iter().any(|name| *name == tool.spec().name));
+        self
+    }
+
+    /// What the tools are, for the policy, the parser and the instructions.
+    pub fn catalog(&self) -> Catalog {
+        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// Runs a cleared call and answers it; dropping the future cancels it.
+    ///
+    /// # Errors
+    /// Only what the model can do nothing about; everything else is in the result.
+    pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
+        let call = cleared.call();
+        let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {
+            let message = format!("The tool {} is not here.", call.name);
+            let failure = ToolFailure::new(ErrorCode::UnknownTool, message);
+            return Ok(ToolResult::refused(&call.id, &call.name, failure));
+        };
+        let (only_reads, writes_git) = (cleared.decision().only_reads, cleared.decision().writes_git);
+        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads, writes_git };
+        let started = Instant::now();
+        let output = match tool.run(permit, progress).await {
+            Ok(output) => output,
+            Err(ToolError::Respond(failure)) => Output::from(failure),
+            Err(ToolError::Fatal(error)) => return Err(error),
+        };
+        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(ToolResult::new(&call.id, &call.name, output, elapsed))
+    }
+}

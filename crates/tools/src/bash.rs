@@ -1,0 +1,108 @@
+//! `bash`: one command line, its output in the order written, its exit status.
+
+use super::commands::{KEPT, MOST_SECONDS, Wanted, shell_line};
+use super::jobs::{Jobs, Waited};
+use super::spec_of;
+use std::sync::Arc;
+use std::time::Duration;
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+use toolfence_workspace::Workspace;
+
+/// Seconds a command may run unless it says otherwise.
+const SECONDS: u64 = 30;
+
+/// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
+const YIELD: Duration = Duration::from_secs(60);
+
+/// How long the start of a job is watched: servers say then where they listen, or why they cannot.
+const BEGINNING: Duration = Duration::from_secs(1);
+
+/// The tool. Commands run inside the walls of the workspace where these can be raised; see
+/// [`Workspace::walls`](toolfence_workspace::Workspace::walls).
+#[derive(Debug)]
+pub struct Bash {
+    spec: ToolSpec,
+    jobs: Arc<Jobs>,
+    patience: Duration,
+}
+
+impl Bash {
+    /// On one workspace, with what of this process's environment may be passed on. Its jobs are its own.
+    pub fn new(workspace: Arc<Workspace>) -> Bash {
+        Bash::with_jobs(Arc::new(Jobs::new(workspace)))
+    }
+
+    /// The same with jobs that other tools see.
+    pub fn with_jobs(jobs: Arc<Jobs>) -> Bash {
+        Bash { spec: spec_of("bash"), jobs, patience: YIELD }
+    }
+
+    /// The same where a command that was given more time than this becomes a job after it. The default is 60 s.
+    #[must_use]
+    pub fn yield_after(self, patience: Duration) -> Bash {
+        Bash { patience, ..self }
+    }
+
+    async fn command(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
+        let background = permit.flag("background", false);
+        let seconds = permit.count("timeout").map(|seconds| seconds.min(MOST_SECONDS));
+        let limit = if background { seconds } else { Some(seconds.unwrap_or(SECONDS)) };
+        let wanted = Bash::wanted(permit, limit);
+        // Only a helper can promise that a job ends with the session.
+        let can_be_job = !wanted.outside && self.jobs.commands.is_walled().await?;
+        if background && !can_be_job {
+            return Err(no_background(wanted.outside).into());
+        }
+        if background {
+            let job = self.jobs.start(wanted, true)?;
+            job.ends_within(BEGINNING).await;
+            return self.jobs.told(&job).await;
+        }
+        if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
+            return self.wait(wanted).await;
+        }
+        let ran = self.jobs.commands.run(wanted).await?;
+        Ok(self.jobs.commands.output(ran))
+    }
+
+    /// Waits for its end, and leaves it as a job where that does not come soon.
+    async fn wait(&self, wanted: Wanted) -> Result<Output, ToolError> {
+        let job = self.jobs.start(wanted, false)?;
+        let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
+        job.ends_within(self.patience).await;
+        waited.job = None;
+        self.jobs.told(&job).await
+    }
+
+    fn wanted(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
+        Wanted {
+            words: shell_line(permit.text("command").unwrap_or_default()),
+            folder: permit.text("cwd").unwrap_or(".").to_owned(),
+            seconds,
+            network: permit.flag("network", false),
+            outside: permit.flag("outside_walls", false),
+            keep: KEPT,
+            looks: permit.only_reads(),
+            writes_git: permit.writes_git(),
+        }
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { self.command(&permit).await })
+    }
+}
+
+fn no_background(outside: bool) -> ToolFailure {
+    let why = if outside { "outside of the walls" } else { "because no walls stand here" };
+    let message = format!(
+        "Nothing could promise that this job ends with the session, {why}. Run the command in the foreground with a timeout."
+    );
+    ToolFailure::new(ErrorCode::InvalidArgument, message)
+}

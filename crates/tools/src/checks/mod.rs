@@ -1,0 +1,307 @@
+//! What is looked at around a change: whether the files are worse afterwards than they were.
+//!
+//! What can be known of the text alone is known before anything is written: by the language's own checker, which gets the
+//! text on its stdin, or else in process. The tools say what they would write as [`Draft`]s, and write them only if these
+//! pass. A checker of projects sees files on disk: it is asked before the change and after it, and a change that is to
+//! blame for an error in its own files is taken back.
+
+mod project;
+mod run;
+mod words;
+
+pub use project::{PROJECT_CHECK, ProjectChecks};
+
+use super::blocking;
+use super::commands::{Commands, may_run_outside};
+use run::Said;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use toolfence_protocol::{Output, ToolFailure};
+use toolfence_toolbox::ToolError;
+use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones, syntax};
+use toolfence_workspace::{Draft, Stop, Workspace};
+
+/// The checks of one conversation, shared by its tools.
+#[derive(Debug, Clone)]
+pub struct Checks {
+    workspace: Arc<Workspace>,
+    commands: Arc<Commands>,
+    checkers: Arc<Vec<Checker>>,
+    reader: Arc<syntax::Reader>,
+    /// Whether it was said that the checker of a project is not here.
+    missed: Arc<AtomicBool>,
+}
+
+/// A checker as it is on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Standing {
+    /// What it is.
+    pub checker: Checker,
+    /// Where its program is; `None` where it is not installed.
+    pub program: Option<PathBuf>,
+    /// Whether it may run here: most do only where walls hold.
+    pub may_run: bool,
+    /// Whether it is built in.
+    pub built_in: bool,
+}
+
+/// How long the files of a change are read in process. A text that takes longer was made to.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How a change is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How {
+    pub(super) validate: bool,
+    pub(super) dry_run: bool,
+}
+
+/// What came of a change.
+pub(super) enum Checked<T> {
+    Made(T, Found),
+    /// It would have made a file worse: nothing was changed, and this is the answer.
+    Refused(Output),
+}
+
+/// What was seen beside the change.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// New errors in files that were not changed.
+    elsewhere: Vec<Diagnostic>,
+    /// What could not be checked, in sentences.
+    notes: Vec<String>,
+}
+
+/// An edited file that would be worse.
+#[derive(Debug)]
+struct Worse<'d> {
+    draft: &'d Draft,
+    lines: LineMap,
+    errors: Vec<Diagnostic>,
+    /// Who says so.
+    by: String,
+}
+
+/// What the checker of a project said before the change.
+struct Asked<'c> {
+    checker: &'c Checker,
+    folder: String,
+    before: Vec<Diagnostic>,
+}
+
+impl Checks {
+    /// The usual ones, of one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Checks {
+        Checks {
+            commands: Arc::new(Commands::new(Arc::clone(&workspace))),
+            workspace,
+            checkers: Arc::new(built_in()),
+            reader: Arc::default(),
+            missed: Arc::default(),
+        }
+    }
+
+    /// The same with checkers that are asked before the usual ones. Of those of a text the first that has something to say is
+    /// believed.
+    #[must_use]
+    pub fn checkers(self, own: impl IntoIterator<Item = Checker>) -> Checks {
+        Checks { checkers: Arc::new(own.into_iter().chain(built_in()).collect()), ..self }
+    }
+
+    /// What is asked and what is not, in the order it is asked. Tries the walls, which takes a moment.
+    pub fn standing(&self) -> Vec<Standing> {
+        let own = self.checkers.len() - built_in().len();
+        let holds = self.workspace.enclosure().report().holds;
+        let standing = |(at, checker): (usize, &Checker)| Standing {
+            checker: checker.clone(),
+            program: self.workspace.system_program(checker.program()),
+            may_run: holds || may_run_outside(&self.workspace, checker.harmless),
+            built_in: at >= own,
+        };
+        self.checkers.iter().enumerate().map(standing).collect()
+    }
+
+    /// Makes a change of files, if it makes none of them worse.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        drafts: Vec<Draft>,
+        how: How,
+        make: impl FnOnce(&Workspace) -> Result<T, ToolFailure> + Send + 'static,
+    ) -> Result<Checked<T>, ToolError> {
+        let make = blocking(&self.workspace, move |workspace, _| make(workspace));
+        let mut found = Found::default();
+        if !how.validate || drafts.iter().all(|draft| draft.before == draft.after) {
+            return Ok(Checked::Made(make.await?, found));
+        }
+        let mut worse = Vec::new();
+        for draft in drafts.iter().filter(|draft| draft.after.is_some()) {
+            worse.extend(self.worse(draft, &mut found).await?);
+        }
+        if !worse.is_empty() {
+            return Ok(Checked::Refused(words::refused(&worse, how.dry_run)));
+        }
+        if how.dry_run {
+            self.not_asked(&drafts, &mut found).await?;
+            return Ok(Checked::Made(make.await?, found));
+        }
+        let asked = self.asked(&drafts, &mut found).await?;
+        let made = make.await?;
+        let worse = self.worse_in_project(&drafts, &asked, &mut found).await?;
+        if worse.is_empty() {
+            return Ok(Checked::Made(made, found));
+        }
+        let back = drafts.clone();
+        let back = blocking(&self.workspace, move |workspace, _| Ok(workspace.take_back(&back))).await?;
+        let answer = words::refused(&worse, false);
+        Ok(Checked::Refused(match back {
+            Ok(()) => answer,
+            Err(failure) => words::stayed(answer, &drafts, &failure),
+        }))
+    }
+
+    /// What is new in the text of one file: the language's own checker says it, or else the parser in process.
+    async fn worse<'d>(&self, draft: &'d Draft, found: &mut Found) -> Result<Option<Worse<'d>>, ToolError> {
+        let [before, after] = draft.texts();
+        let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
+        let fits = after.len() <= syntax::MOST_BYTES;
+        for checker in self.checkers.iter().filter(own).filter(|_| fits) {
+            match self.ask(checker, &after, ".").await? {
+                Said::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
+                Said::Errors(new) => {
+                    // An empty text is a beginning, and nothing is wrong with it, whatever is said: of Go, that a package is missing.
+                    let empty = before.trim().is_empty();
+                    let old = if empty { Said::Errors(Vec::new()) } else { self.ask(checker, &before, ".").await? };
+                    if let Said::Errors(old) = old {
+                        return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
+                    }
+                }
+                Said::Nothing(why) => found.notes.push(words::not_checked(&draft.path, checker.program(), &why)),
+                Said::Absent => {}
+            }
+        }
+        let (copy, reader) = (draft.clone(), Arc::clone(&self.reader));
+        let read = blocking(&self.workspace, move |_, stop| Ok(both(&reader, &copy, stop)));
+        // A parser may not come to where it is asked to give up. Nothing waits for it then.
+        let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
+        let Some((old, new, language)) = read? else { return Ok(None) };
+        Ok(worse(draft, &old, &new, language.sight, format!("as {}", language.name)))
+    }
+
+    /// What the checkers of projects say before the change.
+    async fn asked(&self, drafts: &[Draft], found: &mut Found) -> Result<Vec<Asked<'_>>, ToolError> {
+        let mut all: Vec<Asked<'_>> = Vec::new();
+        for draft in drafts {
+            for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
+                let Reads::Project(file) = &checker.reads else { continue };
+                let Some(folder) = self.project_of(&draft.path, file).await? else { continue };
+                if all.iter().any(|asked| asked.checker == checker && asked.folder == folder) {
+                    continue;
+                }
+                match self.ask(checker, "", &folder).await? {
+                    Said::Errors(before) => all.push(Asked { checker, folder, before }),
+                    Said::Nothing(why) => found.notes.push(words::not_checked(&draft.path, checker.program(), &why)),
+                    Said::Absent if self.missed.swap(true, Ordering::Relaxed) => {}
+                    Said::Absent => {
+                        let why = "it is not installed, so only the syntax was";
+                        found.notes.push(words::not_checked(&draft.path, checker.program(), why));
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What a dry run cannot know: the checker of a project reads what is on disk.
+    async fn not_asked(&self, drafts: &[Draft], found: &mut Found) -> Result<(), ToolError> {
+        for draft in drafts {
+            for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
+                let Reads::Project(file) = &checker.reads else { continue };
+                if self.project_of(&draft.path, file).await?.is_some() {
+                    let why = "it reads what is on disk, and this is a dry run";
+                    found.notes.push(words::not_checked(&draft.path, checker.program(), why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The nearest folder above a file, within the root, that holds this one.
+    async fn project_of(&self, path: &str, file: &str) -> Result<Option<String>, ToolError> {
+        let path = path.to_owned();
+        let file = file.to_owned();
+        blocking(&self.workspace, move |workspace, _| {
+            let above = std::path::Path::new(&path).ancestors().skip(1).filter_map(std::path::Path::to_str);
+            // It becomes an argument: a folder called `-v` is no option.
+            let named = |folder: &str| match folder {
+                "" => ".".to_owned(),
+                _ if folder.starts_with('-') => format!("./{folder}"),
+                _ => folder.to_owned(),
+            };
+            Ok(above.map(named).find(|folder| workspace.named_file(&format!("{folder}/{file}")).is_ok()))
+        })
+        .await
+    }
+
+    /// The edited files that their projects' checkers have something new against.
+    async fn worse_in_project<'d>(
+        &self,
+        drafts: &'d [Draft],
+        asked: &[Asked<'_>],
+        found: &mut Found,
+    ) -> Result<Vec<Worse<'d>>, ToolError> {
+        let maps: HashMap<&str, LineMap> = drafts.iter().map(|draft| (&*draft.path, lines_of(draft))).collect();
+        let mut all = Vec::new();
+        for Asked { checker, folder, before } in asked {
+            let after = match self.ask(checker, "", folder).await? {
+                Said::Errors(after) => after,
+                Said::Nothing(why) => {
+                    found.notes.push(words::not_checked(&drafts[0].path, checker.program(), &why));
+                    continue;
+                }
+                Said::Absent => continue,
+            };
+            let new = new_ones(before, &after, |path| maps.get(path), checker.sight);
+            let (inside, elsewhere): (Vec<_>, Vec<_>) = new.into_iter().partition(|one| maps.contains_key(&*one.path));
+            found.elsewhere.extend(elsewhere);
+            for draft in drafts {
+                let errors: Vec<Diagnostic> = inside.iter().filter(|one| one.path == draft.path).cloned().collect();
+                if !errors.is_empty() {
+                    all.push(Worse { draft, lines: lines_of(draft), errors, by: by(checker) });
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn by(checker: &Checker) -> String {
+    format!("by {}", checker.program())
+}
+
+fn lines_of(draft: &Draft) -> LineMap {
+    let [before, after] = draft.texts();
+    LineMap::of(&before, &after)
+}
+
+fn worse<'d>(draft: &'d Draft, old: &[Diagnostic], new: &[Diagnostic], sight: Sight, by: String) -> Option<Worse<'d>> {
+    let lines = lines_of(draft);
+    let errors = new_ones(old, new, |_| Some(&lines), sight);
+    (!errors.is_empty()).then_some(Worse { draft, lines, errors, by })
+}
+
+/// What is wrong in process with the text before and after. What cannot be judged as it is has nothing to be compared with.
+fn both(
+    reader: &syntax::Reader,
+    draft: &Draft,
+    stop: &Stop,
+) -> Option<(Vec<Diagnostic>, Vec<Diagnostic>, &'static syntax::Language)> {
+    let started = Instant::now();
+    let give_up = || stop.is_stopped() || started.elapsed() > PATIENCE;
+    let [before, after] = draft.texts();
+    let new = reader.check_until(&draft.path, &after, &give_up).filter(|new| !new.is_empty())?;
+    let old = reader.check_until(&draft.path, &before, &give_up)?;
+    Some((old, new, syntax::language(&draft.path)?))
+}

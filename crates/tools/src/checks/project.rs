@@ -1,0 +1,296 @@
+//! Commands that look at the whole project, such as `cargo check`: once before the first change, so that it is known what was
+//! wrong already, and once after the last change of each reply.
+//!
+//! They are the person's, never the model's, and yet they run only inside the walls: a build runs what the model wrote.
+
+use super::super::commands::{Commands, MOST_SECONDS, Wanted, shell_line};
+use super::super::{capped, counted};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::Mutex;
+use toolfence_protocol::{Args, Error, ErrorCode, Output, ToolCall, ToolFailure, ToolResult, clip};
+use toolfence_toolbox::{Progress, ToolError};
+use toolfence_validate::{Diagnostic, appeared, read_output};
+use toolfence_workspace::Workspace;
+
+/// The name under which a model sees what they find, where others have the name of a tool.
+pub const PROJECT_CHECK: &str = "project_check";
+
+/// Bytes of output of which errors are read.
+const KEPT: usize = 4 << 20;
+
+/// Errors that are told one by one.
+const MOST_ERRORS: usize = 20;
+
+/// Bytes that are shown of an output of which no error can be read.
+const MOST_SHOWN: usize = 4000;
+
+/// The commands of one project, and what each said last.
+#[derive(Debug)]
+pub struct ProjectChecks {
+    commands: Arc<Commands>,
+    lines: Vec<String>,
+    /// One for each line; `None` before the first look.
+    last: Mutex<Option<Vec<Seen>>>,
+}
+
+/// What is known of one command.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    found: Option<Found>,
+    /// Why it could not be run the last time.
+    trouble: Option<String>,
+}
+
+/// What a command found.
+#[derive(Debug, Clone, PartialEq)]
+struct Found {
+    status: i32,
+    errors: Vec<Diagnostic>,
+    /// Of an output without errors that can be read.
+    output: String,
+    /// Whether there was more of it than was read.
+    cut: bool,
+}
+
+impl ProjectChecks {
+    /// These command lines, which bash runs in the root. Each may take ten minutes; one that is there twice runs once.
+    pub fn new(workspace: Arc<Workspace>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
+        let mut known = HashSet::new();
+        let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
+        ProjectChecks { commands: Arc::new(Commands::new(workspace)), lines, last: Mutex::new(None) }
+    }
+
+    /// What stands for a call where a host shows what runs.
+    pub fn call(&self) -> ToolCall {
+        let args = Args::from_iter([("command".to_owned(), self.lines.join("; ").into())]);
+        ToolCall::new(PROJECT_CHECK, PROJECT_CHECK, args)
+    }
+
+    /// Looks at the project as it is, if that was never done. Wait for it before the first change.
+    ///
+    /// # Errors
+    /// As those of a tool that the model can do nothing about.
+    pub async fn before_changes(&self, progress: &dyn Progress) -> Result<(), Error> {
+        let mut last = self.last.lock().await;
+        if last.is_none() {
+            let mut seen = self.look(&vec![Seen::default(); self.lines.len()], progress).await?;
+            // Nobody was told of it yet.
+            seen.iter_mut().for_each(|seen| seen.trouble = None);
+            *last = Some(seen);
+        }
+        Ok(())
+    }
+
+    /// Looks again; says what is wrong now and was not the last time.
+    ///
+    /// # Errors
+    /// As those of a tool that the model can do nothing about.
+    pub async fn after_changes(&self, progress: &dyn Progress) -> Result<ToolResult, Error> {
+        let started = Instant::now();
+        let mut last = self.last.lock().await;
+        let before = last.clone().unwrap_or_else(|| vec![Seen::default(); self.lines.len()]);
+        let now = self.look(&before, progress).await?;
+        let output = told(&self.lines, &before, &now);
+        *last = Some(now);
+        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(ToolResult::new(PROJECT_CHECK, PROJECT_CHECK, output, elapsed))
+    }
+
+    async fn look(&self, before: &[Seen], progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
+        let mut all = Vec::new();
+        for (line, before) in self.lines.iter().zip(before) {
+            progress.note(line);
+            all.push(match self.found(line).await {
+                Ok(found) => Seen { found: Some(found), trouble: None },
+                Err(ToolError::Respond(failure)) => {
+                    Seen { found: before.found.clone(), trouble: Some(failure.message) }
+                }
+                Err(ToolError::Fatal(error)) => return Err(error),
+            });
+        }
+        Ok(all)
+    }
+
+    async fn found(&self, line: &str) -> Result<Found, ToolError> {
+        if !self.commands.is_held().await? {
+            let why = "No walls stand here that would hold it, and it may run what you wrote.";
+            return Err(ToolFailure::new(ErrorCode::Denied, why).into());
+        }
+        let wanted = Wanted {
+            words: shell_line(line),
+            folder: ".".to_owned(),
+            seconds: Some(MOST_SECONDS),
+            network: false,
+            outside: false,
+            keep: KEPT,
+            looks: false,
+            writes_git: false,
+        };
+        let outcome = self.commands.run(wanted).await?.outcome;
+        if outcome.timed_out {
+            let why = format!("It did not end within {MOST_SECONDS} s and was ended.");
+            return Err(ToolFailure::new(ErrorCode::Timeout, why).into());
+        }
+        let root = self.commands.workspace().root().to_string_lossy();
+        let errors = if outcome.exit_code == 0 { Vec::new() } else { read_output(&outcome.output, &root) };
+        let shown = outcome.exit_code != 0 && errors.is_empty();
+        let output = if shown { clip::clip(&outcome.output, MOST_SHOWN).text } else { String::new() };
+        Ok(Found { status: outcome.exit_code, errors, output, cut: outcome.truncated })
+    }
+}
+
+/// What the model is told of all commands.
+fn told(lines: &[String], before: &[Seen], now: &[Seen]) -> Output {
+    let mut text = String::new();
+    let mut worse = Vec::new();
+    let mut new_errors = Vec::new();
+    for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
+        if let Some(why) = &now.trouble {
+            if before.trouble.as_ref() != Some(why) {
+                text.push_str(&format!("`{line}` could not be asked: {why}\n"));
+            }
+        } else if let Some(found) = &now.found {
+            let (said, new) = said(line, before.found.as_ref(), found);
+            text.push_str(&said);
+            if before.found.as_ref().is_some_and(|before| !new.is_empty() || (found.status != 0 && before.status == 0))
+            {
+                worse.push(format!("`{line}`"));
+            }
+            new_errors.extend(new.into_iter().take(MOST_ERRORS));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("Nothing could be asked, as before.\n");
+    }
+    let failure = (!worse.is_empty()).then(|| {
+        let finds = if worse.len() == 1 { "finds" } else { "find" };
+        let what = "what was not wrong before the changes of this reply. Mend it before you go on.";
+        ToolFailure::new(ErrorCode::ExitStatus, format!("{} {finds} {what}", worse.join(" and ")))
+    });
+    let data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
+    let mut output = capped(text, false);
+    output.data = data;
+    output.failure = failure;
+    output
+}
+
+/// What is told of one command, and the errors that are new.
+fn said(line: &str, before: Option<&Found>, now: &Found) -> (String, Vec<Diagnostic>) {
+    if now.status == 0 {
+        let again = before.is_some_and(|before| before.status != 0);
+        return (format!("`{line}` {}\n", if again { "passes again." } else { "passes." }), Vec::new());
+    }
+    if now.errors.is_empty() {
+        return (unread(line, before, now), Vec::new());
+    }
+    let known = before.map_or(&[][..], |before| &before.errors);
+    let new = appeared(known, &now.errors);
+    let old = now.errors.len() - new.len();
+    let older = if old > 0 { format!(" {} there before.", counted_were(old)) } else { String::new() };
+    if new.is_empty() {
+        return (format!("`{line}` finds nothing new.{older}\n"), new);
+    }
+    let what = if before.is_some() { "new error" } else { "error" };
+    let unknown = if before.is_some() { "" } else { " Whether they are new is not known: it was not asked before." };
+    let mut text = format!("`{line}` finds {}.{older}{unknown}\n", counted(new.len() as u64, what));
+    for error in new.iter().take(MOST_ERRORS) {
+        text.push_str(&format!("{}: {error}\n", error.path));
+    }
+    if new.len() > MOST_ERRORS {
+        text.push_str(&format!("... and {} more.\n", new.len() - MOST_ERRORS));
+    }
+    if now.cut {
+        text.push_str("[It printed more than was read: there may be more errors.]\n");
+    }
+    (text, new)
+}
+
+fn counted_were(old: usize) -> String {
+    format!("{} {}", counted(old as u64, "error"), if old == 1 { "was" } else { "were" })
+}
+
+/// Of an output of which no error can be read.
+fn unread(line: &str, before: Option<&Found>, now: &Found) -> String {
+    let status = now.status;
+    let known = before.filter(|before| before.status != 0);
+    if known.is_some_and(|before| before.output == now.output) {
+        return format!("`{line}` ends with status {status}, as before.\n");
+    }
+    let passed = if before.is_some_and(|before| before.status == 0) { " It passed before." } else { "" };
+    let end = if now.output.is_empty() || now.output.ends_with('\n') { "" } else { "\n" };
+    format!("`{line}` ends with status {status}.{passed}\n{}{end}", now.output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RESULT_LIMIT;
+
+    fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> Seen {
+        let errors = errors.iter().map(|(path, line, message)| Diagnostic::of(*path, *line, 0, message)).collect();
+        Seen { found: Some(Found { status, errors, output: output.to_owned(), cut: false }), trouble: None }
+    }
+
+    fn said_of(before: &Seen, now: &Seen) -> (String, bool) {
+        let output = told(&["make".to_owned()], std::slice::from_ref(before), std::slice::from_ref(now));
+        (output.text, output.failure.is_none())
+    }
+
+    #[test]
+    fn what_is_new_is_told_and_what_is_old_is_counted() {
+        let (passes, never) = (found(0, &[], ""), Seen::default());
+        let old = found(1, &[("a.c", 3, "no x1")], "");
+        let moved = found(1, &[("a.c", 9, "no x2")], "");
+        let more = found(1, &[("a.c", 9, "no x2"), ("b.c", 1, "no y"), ("a.c", 3, "no x1")], "");
+        let (broke, broke_else) = (found(2, &[], "it burned\n"), found(2, &[], "it drowned"));
+        let stuck = Seen { trouble: Some("It is gone.".into()), ..found(0, &[], "") };
+        for (before, now, text, good) in [
+            (&passes, &passes, "`make` passes.\n", true),
+            (&old, &passes, "`make` passes again.\n", true),
+            (&old, &moved, "`make` finds nothing new. 1 error was there before.\n", true),
+            (&passes, &old, "`make` finds 1 new error.\na.c: line 3: no x1\n", false),
+            (
+                &old,
+                &more,
+                "`make` finds 2 new errors. 1 error was there before.\na.c: line 9: no x2\nb.c: line 1: no y\n",
+                false,
+            ),
+            (&passes, &broke, "`make` ends with status 2. It passed before.\nit burned\n", false),
+            (&broke, &broke, "`make` ends with status 2, as before.\n", true),
+            (&broke, &broke_else, "`make` ends with status 2.\nit drowned\n", true),
+            (&passes, &stuck, "`make` could not be asked: It is gone.\n", true),
+            (&stuck, &stuck, "Nothing could be asked, as before.\n", true),
+            (
+                &never,
+                &old,
+                "`make` finds 1 error. Whether they are new is not known: it was not asked before.\na.c: line 3: no x1\n",
+                true,
+            ),
+        ] {
+            assert_eq!(said_of(before, now), (text.to_owned(), good), "{before:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn many_errors_are_counted() {
+        let many: Vec<(String, u64)> = (0..25).map(|n| (format!("{}.c", "abcde".repeat(n + 1)), 1)).collect();
+        let many: Vec<(&str, u64, &str)> = many.iter().map(|(path, line)| (&**path, *line, "no")).collect();
+        let (text, _) = said_of(&found(0, &[], ""), &found(1, &many, ""));
+        assert!(text.starts_with("`make` finds 25 new errors.\n") && text.ends_with("\n... and 5 more.\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_told_is_bounded() {
+        let long = |n: usize| format!("{}/{}.c", "d".repeat(4000), "abcde".repeat(n + 1));
+        let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::of(long(n), 1, 0, "no")).collect();
+        let errors = Found { status: 1, errors: many, output: String::new(), cut: false };
+        let bad = Seen { found: Some(errors), trouble: None };
+        let output = told(&["a".into(), "b".into()], &[found(0, &[], ""), found(0, &[], "")], &[bad.clone(), bad]);
+        assert!(output.truncated && output.text.len() <= RESULT_LIMIT, "{}", output.text.len());
+        let told = output.data.expect("errors");
+        assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
+        assert!(output.failure.is_some_and(|failure| failure.message.starts_with("`a` and `b` find what")));
+    }
+}

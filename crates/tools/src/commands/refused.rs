@@ -1,0 +1,86 @@
+//! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
+
+use std::path::Path;
+use toolfence_sandbox::process::Outcome;
+use toolfence_workspace::{Covers, Workspace, names};
+
+/// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
+/// are for every command.
+const REFUSALS: &[&str] = &[
+    "`core.hooksPath` set",
+    "Read-only file system",
+    "Device or resource busy",
+    "read-only file system",
+    "EROFS",
+    "EBUSY",
+    "os error 30",
+    "os error 16",
+];
+
+/// The most bytes of output that are looked at, from its end.
+const LOOKED_AT: usize = 64 << 10;
+
+/// A sentence for each kind of thing that a line of the output names beside such a refusal.
+pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) -> Vec<String> {
+    let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
+    while !outcome.output.is_char_boundary(start) {
+        start += 1;
+    }
+    let (mut of_git, mut of_cover) = (false, None);
+    for line in outcome.output[start..].lines().filter(|line| REFUSALS.iter().any(|refusal| line.contains(refusal))) {
+        let names = |path: &Path| path.to_str().is_some_and(|path| !path.is_empty() && has_path(line, path));
+        let cover =
+            covers.list().iter().rev().find(|cover| names(&cover.path) || names(&workspace.root().join(&cover.path)));
+        let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git")
+            || line.contains("core.hooksPath");
+        of_git |= git;
+        if let (false, Some(cover)) = (git, cover) {
+            of_cover.get_or_insert_with(|| names::shown(&cover.path));
+        }
+    }
+    let git = of_git.then(|| {
+        "Repositories are read-only to commands, so that nothing is left in .git that git would run later. Send git commands \
+         that write (add, commit, stash, fetch, config) as a call of their own; ask the user to run what installs hooks \
+         (pre-commit install, husky, lefthook)."
+            .to_owned()
+    });
+    let cover = of_cover.map(|name| {
+        format!(
+            "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. The user can \
+             remove it, or name a repository of the build in walls.git_writable."
+        )
+    });
+    git.into_iter().chain(cover).collect()
+}
+
+/// What is told of a git command that met a blocked file: git looks at every file it tracks that has changed.
+pub(super) fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
+    let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
+    (status != 0 && end.starts_with("fatal: cannot hash ")).then_some(
+        "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- ':(exclude).env', with \
+         its name.",
+    )
+}
+
+/// Whether a line has this path as a whole, and not as a part of a longer name.
+fn has_path(line: &str, path: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    line.match_indices(path).any(|(at, _)| {
+        let before = line[..at].trim_end_matches("./").chars().next_back();
+        let after = line[at + path.len()..].chars().next();
+        !before.is_some_and(|c| is_name(c) || c == '/' && !path.starts_with('/')) && !after.is_some_and(is_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_found_as_a_whole() {
+        assert!(has_path("rm: cannot remove 'dist/.env': Device or resource busy", "dist/.env"));
+        assert!(has_path("rm: cannot remove './dist/.env'", "dist/.env"));
+        assert!(!has_path("rm: cannot remove 'dist/.env.example'", "dist/.env"));
+        assert!(!has_path("rm: cannot remove 'a/dist/.env'", "dist/.env"));
+    }
+}

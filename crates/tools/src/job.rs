@@ -1,0 +1,91 @@
+//! `job`: looks at a command in the background, writes to it, or ends it.
+
+use super::commands::noted;
+use super::jobs::{Jobs, Running};
+use super::spec_of;
+use std::sync::Arc;
+use std::time::Duration;
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_sandbox::process::Sent;
+use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+
+/// How long a poll waits for something new: a model that asks again and again costs more.
+const POLL: Duration = Duration::from_secs(5);
+
+/// How long an answer to what was written is waited for.
+const ANSWER: Duration = Duration::from_secs(1);
+
+/// How long the end of a job that was stopped is waited for.
+const END: Duration = Duration::from_secs(5);
+
+/// The tool.
+#[derive(Debug)]
+pub struct Job {
+    spec: ToolSpec,
+    jobs: Arc<Jobs>,
+}
+
+impl Job {
+    /// On the jobs of other tools.
+    pub fn new(jobs: Arc<Jobs>) -> Job {
+        Job { spec: spec_of("job"), jobs }
+    }
+
+    async fn act(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
+        let job = self.jobs.find(permit.text("id").unwrap_or_default())?;
+        match permit.text("action") {
+            Some("stop") => self.stop(&job).await,
+            Some("write") => self.write(&job, permit.text("input")).await,
+            _ => {
+                job.says_within(POLL).await;
+                self.jobs.told(&job).await
+            }
+        }
+    }
+
+    async fn write(&self, job: &Running, input: Option<&str>) -> Result<Output, ToolError> {
+        let Some(input) = input else {
+            let message = "To write, an input is wanted: the text for the job's stdin, with its line end.";
+            return Err(ToolFailure::new(ErrorCode::InvalidArgument, message).into());
+        };
+        let sent = job.live().send(input.as_bytes());
+        if let Ok(Sent::Nowhere) = sent {
+            let message = format!(
+                "Job {} was not started with background: true, so its stdin is empty. Stop it and start it again so.",
+                job.id()
+            );
+            return Err(ToolFailure::new(ErrorCode::InvalidArgument, message).into());
+        }
+        job.says_within(ANSWER).await;
+        let mut output = self.jobs.told(job).await?;
+        match sent {
+            Ok(Sent::Some(bytes)) => {
+                noted(&mut output.text, &format!("It does not read: only {bytes} bytes of the input were taken."));
+            }
+            Err(error) => noted(&mut output.text, &format!("The input could not be written: {error}.")),
+            Ok(_) => {}
+        }
+        Ok(output)
+    }
+
+    async fn stop(&self, job: &Running) -> Result<Output, ToolError> {
+        job.live().stop();
+        if !job.ends_within(END).await {
+            let message = format!("Job {} was told to end and does not. Poll it later.", job.id());
+            return Err(ToolFailure::new(ErrorCode::Timeout, message).into());
+        }
+        let mut output = self.jobs.told(job).await?;
+        noted(&mut output.text, &format!("Job {} has ended.", job.id()));
+        Ok(output)
+    }
+}
+
+impl Tool for Job {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { self.act(&permit).await })
+    }
+}

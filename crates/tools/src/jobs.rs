@@ -1,0 +1,339 @@
+//! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
+//! runtime the host has, and end with the session.
+
+use super::appeared::Appeared;
+use super::commands::{Commands, KEPT, Ran, Wanted, noted, spilled};
+use serde_json::json;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
+use toolfence_sandbox::process::{Live, Overflow};
+use toolfence_toolbox::ToolError;
+use toolfence_workspace::Workspace;
+
+/// The most jobs at a time.
+const MOST: usize = 16;
+
+/// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
+/// left takes longer in a large project, and is worth waiting for: what they planted would stay.
+const LAST_WAIT: Duration = Duration::from_secs(600);
+
+/// How long a call that is cancelled waits for the end of the processes of its command, which the kernel takes milliseconds for.
+const KILLED: Duration = Duration::from_secs(2);
+
+/// After the first output of a look, how long more is waited for.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// What the tools that run commands share. When the last of them is dropped, the jobs are ended.
+#[derive(Debug)]
+pub struct Jobs {
+    pub(super) commands: Arc<Commands>,
+    all: Mutex<Vec<Arc<Running>>>,
+    next: AtomicU32,
+}
+
+/// One job.
+#[derive(Debug)]
+pub(super) struct Running {
+    id: String,
+    live: Arc<Live>,
+    appeared: Appeared,
+    ended: watch::Receiver<bool>,
+    end: Arc<Mutex<End>>,
+    /// Closed when the thread is at its end.
+    thread: Mutex<mpsc::Receiver<()>>,
+}
+
+/// What is known of the end of a job. Calls that run side by side may ask for it at once, and it is told to one of them.
+#[derive(Debug, Default)]
+enum End {
+    #[default]
+    Ahead,
+    Come(Result<Ran, ToolError>),
+    Told,
+}
+
+impl Jobs {
+    /// None yet, on one workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Jobs {
+        Jobs { commands: Arc::new(Commands::new(workspace)), all: Mutex::default(), next: AtomicU32::new(1) }
+    }
+
+    /// Starts one; with a stdin that can be written to, or an empty one.
+    pub(super) fn start(&self, wanted: Wanted, input: bool) -> Result<Arc<Running>, ToolFailure> {
+        let mut all = self.all();
+        if all.len() >= MOST {
+            let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
+            let message = format!("{MOST} jobs are there already: {}. Stop one first.", ids.join(", "));
+            return Err(ToolFailure::new(ErrorCode::TooLarge, message));
+        }
+        let id = format!("j{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let job = Running::start(id, Arc::clone(&self.commands), wanted, input)
+            .map_err(|error| ToolFailure::new(ErrorCode::IoError, format!("The job could not be started: {error}.")))?;
+        let job = Arc::new(job);
+        all.push(Arc::clone(&job));
+        Ok(job)
+    }
+
+    pub(super) fn find(&self, id: &str) -> Result<Arc<Running>, ToolFailure> {
+        let all = self.all();
+        if let Some(job) = all.iter().find(|job| job.id == id) {
+            return Ok(Arc::clone(job));
+        }
+        Err(not_found(&all))
+    }
+
+    /// What is to be told of a job now; one that has ended is forgotten with it.
+    pub(super) async fn told(&self, job: &Running) -> Result<Output, ToolError> {
+        // The end is there before the word of it is.
+        let is_over = job.ended.has_changed().is_err();
+        let result = match job.take_end(is_over) {
+            End::Ahead if !is_over => return job.so_far(self.commands.workspace()).await,
+            End::Ahead => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
+            End::Come(result) => result,
+            End::Told => {
+                self.forget(job);
+                return Err(not_found(&self.all()).into());
+            }
+        };
+        self.forget(job);
+        match result {
+            Ok(ran) => {
+                let mut output = self.commands.output(ran);
+                output.data = Some(json!({"job": job.id, "running": false}));
+                Ok(output)
+            }
+            Err(ToolError::Respond(failure)) => {
+                let rest = job.live.take();
+                job.appeared.look(self.commands.workspace()).await?;
+                let text = job.appeared.deliver(rest.text);
+                let mut output = Output::text(text);
+                output.truncated = rest.truncated;
+                output.total_bytes = rest.total_bytes;
+                output.failure = Some(failure);
+                Ok(output)
+            }
+            Err(fatal) => Err(fatal),
+        }
+    }
+
+    pub(super) fn forget(&self, job: &Running) {
+        self.all().retain(|known| known.id != job.id);
+    }
+
+    /// Ends them all, and waits for that no longer than this.
+    fn end_all(&self, patience: Duration) {
+        let all = std::mem::take(&mut *self.all());
+        all.iter().for_each(|job| job.live.stop());
+        let deadline = Instant::now() + patience;
+        all.iter().for_each(|job| job.wait_for_thread(deadline.saturating_duration_since(Instant::now())));
+        self.commands.wait_for_left(deadline);
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        self.end_all(LAST_WAIT);
+    }
+}
+
+impl Running {
+    fn start(id: String, commands: Arc<Commands>, wanted: Wanted, input: bool) -> io::Result<Running> {
+        let workspace = Arc::clone(commands.workspace());
+        let live = Arc::new(Live::new(KEPT, input)?.overflow(Overflow::new(move || workspace.spill())));
+        let (say_ended, ended) = watch::channel(false);
+        let (running, thread) = mpsc::channel();
+        let end: Arc<Mutex<End>> = Arc::default();
+        let appeared = Appeared::default();
+        let (its_live, its_end, its_appeared) = (Arc::clone(&live), Arc::clone(&end), appeared.clone());
+        std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
+            let _running: mpsc::Sender<()> = running;
+            let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0, &its_appeared));
+            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran);
+            say_ended.send_replace(true);
+        })?;
+        Ok(Running { id, live, appeared, ended, end, thread: Mutex::new(thread) })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Waits for the end, but not longer than this; `false` if it goes on.
+    pub(super) async fn ends_within(&self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.ended()).await.is_ok()
+    }
+
+    /// Waits for the end or for output, but not longer than this.
+    pub(super) async fn says_within(&self, patience: Duration) {
+        let said = async {
+            tokio::select! {
+                () = self.ended() => {}
+                () = self.live.wrote() => {
+                    self.ends_within(SETTLE).await;
+                }
+            }
+        };
+        // Nothing said is an answer too.
+        let _ = tokio::time::timeout(patience, said).await;
+    }
+
+    async fn ended(&self) {
+        // A sender that is gone without a word is a thread that died: then there is nothing to wait for.
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+
+    async fn so_far(&self, workspace: &Arc<Workspace>) -> Result<Output, ToolError> {
+        let taken = self.live.take();
+        if !taken.text.is_empty() {
+            self.appeared.look(workspace).await?;
+        }
+        let mut text = self.appeared.deliver(taken.text);
+        let file = self.live.file().filter(|_| taken.truncated);
+        if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
+            noted(&mut text, &spilled(&name, all, true));
+        }
+        if let Some(note) = self.appeared.note() {
+            noted(&mut text, note);
+        }
+        noted(
+            &mut text,
+            &format!(
+                "It runs on as job {0}. Use job with {{\"id\": \"{0}\", \"action\": \"poll\"}} to look at it, \"write\" for \
+                 its stdin, \"stop\" to end it.",
+                self.id
+            ),
+        );
+        let mut output = Output::text(text);
+        output.truncated = taken.truncated;
+        output.total_bytes = taken.total_bytes;
+        output.data = Some(json!({"job": self.id, "running": true}));
+        Ok(output)
+    }
+
+    /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.
+    fn take_end(&self, is_over: bool) -> End {
+        let mut end = self.end();
+        if matches!(*end, End::Ahead) && !is_over {
+            return End::Ahead;
+        }
+        std::mem::replace(&mut *end, End::Told)
+    }
+
+    fn end(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for_thread(&self, patience: Duration) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        // What does not end in time ends with the process: its line to us breaks.
+        let _ = thread.recv_timeout(patience);
+    }
+}
+
+/// The answer to whoever asks for a job that is not among these.
+fn not_found(all: &[Arc<Running>]) -> ToolFailure {
+    let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
+    let known = if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };
+    let message = format!("There is no job of this id, or its end was told already. {known}");
+    ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
+}
+
+pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
+    let ran = runtime.block_on(run);
+    // Nothing that counts is left on it.
+    runtime.shutdown_background();
+    ran
+}
+
+/// A job that a call waits for: when the call is cancelled, so is the job.
+pub(super) struct Waited<'a> {
+    pub(super) jobs: &'a Jobs,
+    pub(super) job: Option<Arc<Running>>,
+}
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = &self.job {
+            job.live.kill();
+            job.wait_for_thread(KILLED);
+            self.jobs.forget(job);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_rules::PathRules;
+
+    fn block_on_it<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    /// A job whose thread is `running` as long as the sender that comes with it is there, and has said nothing.
+    fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
+        let (say_ended, ended) = watch::channel(false);
+        let (running, thread) = mpsc::channel();
+        let live = Arc::new(Live::new(KEPT, false).unwrap());
+        let appeared = Appeared::default();
+        let job = Running { id: id.to_owned(), live, appeared, ended, end: Arc::default(), thread: Mutex::new(thread) };
+        let job = Arc::new(job);
+        jobs.all().push(Arc::clone(&job));
+        (job, say_ended, running)
+    }
+
+    fn none() -> (tempfile::TempDir, Jobs) {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
+        (folder, Jobs::new(Arc::new(workspace)))
+    }
+
+    #[test]
+    fn whoever_comes_second_hears_that_the_end_was_told() {
+        let (_folder, jobs) = none();
+        let (job, say_ended, _running) = begun(&jobs, "j1");
+        assert!(
+            block_on_it(jobs.told(&job)).is_ok_and(|output| output.data.is_some_and(|data| data["running"] == true))
+        );
+        *job.end() = End::Come(Err(ToolFailure::new(ErrorCode::Timeout, "late").into()));
+        drop(say_ended);
+        assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
+        let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn goes on") };
+        assert!(second.code == ErrorCode::NotFound && second.message.contains("told already"), "{second:?}");
+        assert!(second.message.contains("There is none now"), "{second:?}");
+    }
+
+    #[test]
+    fn a_thread_that_died_is_fatal_once_and_its_job_is_forgotten() {
+        let (_folder, jobs) = none();
+        let (job, say_ended, _running) = begun(&jobs, "j1");
+        drop(say_ended);
+        assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Fatal(_))));
+        assert_eq!(jobs.find("j1").unwrap_err().code, ErrorCode::NotFound);
+        assert!(matches!(block_on_it(jobs.told(&job)), Err(ToolError::Respond(_))));
+    }
+
+    #[test]
+    fn all_threads_together_are_waited_for_no_longer_than_one() {
+        let (_folder, jobs) = none();
+        let _running: Vec<_> = (0..MOST).map(|number| begun(&jobs, &format!("j{number}"))).collect();
+        let (patience, started) = (Duration::from_millis(300), Instant::now());
+        jobs.end_all(patience);
+        let took = started.elapsed();
+        assert!(took >= patience && took < 8 * patience, "{took:?}");
+    }
+}

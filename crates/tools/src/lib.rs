@@ -1,0 +1,184 @@
+//! The tools themselves, one file each: arguments in, the workspace or a process does it, words and data out.
+//!
+//! No tool knows another, the policy or the session. What the model's strings may open is the workspace's business.
+
+#![forbid(unsafe_code)]
+
+mod appeared;
+mod apply_patch;
+mod bash;
+mod changes;
+mod checks;
+mod commands;
+mod edit_file;
+mod job;
+mod jobs;
+mod list_files;
+mod read_file;
+mod replace_text;
+mod run_python;
+mod search;
+mod terminal;
+mod views;
+mod write_file;
+
+pub use apply_patch::Patch;
+pub use bash::Bash;
+pub use checks::{Checks, PROJECT_CHECK, ProjectChecks, Standing};
+pub use edit_file::Edit;
+pub use job::Job;
+pub use jobs::Jobs;
+pub use list_files::List;
+pub use read_file::Read;
+pub use replace_text::Replace;
+pub use run_python::Python;
+pub use search::Search;
+pub use views::Views;
+pub use write_file::Write;
+
+use std::sync::Arc;
+use std::time::Duration;
+use toolfence_protocol::{Error, Output, ToolFailure, ToolSpec, clip};
+use toolfence_toolbox::{NoProgress, Progress, ToolError, Toolbox};
+use toolfence_workspace::{Stop, Workspace};
+
+/// The longest text of a result in bytes; head and tail of what is longer are kept.
+pub const RESULT_LIMIT: usize = 100 * 1000;
+
+/// The tools built so far, on one workspace, with the usual checks around changes.
+pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
+    let checks = Checks::new(Arc::clone(&workspace));
+    checked(workspace, &checks)
+}
+
+/// The same with these checks.
+pub fn checked(workspace: Arc<Workspace>, checks: &Checks) -> Toolbox {
+    let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
+    let views = Views::default();
+    Toolbox::new()
+        .with(Read::new(Arc::clone(&workspace)).views(&views))
+        .with(List::new(Arc::clone(&workspace)))
+        .with(Search::new(Arc::clone(&workspace)))
+        .with(Write::new(Arc::clone(&workspace)).views(&views).checks(checks))
+        .with(Edit::new(Arc::clone(&workspace)).views(&views).checks(checks))
+        .with(Replace::new(Arc::clone(&workspace)).views(&views).checks(checks))
+        .with(Patch::new(workspace).views(&views).checks(checks))
+        .with(Bash::with_jobs(Arc::clone(&jobs)))
+        .with(Python::new(Arc::clone(&jobs)))
+        .with(Job::new(jobs))
+}
+
+/// The spec of a tool of this folder.
+fn spec_of(name: &'static str) -> ToolSpec {
+    ToolSpec::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
+}
+
+/// How often it is told how far a walk is.
+const BETWEEN_NOTES: Duration = Duration::from_secs(1);
+
+/// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.
+async fn blocking<T, W>(workspace: &Arc<Workspace>, work: W) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+{
+    watched(workspace, &NoProgress, work).await
+}
+
+/// The same for work that walks a tree: now and then it is told how much of it was seen.
+async fn watched<T, W>(workspace: &Arc<Workspace>, progress: &dyn Progress, work: W) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+{
+    let stop = Arc::new(Stop::default());
+    let guard = StopOnDrop(Arc::clone(&stop));
+    let workspace = Arc::clone(workspace);
+    let mut working = tokio::task::spawn_blocking(move || work(&workspace, &stop));
+    let done = loop {
+        match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
+            Ok(done) => break done,
+            Err(_) if guard.0.seen() == 0 => {}
+            Err(_) => progress.note(&format!("{} files and folders so far", clip::grouped(guard.0.seen()))),
+        }
+    };
+    drop(guard);
+    let result = done.map_err(|cause| ToolError::Fatal(Error::because("finish a tool", cause)))?;
+    result.map_err(ToolError::Respond)
+}
+
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// The text as a result, within the limit. `cut` says whether the tool left something out already.
+fn capped(text: String, cut: bool) -> Output {
+    let total_bytes = text.len() as u64;
+    if text.len() <= RESULT_LIMIT {
+        let mut output = Output::text(text);
+        output.truncated = cut;
+        return output;
+    }
+    let mut output = Output::text(clip::clip(&text, RESULT_LIMIT).text);
+    output.total_bytes = total_bytes;
+    output.truncated = true;
+    output
+}
+
+/// What has to be said of names that stand in quotes, and of those that no call can give.
+fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = String> {
+    let quoted = quoted.then(|| {
+        "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call give \
+         the characters themselves, without the quotes.]"
+            .to_owned()
+    });
+    let unnameable = unnameable.then(|| {
+        "[A path with bytes that are not UTF-8 cannot be opened by a tool. Rename it with a command first, or ask the \
+         user to.]"
+            .to_owned()
+    });
+    quoted.into_iter().chain(unnameable)
+}
+
+/// "1 line", "2 lines".
+fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", clip::grouped(number), if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use toolfence_rules::PathRules;
+    use toolfence_workspace::ListFiles;
+
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<String>>);
+
+    impl Progress for Notes {
+        fn note(&self, text: &str) {
+            self.0.lock().expect("nobody panics").push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_long_walk_says_how_far_it_is() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        (0..3).for_each(|n| std::fs::write(home.path().join(n.to_string()), "").expect("it can be written"));
+        let workspace = Arc::new(Workspace::open(home.path(), PathRules::default()).expect("it is a folder"));
+        let notes = Notes::default();
+        let work = |workspace: &Workspace, stop: &Stop| {
+            let listing = workspace.list(&ListFiles::new("."), stop)?;
+            std::thread::sleep(BETWEEN_NOTES + BETWEEN_NOTES / 2);
+            Ok(listing.entries.len())
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let done = runtime.block_on(watched(&workspace, &notes, work));
+        assert_eq!(done.ok(), Some(3));
+        assert_eq!(*notes.0.lock().expect("nobody panics"), ["3 files and folders so far"]);
+    }
+}

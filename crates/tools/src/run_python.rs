@@ -1,0 +1,75 @@
+//! `run_python`: a Python file of the project, run inside the walls as a command is.
+
+use super::commands::{KEPT, MOST_SECONDS, Wanted};
+use super::jobs::Jobs;
+use super::{blocking, spec_of};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+
+/// Seconds it may run unless the call says otherwise.
+const SECONDS: u64 = 30;
+
+/// Names of the interpreter, the best first.
+const INTERPRETERS: &[&str] = &["python3", "python"];
+
+/// The tool.
+#[derive(Debug)]
+pub struct Python {
+    spec: ToolSpec,
+    jobs: Arc<Jobs>,
+}
+
+impl Python {
+    /// In the company of other tools that run commands.
+    pub fn new(jobs: Arc<Jobs>) -> Python {
+        Python { spec: spec_of("run_python"), jobs }
+    }
+
+    async fn file(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
+        let path = permit.text("path").unwrap_or_default().to_owned();
+        let workspace = self.jobs.commands.workspace();
+        let (file, interpreter) = blocking(workspace, move |workspace, _| {
+            let file = workspace.named_file(&path)?;
+            let found = INTERPRETERS.iter().find_map(|name| workspace.system_program(name));
+            Ok((workspace.root().join(file), found.ok_or_else(no_python)?))
+        })
+        .await?;
+        let wanted = Wanted {
+            words: words(interpreter, file, permit.args().get("args")),
+            folder: ".".to_owned(),
+            seconds: Some(permit.count("timeout").unwrap_or(SECONDS).min(MOST_SECONDS)),
+            network: false,
+            outside: false,
+            keep: KEPT,
+            looks: false,
+            writes_git: false,
+        };
+        let ran = self.jobs.commands.run(wanted).await?;
+        Ok(self.jobs.commands.output(ran))
+    }
+}
+
+/// Output is not buffered, so that it comes in the order written and is there when the time is over.
+fn words(interpreter: PathBuf, file: PathBuf, args: Option<&Value>) -> Vec<OsString> {
+    let args = args.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(OsString::from);
+    [interpreter.into_os_string(), "-u".into(), file.into_os_string()].into_iter().chain(args).collect()
+}
+
+impl Tool for Python {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { self.file(&permit).await })
+    }
+}
+
+fn no_python() -> ToolFailure {
+    let message = "There is no python3 in the PATH of the commands. Ask the user to install it, or do it with bash.";
+    ToolFailure::new(ErrorCode::NotFound, message)
+}

@@ -1,0 +1,128 @@
+//! What is told of a command that wanted somebody at a terminal: there is none, and stdin is empty.
+
+use toolfence_sandbox::process::Outcome;
+
+/// What programs say that miss a terminal, at their end.
+const MISSED: &[&str] = &[
+    "not a tty",
+    "not a TTY",
+    "not a terminal",
+    "not to a terminal",
+    "not from a terminal",
+    "failed tty get",
+    "no tty present",
+    "a terminal is required",
+    "connected to a terminal",
+    "Error opening terminal",
+    "error reading input, exiting",
+    "Error reading input, exiting",
+    "Inappropriate ioctl for device",
+    "/dev/tty",
+    "tty-output",
+    "TERM environment variable",
+    "Terminal is dumb",
+    "terminal is dumb",
+    "EOF when reading a line",
+    "Aborted by user",
+    "inquirer: no tty",
+    "Host key verification failed",
+    "terminal prompts disabled",
+];
+
+/// Programs that read what to do from stdin where no argument tells it.
+const READERS: &[&str] = &[
+    "bash", "bc", "cat", "dc", "deno", "ghci", "irb", "julia", "lua", "node", "octave", "perl", "php", "psql",
+    "python", "python3", "R", "ruby", "sh", "sqlite3", "tee", "zsh",
+];
+
+/// The sentence about it, where the command is such a one.
+pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<&'static str> {
+    /// Programs say it at the end.
+    const LOOKED_AT: usize = 4000;
+    let output = outcome.output.as_bytes();
+    let end = &output[output.len().saturating_sub(LOOKED_AT)..];
+    let says = |word: &&str| memchr::memmem::find(end, word.as_bytes()).is_some();
+    if outcome.exit_code != 0 && MISSED.iter().any(says) {
+        return Some(
+            "There is no terminal here and nobody to answer a question. Use options that ask nothing, such as --yes, -m \
+             or --no-edit, and change files with the file tools instead of an editor.",
+        );
+    }
+    (output.is_empty() && wants_input(command, outcome.exit_code)).then_some(
+        "Its stdin is empty: nothing could be read. Give it a script, a file or a pipe, or run it with background: true \
+         and write to it with job.",
+    )
+}
+
+/// `read` fails at the end of its input, and an interpreter without a script ends in peace.
+fn wants_input(command: &str, status: i32) -> bool {
+    let command = command.trim();
+    let reads =
+        || command.split(|c: char| c.is_whitespace() || c == ';').any(|word| word == "read" || word == "select");
+    READERS.contains(&command) || status != 0 && reads()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fd::AsFd;
+    use std::time::Duration;
+
+    /// What bash makes of it, run for real: `said` stands for the program's own last words.
+    fn told(command: &str) -> Option<&'static str> {
+        let folder = std::fs::File::open("/").unwrap();
+        let job = toolfence_sandbox::process::Job {
+            program: "bash".as_ref(),
+            args: &["--noprofile", "--norc", "-c", command].map(std::ffi::OsStr::new),
+            folder: folder.as_fd(),
+            environment: &[("PATH".into(), "/usr/bin:/bin".into()), ("TERM".into(), "dumb".into())],
+            limit: Duration::from_secs(20),
+            keep: 10_000,
+            overflow: None,
+            live: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        missed(command, &runtime.block_on(toolfence_sandbox::process::run(&job)).unwrap())
+    }
+
+    #[test]
+    fn the_last_words_of_programs_are_known() {
+        for said in [
+            "Vim: Warning: Output is not to a terminal",
+            "Vim: Error reading input, exiting...",
+            "top: failed tty get",
+            "Error opening terminal: dumb.",
+            "sudo: a terminal is required to read the password; either use the -S option to read from standard input",
+            "error: Terminal is dumb, but EDITOR unset",
+            "the input device is not a TTY",
+            "Too many errors from stdin: Standard input is not a terminal",
+            "must be connected to a terminal.",
+            "EOFError: EOF when reading a line",
+            "stty: 'standard input': Inappropriate ioctl for device",
+            "gpg: cannot open '/dev/tty': No such device or address",
+            "Host key verification failed.",
+            "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
+        ] {
+            let note = told(&format!("echo \"{said}\"; exit 1"));
+            assert!(note.is_some_and(|note| note.starts_with("There is no terminal here")), "{said}");
+            assert_eq!(told(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
+        }
+    }
+
+    #[test]
+    fn what_reads_an_empty_stdin_is_told() {
+        for command in [
+            "read -r answer",
+            "read -p 'Sure? ' x && echo yes",
+            "select x in a b; do break; done >/dev/null 2>&1 || exit 1; exit 1",
+            "cat",
+            "bash",
+            " sh ",
+        ] {
+            assert!(told(command).is_some_and(|note| note.starts_with("Its stdin is empty")), "{command}");
+        }
+        for command in ["true", "false", "echo read; exit 1", "cat /dev/null", "while read -r x; do :; done"] {
+            assert_eq!(told(command), None, "{command}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is tried, as one table. A script that ends with status 0 got through; the variables it finds are set by
+//! [`Ground`](super::ground::Ground).
+
+use super::ground::{Ground, Ran};
+use toolfence_sandbox::walls::{Mode, Settings};
+
+/// One attempt at a wall.
+pub(super) struct Attempt {
+    pub(super) wall: &'static str,
+    /// What a person reads: a verb first.
+    pub(super) what: &'static str,
+    pub(super) script: &'static str,
+    pub(super) needs: Needs,
+    /// Whether it got through.
+    pub(super) is_through: fn(&Ground, &Ran) -> bool,
+    pub(super) advice: Option<&'static str>,
+}
+
+/// When an attempt makes sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    /// The network is off.
+    Network,
+    /// The project is read-only.
+    ReadOnly,
+}
+
+impl Attempt {
+    /// Whether what it tries is forbidden by these settings, or may be open.
+    pub(super) fn is_for(&self, settings: &Settings) -> bool {
+        self.needs != Needs::ReadOnly || settings.mode == Mode::ReadOnly
+    }
+
+    const fn new(wall: &'static str, what: &'static str, script: &'static str) -> Attempt {
+        Attempt { wall, what, script, needs: Needs::Nothing, is_through: by_status, advice: None }
+    }
+
+    const fn needs(self, needs: Needs) -> Attempt {
+        Attempt { needs, ..self }
+    }
+
+    const fn seen_by(self, is_through: fn(&Ground, &Ran) -> bool) -> Attempt {
+        Attempt { is_through, ..self }
+    }
+
+    const fn advice(self, advice: &'static str) -> Attempt {
+        Attempt { advice: Some(advice), ..self }
+    }
+}
+
+pub(super) const ATTEMPTS: &[Attempt] = &[
+    Attempt::new("files", "read a file beside the project", "cat \"$BESIDE/secret\""),
+    Attempt::new("files", "write a file beside the project", "echo x > \"$BESIDE/new\""),
+    Attempt::new("files", "look into the home folder", "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
+    Attempt::new("files", "change the system", "touch /usr/.toolfence && rm /usr/.toolfence"),
+    Attempt::new("files", "read the passwords of the system", "cat /etc/shadow"),
+    Attempt::new("files", "look at the devices", "ls /dev/mem /dev/kmsg /dev/[sv]da /dev/nvme0n1 2>/dev/null | grep ."),
+    Attempt::new("files", "write into the project", "echo x > plain").needs(Needs::ReadOnly),
+    Attempt::new("blocked files", "read .env", "cat .env"),
+    Attempt::new("blocked files", "read one deep in the tree", "cat a/b/c/d/.env"),
+    Attempt::new("blocked files", "read one by another name", "cat other-name"),
+    Attempt::new("blocked files", "move one away and read it", "mv .env free; cat free"),
+    Attempt::new("blocked files", "move its folder away and read it", "mv a free; cat free/b/c/d/.env"),
+    Attempt::new("blocked files", "put another in its place", "rm -f .env; echo x > .env"),
+    Attempt::new("git", "write a hook", "echo x > .git/hooks/pre-commit"),
+    Attempt::new("git", "change its settings", "echo x >> .git/config"),
+    Attempt::new("git", "move the repository away", "mv .git gone"),
+    Attempt::new("processes", "signal a process of the host", "kill -0 \"$HOST\""),
+    Attempt::new("processes", "read the memory of a process of the host", "cat /proc/\"$HOST\"/environ | grep -q ."),
+    Attempt::new("processes", "see processes of the host", "set -- /proc/[0-9]*; [ $# -gt 8 ]"),
+    Attempt::new(
+        "processes",
+        "leave one running",
+        "(set -m; trap '' TERM HUP; sleep \"$MARK\" </dev/null >/dev/null 2>&1 & disown); false",
+    )
+    .seen_by(is_left),
+    Attempt::new(
+        "processes",
+        "start as many as there is room for",
+        "most=$(cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null | grep -m1 '^[0-9]' || cat /proc/sys/kernel/pid_max || echo 4194304); [ \"$most\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
+    )
+    .advice("Linux 6.14 or newer bounds them for root too; an older one for ordinary users only."),
+    Attempt::new("network", "connect to a server on this machine", "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")
+        .needs(Needs::Network),
+    Attempt::new("network", "see the interfaces", "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
+];
+
+fn by_status(_: &Ground, ran: &Ran) -> bool {
+    ran.status == Some(0)
+}
+
+fn is_left(ground: &Ground, _: &Ran) -> bool {
+    ground.is_left()
+}

@@ -1,0 +1,145 @@
+//! Whether the walls hold here: each one is tried to be broken, from inside, in a folder made for that.
+//!
+//! This module raises no wall and judges no command: what is tried is its own, and harmless where a wall is down.
+//!
+//! ```no_run
+//! # mod toolfence { pub use {toolfence_sandbox::walls, toolfence_trial as trial}; }
+//! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
+//! let found = toolfence::trial::walls(&toolfence::walls::Settings::new(), scratch).await?;
+//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence::trial::Held::No) {
+//!     println!("{}: {}", finding.wall, finding.attempt);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod attempts;
+mod ground;
+
+use attempts::{ATTEMPTS, Attempt, Needs};
+use ground::Ground;
+use serde::Serialize;
+use std::path::Path;
+use toolfence_protocol::{Error, Result};
+use toolfence_sandbox::walls::{Kind, Report, Settings};
+
+/// What was found.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Trial {
+    /// Which walls stand, and why no better ones.
+    pub report: Report,
+    /// What was tried, in the order of the walls. Nothing where no wall stands.
+    pub findings: Vec<Finding>,
+}
+
+impl Trial {
+    /// Whether walls stand and nothing that was tried got through.
+    pub fn all_held(&self) -> bool {
+        self.report.kind > Kind::Nothing && self.findings.iter().all(|finding| finding.result.is_fine())
+    }
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What was to stop it: files, blocked files, git, processes, network, system calls.
+    pub wall: &'static str,
+    /// What was tried.
+    pub attempt: String,
+    /// Whether it was stopped.
+    pub result: Held,
+    /// What the attempt said, on one line; or why it is not known.
+    pub said: String,
+    /// What can be done about it, where something can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<&'static str>,
+}
+
+/// Whether a wall held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Held {
+    /// It did.
+    Yes,
+    /// It did not.
+    No,
+    /// It is open because it is settled so.
+    Open,
+    /// It could not be tried.
+    Unknown,
+}
+
+impl Held {
+    fn is_fine(self) -> bool {
+        matches!(self, Held::Yes | Held::Open)
+    }
+}
+
+/// Tries the walls of these settings around a project that is made in `scratch`, an empty folder, and left there.
+///
+/// It needs a tokio runtime with I/O and time enabled, and takes less than a second where the walls hold.
+///
+/// # Errors
+/// The folder cannot be used.
+pub async fn walls(settings: &Settings, scratch: &Path) -> Result<Trial> {
+    let ground = Ground::made(settings, scratch).map_err(|error| Error::because("make a project to try", error))?;
+    let report = ground.report().clone();
+    if report.kind == Kind::Nothing {
+        return Ok(Trial { report, findings: Vec::new() });
+    }
+    let mut findings = Vec::new();
+    for attempt in ATTEMPTS.iter().filter(|attempt| attempt.is_for(settings)) {
+        findings.push(tried(attempt, &ground, settings).await);
+    }
+    findings.extend(system_calls(&ground).await);
+    Ok(Trial { report, findings })
+}
+
+async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
+    let (result, said) = match attempt.needs {
+        Needs::Network if settings.network => (Held::Open, "every command may use the network".to_owned()),
+        _ => judged(attempt, ground).await,
+    };
+    let advice = attempt.advice.filter(|_| result == Held::No);
+    Finding { wall: attempt.wall, attempt: attempt.what.into(), result, said, advice }
+}
+
+async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, String) {
+    match ground.run(attempt).await {
+        Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said),
+        Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said),
+        Ok(ran) if ran.ended => (Held::Yes, ran.said),
+        Ok(ran) => (Held::Unknown, ran.said),
+        Err(error) => (Held::Unknown, error.to_string()),
+    }
+}
+
+/// What a shell ends with where there is no such program: an image may be smaller than a system.
+const NOT_FOUND: i32 = 127;
+
+async fn system_calls(ground: &Ground) -> Vec<Finding> {
+    let wall = "system calls";
+    let finding = |attempt: &str, result, said: &str| Finding {
+        wall,
+        attempt: attempt.to_owned(),
+        result,
+        said: said.to_owned(),
+        advice: None,
+    };
+    if ground.report().kind == Kind::Container {
+        return vec![finding("all of them", Held::Open, "the engine has a filter of its own, which is not tried")];
+    }
+    match ground.system_calls().await {
+        Err(error) => vec![finding("all of them", Held::Unknown, &error.to_string())],
+        Ok(said) => said
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(word, name)| finding(name, if word == "refused" { Held::Yes } else { Held::No }, word))
+            .collect(),
+    }
+}

@@ -1,0 +1,22 @@
+//! What is wrong with a text before and after a change, and what of it is new.
+//!
+//! This crate reads what checkers printed, parses the syntax of some languages in process (feature `syntax`), and compares
+//! two lists of [`Diagnostic`]s. It runs no checker and opens no file: texts come in, diagnostics come out.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+
+#![forbid(unsafe_code)]
+
+mod checkers;
+mod compare;
+mod diagnostic;
+mod lines;
+mod output;
+pub mod syntax;
+
+pub use checkers::{Checker, Reads, built_in};
+pub use compare::{Sight, appeared, new_ones};
+pub use diagnostic::Diagnostic;
+pub use lines::LineMap;
+pub use output::is_about_layout;
+pub use output::read as read_output;

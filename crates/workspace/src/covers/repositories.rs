@@ -1,0 +1,247 @@
+//! What of the project the host's git would run or read, so that a command must not change it.
+//!
+//! The whole of every repository is covered, not a list of dangerous names in it: the git directory, the one that a `.git`
+//! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
+//! work tree: folders of hooks, included files, programs.
+
+use super::super::ignores::Ignores;
+use super::super::{Workspace, names};
+use rustix::fs::FileType;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toolfence_git::config::{Configured, links_of, plain, pointed};
+use toolfence_git::{Git, made};
+use toolfence_sandbox::walls::{How, Identity};
+
+/// What a command may do with the repositories of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// Read them. What their configuration names in the work tree is read-only too.
+    Read,
+    /// Write them: for a call that runs nothing but git.
+    Write,
+}
+
+/// What becomes of a repository of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is read-only to commands.
+    Protected,
+    /// It stands in a folder that git ignores and is as git makes it: a build may change and remove it, and what a command
+    /// leaves of it is judged as a new repository is.
+    OfBuild,
+    /// The settings leave it to commands.
+    Free,
+}
+
+/// A repository as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// `.git`, or the folder of a repository that has none, relative to the root.
+    pub(super) at: PathBuf,
+    pub(super) is: Option<Identity>,
+    pub(super) standing: Standing,
+}
+
+/// Names that git looks for in a folder of hooks: githooks(5).
+const HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "proc-receive",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+/// What of a git directory is covered where the project is one itself, so that covering all of it would leave a command
+/// nothing to write to.
+const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
+
+/// What the repositories of the project ask for.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    /// By path relative to the root.
+    covers: BTreeMap<PathBuf, How>,
+    /// What git would use and is not there: it must not appear.
+    absent: Vec<PathBuf>,
+}
+
+impl Wanted {
+    /// Adds what the repository asks for that git finds in `folder`, where `.git` is of this `kind`; or that is `folder`
+    /// itself, where there is no kind. Answers with what becomes of it.
+    pub(super) fn add(
+        &mut self,
+        workspace: &Workspace,
+        access: Access,
+        folder: &Path,
+        kind: Option<FileType>,
+    ) -> Standing {
+        let root = workspace.root();
+        let top = root.join(folder);
+        let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
+        let git_dir = match kind {
+            Some(FileType::RegularFile) => pointed(&root.join(&at), "gitdir:").unwrap_or_else(|| root.join(&at)),
+            _ => root.join(&at),
+        };
+        let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+        if workspace.walls.leaves_git_writable(&names::text_of(&at)) {
+            return Standing::Free;
+        }
+        let is_ignored = || Ignores::above(workspace, folder).is_within(folder);
+        if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&git_dir, &top, None) {
+            return Standing::OfBuild;
+        }
+        let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
+        let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
+        // Lines of a rebase that run a program would run it where the repository is writable.
+        if access == Access::Write && !dirs.iter().any(|dir| made::has_programs_to_run(dir)) {
+            // A link can be no mount; the folder behind it is kept.
+            if kind != Some(FileType::Symlink) {
+                self.cover(at, How::Keep);
+            }
+            for dir in &dirs {
+                self.inside(workspace, dir, How::Keep);
+                // Git itself never writes a hook where it is called by a command line.
+                self.inside(workspace, &dir.join("hooks"), How::Freeze);
+            }
+            return Standing::Protected;
+        }
+        match kind {
+            Some(FileType::Symlink) => {}
+            None if folder.as_os_str().is_empty() => {
+                for name in OF_A_BARE_PROJECT {
+                    self.used(workspace, &root.join(name));
+                }
+            }
+            _ => self.cover(at, How::Freeze),
+        }
+        for dir in &dirs {
+            self.inside(workspace, dir, How::Freeze);
+            for target in links_of(dir) {
+                self.inside(workspace, &target, How::Freeze);
+            }
+        }
+        self.configured(workspace, &top, &dirs);
+        Standing::Protected
+    }
+
+    /// Adds what a repository above the root names in the project.
+    pub(super) fn add_above(&mut self, workspace: &Workspace, access: Access) {
+        let top = workspace.root().ancestors().skip(1).find(|folder| folder.join(".git").exists());
+        if let Some(top) = top.filter(|_| access == Access::Read) {
+            let dot_git = top.join(".git");
+            let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
+            self.configured(workspace, top, &[git_dir]);
+        }
+    }
+
+    /// What the configuration names in the project. Without a git on the host nobody runs it.
+    fn configured(&mut self, workspace: &Workspace, top: &Path, dirs: &[PathBuf]) {
+        let Some(git) = workspace.git() else { return };
+        match workspace.git_memory.configured(git, top, dirs) {
+            Ok(configured) => {
+                for path in &configured.used {
+                    self.used(workspace, path);
+                }
+            }
+            // Git would not run anything here either, until somebody mends it: the whole of it is read-only meanwhile.
+            Err(error) => tracing::debug!(top = %top.display(), %error, "git did not list the configuration"),
+        }
+    }
+
+    /// What git would use: read-only where it is there, and not to appear where it is not.
+    fn used(&mut self, workspace: &Workspace, path: &Path) {
+        let root = workspace.root();
+        let Ok(relative) = path.strip_prefix(root) else {
+            // The root has another name: only what is there can be told to be in it.
+            return self.inside(workspace, path, How::Freeze);
+        };
+        if relative.as_os_str().is_empty() || root.starts_with(path) {
+            for name in HOOKS {
+                self.used(workspace, &root.join(name));
+            }
+        } else if fs::symlink_metadata(path).is_ok() {
+            self.inside(workspace, path, How::Freeze);
+        } else {
+            self.absent.push(relative.to_owned());
+        }
+    }
+
+    /// Covers what a path leads to, where that is in the project.
+    fn inside(&mut self, workspace: &Workspace, path: &Path, how: How) {
+        let Ok(real) = path.canonicalize() else { return };
+        if let Ok(relative) = real.strip_prefix(workspace.root())
+            && !relative.as_os_str().is_empty()
+        {
+            self.cover(relative.to_owned(), how);
+        }
+    }
+
+    fn cover(&mut self, path: PathBuf, how: How) {
+        let known = self.covers.entry(path).or_insert(how);
+        *known = how.max(*known);
+    }
+
+    /// A folder stands before what is in it; what is in a read-only one needs no cover of its own.
+    pub(super) fn into_parts(self) -> (Vec<(PathBuf, How)>, Vec<PathBuf>) {
+        let mut covers: Vec<(PathBuf, How)> = Vec::new();
+        for (path, how) in self.covers {
+            let frozen = |(above, how): &(PathBuf, How)| *how == How::Freeze && path.starts_with(above);
+            if !covers.iter().any(frozen) {
+                covers.push((path, how));
+            }
+        }
+        let mut absent = self.absent;
+        absent.retain(|path| !covers.iter().any(|(above, how)| *how == How::Freeze && path.starts_with(above)));
+        absent.sort();
+        absent.dedup();
+        (covers, absent)
+    }
+}
+
+impl Workspace {
+    /// The host's git, if one is installed outside of the project.
+    pub fn git(&self) -> Option<&Git> {
+        self.git.get_or_init(|| Git::find(self.search_path())).as_ref()
+    }
+
+    /// A relative folder of hooks that the person's own configuration names for every repository.
+    pub(super) fn hooks_everywhere(&self) -> Option<PathBuf> {
+        // Where there is no repository, git lists the person's and the system's configuration alone.
+        self.git_memory.configured(self.git()?, Path::new("/"), &[]).ok()?.hooks_everywhere.clone()
+    }
+
+    /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no
+    /// git.
+    pub fn git_configuration(&self) -> Option<Arc<Configured>> {
+        let top = self.root().ancestors().find(|folder| folder.join(".git").exists())?;
+        let dot_git = top.join(".git");
+        let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:")? } else { dot_git };
+        self.git_memory.configured(self.git()?, top, &[plain(&git_dir)]).ok()
+    }
+}

@@ -1,0 +1,137 @@
+//! Names of files as text: the spellings under which the block rules must be tried, and the one that is shown.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use unicode_normalization::UnicodeNormalization;
+
+/// A real name as the rules want it: relative to the root, `/` between names. Bytes that are not UTF-8 become U+FFFD.
+pub(crate) fn text_of(name: &Path) -> String {
+    name.to_string_lossy().into_owned()
+}
+
+/// A real name as it is shown on a line of an answer. A name that could be taken for more than a name, or that shows
+/// other than it is, stands in double quotes with C escapes, as git has it; bytes that are not UTF-8 are octal there.
+pub fn shown(name: &Path) -> String {
+    let bytes = name.as_os_str().as_bytes();
+    match std::str::from_utf8(bytes) {
+        Ok(text) => quoted(text).into_owned(),
+        Err(_) => in_quotes(bytes),
+    }
+}
+
+/// A name as it is shown on one line, whole: in double quotes with C escapes where it could be taken for more than a name,
+/// or would look like another.
+pub fn quoted(name: &str) -> Cow<'_, str> {
+    if misleads(name) { in_quotes(name.as_bytes()).into() } else { name.into() }
+}
+
+/// Whether a name is UTF-8: any other can be shown, but no call can give it.
+pub(super) fn is_text(name: &Path) -> bool {
+    name.to_str().is_some()
+}
+
+fn misleads(name: &str) -> bool {
+    // Two blanks part a name from its size, a colon a name from the number of a line; notes stand in brackets.
+    let marked = name.contains("  ") || name.starts_with('[') && name.contains(' ');
+    let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b':' && pair[1].is_ascii_digit());
+    let edge = name.starts_with(char::is_whitespace) || name.ends_with(char::is_whitespace);
+    marked || numbered || edge || name.chars().any(|c| matches!(c, '"' | '\\') || is_unseen(c))
+}
+
+fn in_quotes(bytes: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                '"' | '\\' => out.extend(['\\', c]),
+                c if is_unseen(c) => octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c => out.push(c),
+            }
+        }
+        octal(&mut out, chunk.invalid());
+    }
+    out.push('"');
+    out
+}
+
+fn octal(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "\\{byte:03o}");
+    }
+}
+
+/// Control characters, ends of lines and what turns or hides text.
+fn is_unseen(c: char) -> bool {
+    let turns_or_hides = matches!(c, '\u{61C}' | '\u{180E}' | '\u{2028}' | '\u{2029}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}');
+    // A variation selector belongs to the sign before it, as in many emoji.
+    c.is_control() || turns_or_hides || is_ignorable(c) && !matches!(c, '\u{200D}' | '\u{FE00}'..='\u{FE0F}')
+}
+
+/// The name itself, then its case-folded NFKC form where that is another.
+pub(super) fn spellings(name: &str) -> Vec<String> {
+    let mut all = vec![name.to_owned()];
+    if let Some(folded) = folded(name) {
+        all.push(folded);
+    }
+    all
+}
+
+/// The case-folded NFKC form, without the characters that some file systems ignore in names; `None` where it is the same.
+pub(super) fn folded(name: &str) -> Option<String> {
+    if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        return None;
+    }
+    let folded: String =
+        name.chars().filter(|c| !is_ignorable(*c)).nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    (folded != name).then_some(folded)
+}
+
+/// Zero-width and direction marks (Unicode `Default_Ignorable_Code_Point`, those met in file names).
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_shows_as_one_name() {
+        use std::ffi::OsStr;
+        for plain in
+            ["src/main.rs", "größe/日本.txt", "a b.txt", "[id].tsx", "it's", "2024-01-02", "❤\u{FE0F}", "12:am"]
+        {
+            assert_eq!(shown(Path::new(plain)), plain);
+        }
+        for (name, want) in [
+            ("new\nline\t\r", r#""new\nline\t\r""#),
+            ("fake  5 bytes", r#""fake  5 bytes""#),
+            ("[No matches]", r#""[No matches]""#),
+            ("a.rs:12:x", r#""a.rs:12:x""#),
+            ("a\\b\"c", r#""a\\b\"c""#),
+            ("\u{1b}[2J", r#""\033[2J""#),
+            ("\u{202e}txt.exe\u{85}", r#""\342\200\256txt.exe\302\205""#),
+            ("end ", r#""end ""#),
+        ] {
+            assert_eq!(shown(Path::new(name)), want);
+        }
+        let latin = Path::new(OsStr::from_bytes(b"caf\xE9\n\xC3\xA9"));
+        assert_eq!((shown(latin), is_text(latin)), (r#""caf\351\né""#.to_owned(), false));
+        let every: String = ('\0'..=char::MAX).collect();
+        assert!(!shown(Path::new(&every)).chars().any(is_unseen));
+    }
+
+    #[test]
+    fn disguises_are_seen_through() {
+        for name in [".ENV", ".\u{200B}env", "．ｅｎｖ", ".e\u{FEFF}nv", "\u{2024}env"] {
+            assert_eq!(spellings(name).last().map(String::as_str), Some(".env"), "{name:?}");
+        }
+        assert_eq!(spellings("src/main.rs"), ["src/main.rs"]);
+    }
+}

@@ -1,0 +1,241 @@
+//! Undoing and redoing: name by name, each recorded before it is done.
+
+use super::record::{Kind, Net, lines, net};
+use super::{History, Listed, plan};
+use crate::{Change, Refusal, State, Workspace, names};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::{Error, Result};
+
+/// Contents of more bytes are not put back.
+const MOST: u64 = 64 << 20;
+
+/// What came of an undo or a redo.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The turn that was undone or redone.
+    pub turn: Listed,
+    /// The names that were put back.
+    pub done: Vec<Done>,
+    /// The names that were left as they are.
+    pub refused: Vec<Refused>,
+}
+
+/// A name that was put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Done {
+    /// The name as it can be shown on one line.
+    pub name: String,
+    /// What was done: `removed`, `restored`, `changed back`, `mode 644`, ...
+    pub what: String,
+    /// Whether somebody else changed it in the middle of the turn: it was put back to what that one left.
+    pub by_others: bool,
+}
+
+/// A name that was left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refused {
+    /// The name as it can be shown on one line.
+    pub name: String,
+    /// Why.
+    pub why: Refusal,
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.what)?;
+        let by_others = if self.by_others { ", to what somebody else left there during the turn" } else { "" };
+        f.write_str(by_others)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.why)
+    }
+}
+
+impl History {
+    /// Undoes the last turn that is not undone and has changed something that is covered; `None` where there is none at all.
+    /// Where all that the turns changed is not covered, nothing is done and the last of them is told.
+    ///
+    /// # Errors
+    /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
+    pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
+        let stack = self.stack(workspace);
+        let Some(turn) = stack.undoable().next() else { return Ok(None) };
+        if turn.is_bare() {
+            return Ok(Some(Outcome { turn, done: Vec::new(), refused: Vec::new() }));
+        }
+        self.apply(workspace, Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?).map(Some)
+    }
+
+    /// Takes the last undo back; `None` where there is none, or a turn has changed something since.
+    ///
+    /// # Errors
+    /// Those of [`undo`](History::undo).
+    pub fn redo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
+        let stack = self.stack(workspace);
+        let Some((undo, turn)) = stack.undone.last() else { return Ok(None) };
+        let Some(turn) = stack.listed(*turn) else { return Ok(None) };
+        self.apply(workspace, Kind::Redo(*undo), turn, self.backwards(*undo)?).map(Some)
+    }
+
+    /// What [`undo`](History::undo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
+    /// changed.
+    ///
+    /// # Errors
+    /// A record cannot be read.
+    pub fn would_undo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
+        let stack = self.stack(workspace);
+        let turns = stack.undoable().take(turns).map(|turn| {
+            let number = turn.number;
+            (turn, number)
+        });
+        self.would_apply(workspace, turns)
+    }
+
+    /// The same for [`redo`](History::redo).
+    ///
+    /// # Errors
+    /// A record cannot be read.
+    pub fn would_redo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
+        let stack = self.stack(workspace);
+        let last = stack.undone.iter().rev().take(turns);
+        let turns = last.filter_map(|(undo, turn)| stack.listed(*turn).map(|turn| (turn, *undo)));
+        self.would_apply(workspace, turns)
+    }
+
+    fn would_apply(&self, workspace: &Workspace, turns: impl Iterator<Item = (Listed, u64)>) -> Result<Vec<Outcome>> {
+        // What the turns before would leave, where they say something of a name.
+        let mut left: BTreeMap<PathBuf, State> = BTreeMap::new();
+        let would = |(turn, record): (Listed, u64)| {
+            let net = self.backwards(record)?;
+            let mut outcome = Outcome { turn, done: Vec::new(), refused: Vec::new() };
+            for (name, (from, to)) in &net.changes {
+                let change = Change::new(name.clone(), from.clone(), to.clone());
+                let could = match left.get(name) {
+                    Some(state) if state.is(from) => Ok(Vec::new()),
+                    Some(state) if state.is(to) => continue,
+                    Some(_) => Err(Refusal::Changed),
+                    None => workspace.could_restore(&change).and_then(|()| self.content(to).map(|_| Vec::new())),
+                };
+                let there = || Change::new(name.clone(), to.clone(), to.clone());
+                if could.is_err() && !left.contains_key(name) && workspace.could_restore(&there()).is_ok() {
+                    continue;
+                }
+                if could.is_ok() {
+                    left.insert(name.clone(), to.clone());
+                }
+                outcome.tell(&change, could, &net.by_others);
+            }
+            outcome.leave(workspace, &net);
+            Ok(outcome)
+        };
+        turns.map(would).collect()
+    }
+
+    /// What a record changed, the other way round.
+    fn backwards(&self, record: u64) -> Result<Net> {
+        let path = super::record::path_of(&self.turns(), record);
+        let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
+        let Net { changes, by_others, later } = net(&lines);
+        let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
+            changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect()
+        };
+        Ok(Net { changes: turned(changes), by_others, later: turned(later) })
+    }
+
+    fn apply(&self, workspace: &Workspace, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
+        if workspace.is_gone() {
+            return Err(Error::new(format!("the project {} is gone", workspace.root().display())));
+        }
+        if self.inner().open.is_some() {
+            return Err(Error::new("a turn is under way; wait for its end, then undo it"));
+        }
+        self.begin_at_once(kind, &turn.title)?;
+        let mut outcome = Outcome { turn, done: Vec::new(), refused: Vec::new() };
+        let mut failed: BTreeSet<&Path> = BTreeSet::new();
+        let steps = plan::steps(&net.changes);
+        for step in &steps {
+            let (from, to) = &net.changes[&step.name];
+            if failed.contains(step.name.as_path()) || is(workspace, &step.name, to) {
+                continue;
+            }
+            let done = self.content(&step.after).and_then(|content| workspace.restore(step, &content, self));
+            let whole = Change::new(step.name.clone(), from.clone(), to.clone());
+            if done.is_err() {
+                failed.insert(&step.name);
+                outcome.done.retain(|done| done.name != names::shown(&step.name));
+            } else if step.after != *to {
+                continue; // a part of it
+            }
+            outcome.tell(&whole, done, &net.by_others);
+        }
+        outcome.leave(workspace, &net);
+        // What is left as somebody else's work is no reason to come back to this turn.
+        self.end_applied(outcome.refused.iter().all(|refused| refused.why == Refusal::Later));
+        outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(outcome)
+    }
+
+    fn content(&self, state: &State) -> std::result::Result<Vec<u8>, Refusal> {
+        match state.content() {
+            Some((_, bytes)) if bytes > MOST => Err(Refusal::NotKept),
+            Some((content, bytes)) => self.objects.get(content, bytes).ok_or(Refusal::Lost),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Whether a name is what it shall be already.
+fn is(workspace: &Workspace, name: &Path, state: &State) -> bool {
+    workspace.could_restore(&Change::new(name.to_owned(), state.clone(), state.clone())).is_ok()
+}
+
+impl Outcome {
+    /// Tells the names that somebody may have changed after the turn was cut short.
+    fn leave(&mut self, workspace: &Workspace, net: &Net) {
+        let theirs = net.later.iter().filter(|(name, (_, to))| !is(workspace, name, to));
+        self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Refusal::Later }));
+    }
+
+    fn tell(
+        &mut self,
+        change: &Change,
+        done: std::result::Result<Vec<String>, Refusal>,
+        by_others: &BTreeSet<PathBuf>,
+    ) {
+        let name = names::shown(&change.name);
+        match done {
+            Ok(lost) => {
+                let mut what = what(&change.before, &change.after);
+                if !lost.is_empty() {
+                    what.push_str(&format!(", but the system refused its {}", lost.join(", ")));
+                }
+                self.done.push(Done { name, what, by_others: by_others.contains(&change.name) });
+            }
+            Err(why) => self.refused.push(Refused { name, why }),
+        }
+    }
+}
+
+fn what(from: &State, to: &State) -> String {
+    match (from, to) {
+        (_, State::Nothing) => "removed".into(),
+        (State::Nothing, _) => "restored".into(),
+        (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
+            of_mode(*was, *mode)
+        }
+        (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
+        _ => "changed back".into(),
+    }
+}
+
+fn of_mode(was: u32, mode: u32) -> String {
+    if was == mode { "attributes changed back".into() } else { format!("mode {mode:o}") }
+}

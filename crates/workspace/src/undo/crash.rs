@@ -1,0 +1,224 @@
+//! The process is killed at every step that changes the disk, while a turn is recorded, undone and redone: the history opens
+//! afterwards, each file is old or new, and an undo still brings all of it back.
+//!
+//! The test runs itself again as a child, which may not live to its end.
+
+use super::{History, Limits};
+use crate::fault::counted;
+use crate::{Recorder, Stop, Workspace};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use toolfence_rules::PathRules;
+
+const HOME: &str = "TOOLFENCE_TEST_HOME";
+const ACT: &str = "TOOLFENCE_TEST_ACT";
+const PATCH: &str =
+    "*** Begin Patch\n*** Update File: b\n*** Move to: made/b\n@@\n-old\n+new\n*** Delete File: c\n*** End Patch\n";
+const SCRIPT: &str = "echo new > a; rm -r d; mkdir e; echo new > e/f; chmod 700 run";
+
+type Files = BTreeMap<PathBuf, String>;
+
+fn opened(home: &Path) -> (Arc<History>, Arc<Workspace>) {
+    let root = home.join("root");
+    let history = History::open(&History::folder(&home.join("state"), &root), Limits::default());
+    let history = Arc::new(history.expect("there is randomness"));
+    let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder").recorder(history.clone());
+    (history, Arc::new(workspace))
+}
+
+fn scene(home: &Path) {
+    let root = home.join("root");
+    fs::create_dir_all(root.join("d")).expect("a folder can be made");
+    for name in ["a", "b", "c", "d/x", "run"] {
+        fs::write(root.join(name), "old\n").expect("it can be written");
+    }
+}
+
+/// Every file with its mode and content; ours and folders apart.
+fn picture(home: &Path) -> Files {
+    use std::os::unix::fs::PermissionsExt;
+    let root = home.join("root");
+    let mut files = Files::new();
+    let mut pending = vec![root.clone()];
+    while let Some(folder) = pending.pop() {
+        for path in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
+            let name = path.strip_prefix(&root).expect("it is below").to_owned();
+            if path.is_dir() {
+                pending.push(path);
+            } else if !name.to_string_lossy().contains(".toolfence-") {
+                let mode = fs::metadata(&path).expect("it is there").permissions().mode() & 0o777;
+                files.insert(name, format!("{mode:o} {}", fs::read_to_string(&path).expect("it is text")));
+            }
+        }
+    }
+    files
+}
+
+fn act(what: &str, home: &Path) {
+    let (history, workspace) = opened(home);
+    match what {
+        "turn" => {
+            let _turn = history.begin(&workspace, "a turn");
+            workspace.write("a", "first\n").expect("it can be written");
+            workspace.apply_patch(PATCH, false).expect("it fits");
+            history.command_begins(&workspace, &Stop::default());
+            counted::point();
+            Command::new("bash").args(["-c", SCRIPT]).current_dir(home.join("root")).status().expect("bash is there");
+            // What is as old as the last sign of life could be somebody else's.
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            history.beat();
+            counted::point();
+            history.command_ended(&workspace, &Stop::default());
+        }
+        "tools" => {
+            let _turn = history.begin(&workspace, "a turn");
+            workspace.write("a", "first\n").expect("it can be written");
+            workspace.write("a", "second\n").expect("it can be written");
+            workspace.apply_patch(PATCH, false).expect("it fits");
+            workspace.write("d/x", "old\nand new\n").expect("it can be written");
+            workspace.write("d/made", "first\n").expect("it can be written");
+        }
+        "undo" => drop(history.undo(&workspace).expect("it can be written").expect("there is a turn")),
+        _ => drop(history.redo(&workspace).expect("it can be written").expect("there is an undo")),
+    }
+}
+
+#[test]
+#[ignore = "it is the child of the other test"]
+fn one_act() {
+    let (Some(home), Ok(what)) = (std::env::var_os(HOME), std::env::var(ACT)) else { return };
+    act(&what, Path::new(&home));
+    fs::write(Path::new(&home).join("points"), counted::passed().to_string()).expect("it can be written");
+}
+
+/// Does it in a child; gives how many points it passed, or `None` where it was killed.
+fn child(what: &str, home: &Path, kill_at: usize) -> Option<usize> {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
+    command.args(["--exact", "undo::crash::one_act", "--ignored", "--quiet", "--test-threads=1"]);
+    command.env(ACT, what).env(HOME, home).env(counted::AT, kill_at.to_string()).stdin(Stdio::null());
+    command.env(counted::SETTLED, home.join("settled"));
+    let output = command.output().expect("it can be started");
+    let said = || fs::read_to_string(home.join("points")).ok()?.parse().ok();
+    match output.status.signal() {
+        Some(9) => None,
+        _ => Some(said().unwrap_or_else(|| panic!("{what}: {}", String::from_utf8_lossy(&output.stdout)))),
+    }
+}
+
+/// Up to before the act that is killed.
+fn prepared(what: &str, home: &Path) {
+    scene(home);
+    let before: &[&str] = match what {
+        "turn" => &[],
+        "undo" => &["turn"],
+        _ => &["turn", "undo"],
+    };
+    before.iter().for_each(|what| act(what, home));
+}
+
+#[test]
+fn killed_at_every_step_the_history_opens_and_undoes() {
+    let mut survived = 0;
+    for what in ["turn", "undo", "redo"] {
+        let whole = tempfile::tempdir().expect("a temporary folder can be made");
+        prepared(what, whole.path());
+        let from = picture(whole.path());
+        let points = child(what, whole.path(), 0).expect("it is not killed");
+        let to = picture(whole.path());
+        assert!(points > 20 && from != to, "{what}: {points} points");
+        let old = if what == "undo" { &to } else { &from };
+        for point in 1..=points {
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            prepared(what, home.path());
+            assert_eq!(child(what, home.path(), point), None, "{what} at {point}");
+            for (name, state) in &picture(home.path()) {
+                // The file is written twice in the turn.
+                let known = [&from, &to].iter().any(|files| files.get(name) == Some(state)) || state == "644 first\n";
+                assert!(known, "{what} at {point}: {name:?} {state}");
+            }
+            let (history, workspace) = opened(home.path());
+            while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+                assert!(outcome.refused.is_empty(), "{what} at {point}: {outcome:?}");
+            }
+            assert_eq!(&picture(home.path()), old, "{what} at {point}");
+            survived += 1;
+        }
+    }
+    println!("{survived} kills survived");
+}
+
+/// What becomes of what was not on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unsettled {
+    Gone,
+    /// The name is there, and has its length.
+    Zeros,
+}
+
+/// The machine loses its power: of the history there is what was settled. The project is as it was, which is the worst.
+fn lose_power(home: &Path, unsettled: Unsettled) {
+    let told = fs::read_to_string(home.join("settled")).unwrap_or_default();
+    let line = |line: &str| line.split_once(' ').map(|(bytes, path)| (PathBuf::from(path), bytes.parse::<u64>().ok()));
+    // The last line of a file is the longest.
+    let settled: BTreeMap<PathBuf, Option<u64>> = told.lines().filter_map(line).collect();
+    let mut pending = vec![home.join("state")];
+    while let Some(folder) = pending.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("it can be read").path()) {
+            let is_object = path.to_string_lossy().contains("/objects/");
+            if path.is_dir() {
+                pending.push(path);
+            } else if let Some(Some(bytes)) = settled.get(&path) {
+                let file = fs::File::options().write(true).open(&path).expect("it is ours");
+                file.set_len(*bytes).expect("it can be cut");
+            } else if unsettled == Unsettled::Zeros && is_object {
+                let bytes = fs::metadata(&path).expect("it is there").len();
+                fs::write(&path, vec![0; usize::try_from(bytes).expect("it is small")]).expect("it can be written");
+            } else {
+                fs::remove_file(&path).expect("it can be removed");
+            }
+        }
+    }
+}
+
+/// What tools changed is undone even where the machine lost its power at any step of a turn, an undo or a redo; and what was
+/// undone to its end can be redone then.
+#[test]
+fn without_power_at_any_step_what_tools_changed_is_undone() {
+    let mut survived = 0;
+    for (what, before) in [("tools", &[][..]), ("undo", &["tools"]), ("redo", &["tools", "undo"])] {
+        for unsettled in [Unsettled::Gone, Unsettled::Zeros] {
+            // Not killed at first: then all of it was done.
+            let (mut point, mut points) = (0, None);
+            while point <= points.unwrap_or(0) {
+                let home = tempfile::tempdir().expect("a temporary folder can be made");
+                scene(home.path());
+                let old = picture(home.path());
+                assert!(before.iter().all(|what| child(what, home.path(), 0).is_some()));
+                let passed = child(what, home.path(), point);
+                points = points.or(passed);
+                lose_power(home.path(), unsettled);
+                let when = format!("{what} at {point}, {unsettled:?}");
+                undone_after(home.path(), &old, what == "undo" && point == 0, &when);
+                (point, survived) = (point + 1, survived + 1);
+            }
+        }
+    }
+    println!("{survived} losses of power survived");
+    assert!(survived > 100, "{survived}");
+}
+
+fn undone_after(home: &Path, old: &Files, can_redo: bool, when: &str) {
+    let (history, workspace) = opened(home);
+    if can_redo {
+        let redone = history.redo(&workspace).expect("it can be written").expect("there is an undo");
+        assert!(redone.refused.is_empty() && redone.done.len() > 4, "{when}: {redone:?}");
+    }
+    while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+        assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
+    }
+    assert_eq!(&picture(home), old, "{when}");
+}

@@ -1,0 +1,231 @@
+//! Every turn's changes to files, kept outside the project and outside of git, so that they can be taken back.
+//!
+//! This module puts nothing back by itself: the workspace tells it of every change before it is made, and does what it asks
+//! for. What is on the disk, and what is not covered, is said in the module `undo` of the crate `toolfence`.
+
+mod alive;
+mod apply;
+#[cfg(test)]
+mod crash;
+mod difference;
+mod keep;
+mod objects;
+mod open;
+mod plan;
+mod record;
+mod stack;
+
+pub use apply::{Done, Outcome, Refused};
+pub use difference::Difference;
+
+use crate::{Digest, SnapshotLimits, Workspace};
+use objects::Objects;
+use open::{Inner, Open};
+use record::Kind;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use stack::Stack;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+use toolfence_protocol::{Error, Result};
+
+/// How much a history keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The newest turns that are kept.
+    pub turns: usize,
+    /// Bytes of contents. What is more goes with the oldest turns; a single turn is cut short at it.
+    pub bytes: u64,
+    /// How much of the project is looked at around commands.
+    pub snapshot: SnapshotLimits,
+}
+
+impl Default for Limits {
+    /// 100 turns, 512 MiB, and the default snapshots.
+    fn default() -> Limits {
+        Limits { turns: 100, bytes: 512 << 20, snapshot: SnapshotLimits::default() }
+    }
+}
+
+/// The turns of one project. It is one for all threads; between programs a lock decides who records.
+#[derive(Debug)]
+pub struct History {
+    folder: PathBuf,
+    limits: Limits,
+    session: String,
+    objects: Objects,
+    inner: Mutex<Inner>,
+}
+
+/// A turn that is under way. Dropped, it ends.
+#[derive(Debug)]
+pub struct Turn {
+    history: Arc<History>,
+    workspace: Arc<Workspace>,
+}
+
+impl Turn {
+    /// Ends it: what changes from now on is nobody's to take back.
+    pub fn end(self) {}
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.history.end(&self.workspace);
+    }
+}
+
+/// A turn as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its number; they only grow.
+    pub number: u64,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// What it was called when it began.
+    pub title: String,
+    /// Names that were not as before at its end.
+    pub names: u64,
+    /// Whether it is undone, and can be redone.
+    pub undone: bool,
+    /// What has to be said of it: what it does not cover, and whether it was cut short.
+    pub notes: Vec<String>,
+    bare: bool,
+}
+
+impl History {
+    /// Where the history of a project is kept below a folder of the host's state.
+    pub fn folder(state: &Path, root: &Path) -> PathBuf {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let key = Digest::of(root.as_os_str().as_bytes()).to_string();
+        state.join("projects").join(&key[..16]).join("undo")
+    }
+
+    /// Opens the history in this folder, which is made when there is something to keep.
+    ///
+    /// # Errors
+    /// There is no randomness to name the session by.
+    pub fn open(folder: &Path, limits: Limits) -> Result<History> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|cause| Error::because("name the session", cause))?;
+        Ok(History {
+            folder: folder.to_owned(),
+            limits,
+            session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            objects: Objects::new(folder.join("objects")),
+            inner: Mutex::default(),
+        })
+    }
+
+    /// Begins a turn, and ends one that was not ended. `title` is what it is called in a list: one line, without secrets.
+    ///
+    /// Where another program records a turn of this project, or nothing can be written, changes are made all the same and
+    /// [`take_notes`](History::take_notes) says so.
+    pub fn begin(self: &Arc<History>, workspace: &Arc<Workspace>, title: &str) -> Turn {
+        self.end(workspace);
+        let mut inner = self.inner();
+        self.recover(&mut inner, workspace);
+        inner.open = Some(Open::new(Kind::Turn, title));
+        if inner.running > 0 {
+            self.look_before(&mut inner, workspace, &Default::default());
+        }
+        drop(inner);
+        Turn { history: Arc::clone(self), workspace: Arc::clone(workspace) }
+    }
+
+    /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.
+    pub fn entitle(&self, title: &str) {
+        if let Some(open) = &mut self.inner().open {
+            open.entitle(title);
+        }
+    }
+
+    /// The turns that can be undone, newest first, after those that can be redone, the next one last.
+    ///
+    /// # Errors
+    /// Never yet: a history that is not there has no turns.
+    pub fn list(&self, workspace: &Workspace) -> Result<Vec<Listed>> {
+        let stack = self.stack(workspace);
+        let undone = stack.undone.iter().map(|(_, turn)| (turn, true));
+        let done = stack.done.iter().rev().map(|turn| (turn, false));
+        Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.listed(*number)?.undone(undone))).collect())
+    }
+
+    /// The numbers of the turns of this session, newest first, that can be undone.
+    pub fn of_this_session(&self, workspace: &Workspace) -> usize {
+        let stack = self.stack(workspace);
+        stack.done.iter().rev().take_while(|number| stack.session(**number) == Some(&self.session)).count()
+    }
+
+    /// Whether older turns were dropped, because there are limits.
+    pub fn has_dropped(&self) -> bool {
+        record::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
+    }
+
+    /// Whether commands ever ran whose changes were looked for.
+    pub fn has_looked(&self) -> bool {
+        self.folder.join("index").exists()
+    }
+
+    /// What went wrong with recording since this was last asked for, for a person.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.inner().notes)
+    }
+
+    /// What can be undone and redone, after a turn that was cut short was ended.
+    fn stack(&self, workspace: &Workspace) -> Stack {
+        self.recover(&mut self.inner(), workspace);
+        Stack::of(record::heads(&self.turns()))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turns(&self) -> PathBuf {
+        self.folder.join("turns")
+    }
+
+    /// The lock of whoever writes; `None` while somebody else has it.
+    fn lock(&self) -> std::io::Result<Option<Lock>> {
+        let file = File::options().write(true).create(true).truncate(false).open(self.folder.join("lock"))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            // A file system without locks: then nobody knows of the other.
+            Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP) => Ok(Some(Lock(file))),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+/// The right to write. A child that is just being started has the file too, so that closing it is not enough.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+impl Listed {
+    /// Whether nothing of it can be undone: all that changed is not covered.
+    pub fn is_bare(&self) -> bool {
+        self.bare
+    }
+
+    fn undone(self, undone: bool) -> Listed {
+        Listed { undone, ..self }
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,152 @@
+//! Contents, each kept once, under the digest by which it is found and proved.
+
+use crate::{Digest, fault};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What is being written, in a name of its own that nobody reads.
+const UNFINISHED: &str = "unfinished";
+
+/// A folder of contents. Only who holds the lock of the history writes to it.
+#[derive(Debug)]
+pub(super) struct Objects {
+    folder: PathBuf,
+}
+
+impl Objects {
+    pub(super) fn new(folder: PathBuf) -> Objects {
+        Objects { folder }
+    }
+
+    /// Keeps a content, when the system finds time; gives the bytes that took. One that is there by its name and length is
+    /// taken as it is where that is `enough`, and is read otherwise: after a loss of power it may hold anything.
+    pub(super) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
+        let bytes = content.len() as u64;
+        let is_there = || if enough { self.has(digest, bytes) } else { self.get(digest, bytes).is_some() };
+        if is_there() {
+            return Ok(0);
+        }
+        let unfinished = self.folder.join(UNFINISHED);
+        let written = self.write(&unfinished, content).and_then(|()| self.rename(&unfinished, digest));
+        if written.is_err() {
+            // A disk that is full has no room for halves.
+            let _ = fs::remove_file(&unfinished);
+        }
+        written.map(|()| bytes)
+    }
+
+    fn write(&self, unfinished: &Path, content: &[u8]) -> io::Result<()> {
+        let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished);
+        fault::point();
+        let mut file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                made(&self.folder)?;
+                open()?
+            }
+            opened => opened?,
+        };
+        fault::point();
+        file.write_all(content)
+    }
+
+    fn rename(&self, unfinished: &Path, digest: Digest) -> io::Result<()> {
+        let path = self.path(digest);
+        if let Err(error) = fs::rename(unfinished, &path) {
+            let folder = path.parent().filter(|_| error.kind() == io::ErrorKind::NotFound).ok_or(error)?;
+            made(folder)?;
+            fs::rename(unfinished, &path)?;
+        }
+        fault::point();
+        Ok(())
+    }
+
+    /// Waits until a content that was put is on the disk.
+    pub(super) fn settle(&self, digest: Digest) -> io::Result<()> {
+        let path = self.path(digest);
+        fault::point();
+        // After the rename, so that the name is on the disk with the content.
+        settled(&File::open(&path)?, &path)
+    }
+
+    /// Whether a content of so many bytes seems to be there.
+    pub(super) fn has(&self, digest: Digest, bytes: u64) -> bool {
+        fs::metadata(self.path(digest)).is_ok_and(|known| known.len() == bytes)
+    }
+
+    /// A content of so many bytes; `None` where it is not there or not what it should be.
+    pub(super) fn get(&self, digest: Digest, bytes: u64) -> Option<Vec<u8>> {
+        let file = File::open(self.path(digest)).ok()?;
+        let mut content = Vec::new();
+        file.take(bytes + 1).read_to_end(&mut content).ok()?;
+        (content.len() as u64 == bytes && Digest::of(&content) == digest).then_some(content)
+    }
+
+    /// Every content with its length.
+    pub(super) fn all(&self) -> HashMap<Digest, u64> {
+        let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+        let inside =
+            entries(&self.folder).flat_map(|above| entries(&above.path()).map(move |entry| (above.file_name(), entry)));
+        let digest = |(above, entry): (std::ffi::OsString, fs::DirEntry)| {
+            let text = format!("{}{}", above.to_str()?, entry.file_name().to_str()?);
+            Some((Digest::try_from(text).ok()?, entry.metadata().ok()?.len()))
+        };
+        inside.filter_map(digest).collect()
+    }
+
+    /// Removes all but these.
+    pub(super) fn keep_only(&self, used: &HashSet<Digest>) {
+        for digest in self.all().into_keys().filter(|digest| !used.contains(digest)) {
+            fault::point();
+            // What cannot be removed is tried again the next time.
+            let _ = fs::remove_file(self.path(digest));
+        }
+    }
+
+    fn path(&self, digest: Digest) -> PathBuf {
+        let name = digest.to_string();
+        self.folder.join(&name[..2]).join(&name[2..])
+    }
+}
+
+/// A folder with those above it, for its owner alone.
+pub(super) fn made(folder: &Path) -> io::Result<()> {
+    let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    for above in new.into_iter().filter_map(Path::parent) {
+        settle_names(above);
+    }
+    Ok(())
+}
+
+/// Waits until a file is on the disk, and its name.
+pub(super) fn settled(file: &File, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    path.parent().into_iter().for_each(settle_names);
+    fault::settled(path);
+    Ok(())
+}
+
+/// Waits until the names in a folder are on the disk, where they do not get there with what they name. A file system that
+/// cannot is no failure.
+fn settle_names(folder: &Path) {
+    let folder = File::open(folder).ok().filter(|folder| !names_come_along(folder));
+    folder.into_iter().for_each(|folder| drop(folder.sync_all()));
+}
+
+/// Whether fsync(2) of a new file takes its name to the disk with it: so it is where a journal holds all changes of names in
+/// their order. To wait for the folder too would take as long as for the file.
+#[cfg(target_os = "linux")]
+fn names_come_along(folder: &File) -> bool {
+    /// Of ext4, XFS, btrfs and tmpfs, as statfs(2) has them.
+    const IN_ORDER: [i128; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+    rustix::fs::fstatfs(folder).is_ok_and(|facts| IN_ORDER.contains(&i128::from(facts.f_type)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn names_come_along(_: &File) -> bool {
+    false
+}

@@ -1,0 +1,122 @@
+//! What can be undone and what can be redone, read from the records there are.
+
+use super::Listed;
+use super::record::{End, Head, Kind};
+use crate::LeftOut;
+use std::collections::HashMap;
+
+/// What is said of a turn whose program was killed.
+const CUT_SHORT: &str = "It was cut short. What was changed after its last sign of life counts as somebody else's work and is \
+                         left as it is; commands that ran outside of the walls may have gone on.";
+
+/// The turns of a history.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    /// Turns that can be undone, the last one first to go.
+    pub(super) done: Vec<u64>,
+    /// Undos that can be taken back, each with the turn it undid; the last one first.
+    pub(super) undone: Vec<(u64, u64)>,
+    heads: HashMap<u64, Head>,
+}
+
+impl Stack {
+    /// From records in their order.
+    pub(super) fn of(heads: Vec<Head>) -> Stack {
+        let mut stack = Stack::default();
+        for head in heads {
+            let cut_short = head.end.as_ref().is_none_or(|end| end.killed);
+            match head.begin.kind {
+                Kind::Turn => {
+                    stack.done.push(head.number);
+                    // One that changed nothing that is covered is in nobody's way.
+                    if !head.end.as_ref().is_some_and(End::is_bare) {
+                        stack.undone.clear();
+                    }
+                }
+                // What was cut short, either way, can be undone: what is so already is left out then.
+                Kind::Undo(_) if cut_short => {}
+                Kind::Undo(turn) => {
+                    stack.done.retain(|done| *done != turn);
+                    stack.undone.push((head.number, turn));
+                }
+                Kind::Redo(undo) => {
+                    let turn = stack.undone.iter().position(|(number, _)| *number == undo);
+                    stack.done.extend(turn.map(|at| stack.undone.remove(at).1));
+                }
+            }
+            stack.heads.insert(head.number, head);
+        }
+        // An undo may be of a turn that was dropped since.
+        let Stack { undone, heads, .. } = &mut stack;
+        undone.retain(|(_, turn)| heads.contains_key(turn));
+        stack
+    }
+
+    /// The turns that an undo can do something about, the last one first. Those between them changed only what is not covered;
+    /// each is told with the one below it. Where there are none but such, the last of them is given.
+    pub(super) fn undoable(&self) -> impl Iterator<Item = Listed> {
+        let mut passed: Vec<Listed> = Vec::new();
+        let mut all: Vec<Listed> = Vec::new();
+        for turn in self.done.iter().rev().filter_map(|number| self.listed(*number)) {
+            if turn.is_bare() {
+                passed.push(turn);
+                continue;
+            }
+            let told = passed.drain(..).map(|above| {
+                let title = if above.title.is_empty() { String::new() } else { format!(", {}", above.title) };
+                format!("Turn {}{title}, came after it and is left as it is. {}", above.number, above.notes.join(" "))
+            });
+            let notes = told.chain(turn.notes.iter().cloned()).collect();
+            all.push(Listed { notes, ..turn });
+        }
+        if all.is_empty() {
+            all.extend(passed.into_iter().next());
+        }
+        all.into_iter()
+    }
+
+    pub(super) fn head(&self, number: u64) -> Option<&Head> {
+        self.heads.get(&number)
+    }
+
+    pub(super) fn session(&self, number: u64) -> Option<&String> {
+        Some(&self.head(number)?.begin.session)
+    }
+
+    pub(super) fn listed(&self, number: u64) -> Option<Listed> {
+        let Head { number, begin, end, .. } = self.head(number)?;
+        let end = end.clone().unwrap_or_default();
+        let bare = end.is_bare();
+        let mut notes = end.notes;
+        notes.extend(left_out(&end.left_out));
+        if end.by_commands {
+            notes.push(
+                "Files that somebody else changed while its commands ran count to it: they cannot be told apart."
+                    .into(),
+            );
+        }
+        if end.killed {
+            notes.push(CUT_SHORT.into());
+        }
+        let (at, title) = (begin.at, begin.title.clone());
+        Some(Listed { number: *number, at, title, names: end.names, undone: false, notes, bare })
+    }
+}
+
+/// What a person has to know of what commands may have changed.
+fn left_out(left_out: &LeftOut) -> Option<String> {
+    let counted = |number: u64, what: &str| (number > 0).then(|| format!("{number} {what}"));
+    let parts: Vec<String> = [
+        (left_out.repositories > 0).then(|| ".git".to_owned()),
+        counted(left_out.ignored, "that git ignores"),
+        counted(left_out.blocked, "blocked"),
+        counted(left_out.large, "too large or not to be read"),
+        counted(left_out.attributes, "by their access control lists and extended attributes"),
+        left_out.more.then(|| "whatever is beyond the limits of a snapshot".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty())
+        .then(|| format!("It ran commands; what they did to these names is not covered: {}.", parts.join(", ")))
+}

@@ -1,0 +1,149 @@
+//! What the manifests and a few conventions promise, as far as neither the compiler nor a lint keeps it.
+//!
+//! That no crate knows what stands above it is Cargo's business. That no pure crate opens a file, starts a process or reads
+//! a clock is a lint's, which `crates/pure.toml` sets up for Clippy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The crates without a runtime, files, processes, a clock, the environment and randomness.
+const PURE: &[&str] = &["protocol", "patch", "rules", "policy", "session", "validate"];
+
+/// The dependencies that a pure crate may name.
+const HARMLESS: &[&str] =
+    &["serde", "serde_json", "memchr", "nom", "brush-parser", "glob", "toml", "similar", "saphyr-parser"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of the crates in `crates/`.
+fn crates() -> Vec<String> {
+    let entries = fs::read_dir(root().join("crates")).expect("the folder of the crates").flatten();
+    let folders = entries.filter(|entry| entry.path().join("Cargo.toml").exists());
+    folders.map(|entry| entry.file_name().into_string().expect("a plain name")).collect()
+}
+
+/// The lines of a manifest that name something in a section whose head contains `section`, each with the line above it.
+fn entries<'a>(manifest: &'a str, section: &str) -> Vec<(&'a str, &'a str)> {
+    let mut inside = false;
+    let mut above = "";
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line.contains(section);
+        } else if inside && line.contains('=') && !line.starts_with('#') {
+            found.push((line, above));
+        }
+        above = line;
+    }
+    found
+}
+
+fn name_of(entry: &str) -> &str {
+    entry.split(['.', ' ', '=']).next().unwrap_or(entry)
+}
+
+fn says_why(entry: &str) -> bool {
+    entry.rsplit_once('#').is_some_and(|(_, why)| why.trim().len() > 3 && !why.contains('"'))
+}
+
+fn assert_none(wrong: Vec<String>) {
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn pure_crates_name_only_pure_dependencies() {
+    let mut wrong = Vec::new();
+    for name in PURE {
+        let manifest = read(format!("crates/{name}/Cargo.toml"));
+        for (entry, _) in entries(&manifest, "[dependencies]") {
+            let dependency = name_of(entry);
+            let ours = dependency.strip_prefix("toolfence-").is_some_and(|other| PURE.contains(&other));
+            if !ours && !HARMLESS.contains(&dependency) && !dependency.starts_with("tree-sitter") {
+                wrong.push(format!("toolfence-{name} is pure and must not depend on {dependency}"));
+            }
+        }
+        let lints = root().join(format!("crates/{name}/clippy.toml"));
+        let shared = fs::canonicalize(&lints).ok() == fs::canonicalize(root().join("crates/pure.toml")).ok();
+        if !shared {
+            wrong.push(format!("toolfence-{name} is pure; its clippy.toml must be a link to crates/pure.toml"));
+        }
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn every_dependency_and_feature_says_why() {
+    let mut wrong = Vec::new();
+    let all = crates().into_iter().map(|name| format!("crates/{name}/Cargo.toml"));
+    for path in all.chain(["Cargo.toml".to_owned()]) {
+        let manifest = read(&path);
+        let silent = |entry: &str| !says_why(entry) && !entry.replace(' ', "").contains("workspace=true");
+        let dependencies = entries(&manifest, "dependencies").into_iter().filter(|(entry, _)| silent(entry));
+        wrong.extend(dependencies.map(|(entry, _)| format!("{path}: {entry}")));
+        let features = entries(&manifest, "[features]").into_iter();
+        let bare = features.filter(|(entry, above)| name_of(entry) != "default" && !above.starts_with('#'));
+        wrong.extend(bare.map(|(entry, _)| format!("{path}: {entry}")));
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn every_crate_keeps_the_lints_and_promises_nothing() {
+    let mut wrong = Vec::new();
+    for name in crates() {
+        let manifest = read(format!("crates/{name}/Cargo.toml"));
+        for wanted in
+            ["[lints]\nworkspace = true", "; internal: no promise outside toolfence\"", "version.workspace = true"]
+        {
+            if !manifest.contains(wanted) {
+                wrong.push(format!("crates/{name}/Cargo.toml lacks {wanted:?}"));
+            }
+        }
+        let library = read(format!("crates/{name}/src/lib.rs"));
+        if name != "sandbox" && !library.contains("#![forbid(unsafe_code)]") {
+            wrong.push(format!("crates/{name}/src/lib.rs does not forbid unsafe code"));
+        }
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn no_tool_knows_another() {
+    let folder = root().join("crates/tools/src");
+    let files: Vec<PathBuf> =
+        fs::read_dir(folder).expect("the folder of the tools").flatten().map(|entry| entry.path()).collect();
+    let mut tools = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+        let source = read(file);
+        if source.lines().any(|line| line.starts_with("impl Tool for ")) {
+            tools.push((file.file_stem().and_then(|stem| stem.to_str()).expect("a plain name").to_owned(), source));
+        }
+    }
+    assert!(tools.len() > 5, "the tools are found");
+    let mut wrong = Vec::new();
+    for (name, source) in &tools {
+        let others = tools.iter().filter(|(other, _)| other != name);
+        let named = others.filter(|(other, _)| {
+            source.contains(&format!("super::{other}::")) || source.contains(&format!("crate::{other}::"))
+        });
+        wrong.extend(named.map(|(other, _)| format!("the tool in {name}.rs must not know the one in {other}.rs")));
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn the_paths_of_the_architecture_exist() {
+    let text = read("ARCHITECTURE.md");
+    let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let paths: Vec<&str> = quoted.filter(|word| word.contains('/') && !word.contains([' ', '*'])).collect();
+    assert!(paths.len() > 50, "the paths are found");
+    let missing = paths.into_iter().filter(|path| !root().join(path).exists());
+    assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
+}
