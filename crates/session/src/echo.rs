@@ -212,13 +212,12 @@ fn pairs(args: &Args, keep: impl Fn(&(&String, &serde_json::Value)) -> bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence_protocol::ToolSpec;
 
     const CALL: &str = "```tool\n{\n  \"name\": \"bash\",\n  \"args\": {\"command\": \"make install\"}\n}\n```";
 
     #[test]
     fn a_call_is_found_however_it_is_shown() {
-        let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+        let catalog = toolfence_toolset::catalog();
         let with = |before: &dyn Fn(usize) -> String| {
             CALL.lines().enumerate().map(|(at, line)| format!("{}{line}\n", before(at))).collect::<String>()
         };
@@ -252,7 +251,7 @@ mod tests {
 
     #[test]
     fn blocks_in_blocks_are_bounded() {
-        let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+        let catalog = toolfence_toolset::catalog();
         let mut echoes = Echoes::default();
         echoes.text(&"```tool\n{\n".repeat(5000), "x", &catalog);
         assert!(echoes.full.is_some(), "what was not looked at counts as read");
