@@ -1,8 +1,8 @@
 //! What may run, by rules of your own, and what you know of the world: `cargo run --example own_policy` judges a few calls
 //! and runs none. The policy is pure; a host that keeps its files elsewhere answers its questions itself.
 
+use toolfence::ToolCall;
 use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, Settings, Verdict, Walls};
-use toolfence::{Catalog, ToolCall, ToolSpec};
 
 const RULES: &str = r#"
 mode = "dangerous"
@@ -36,7 +36,7 @@ impl Facts for Table {
 
 fn main() -> toolfence::Result<()> {
     let policy = Policy::new(Settings::from_toml(RULES)?)?;
-    let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let catalog = toolfence::tool::catalog();
     let bash = |command: &str| ("bash", serde_json::json!({"command": command}));
     let read = |path: &str| ("read_file", serde_json::json!({"path": path}));
     let calls = [

@@ -41,7 +41,9 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Reads a reply in pieces of so many bytes, or whole.
 fn read(reply: &str, chunk: usize, reason: FinishReason) {
-    let mut parser = Parser::new(Options::default());
+    let mut options = Options::default();
+    options.catalog = Some(toolfence::tool::catalog());
+    let mut parser = Parser::new(options);
     let mut rest = reply;
     while !rest.is_empty() {
         let mut end = chunk.min(rest.len());

@@ -24,8 +24,10 @@
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
+pub mod tool;
+
 pub use toolfence_protocol::{
-    call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact, tool,
+    call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact,
 };
 
 #[cfg(feature = "patch")]

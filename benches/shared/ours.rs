@@ -6,13 +6,20 @@ use toolfence::parse::{Event, Options, Parser, for_each};
 
 /// Reads a reply in these pieces, polling after each as a client must that shows what comes. Gives the calls.
 pub(crate) fn calls(pieces: &[&str]) -> usize {
-    read(pieces, Options::default())
+    read(pieces, options())
+}
+
+/// The parser knows the built-in tools, as it does in a session.
+fn options() -> Options {
+    let mut options = Options::default();
+    options.catalog = Some(toolfence::tool::catalog());
+    options
 }
 
 /// Reads a whole reply with one call. Gives the calls.
 #[allow(dead_code, reason = "not every bench looks at this")]
 pub(crate) fn calls_of(reply: &str) -> usize {
-    let mut options = Options::default();
+    let mut options = options();
     options.limits.calls = usize::MAX;
     let mut calls = 0;
     for_each(reply, options, FinishReason::Stop, |event| calls += look(event));
@@ -22,7 +29,7 @@ pub(crate) fn calls_of(reply: &str) -> usize {
 /// The same for a client that shows nothing before a call is whole.
 #[allow(dead_code, reason = "not every bench looks at this")]
 pub(crate) fn settled_calls(pieces: &[&str]) -> usize {
-    let mut options = Options::default();
+    let mut options = options();
     options.settled_only = true;
     read(pieces, options)
 }

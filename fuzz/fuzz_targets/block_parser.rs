@@ -16,6 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let chunk = (usize::from(*chunk % 16) + 1) << (chunk / 16 % 10);
     let reason = [FinishReason::Stop, FinishReason::Length, FinishReason::Cut][usize::from(*ending % 3)];
     let mut options = Options::default();
+    options.catalog = Some(toolfence::tool::catalog());
     options.strict = ending & 0x80 != 0;
     options.in_reasoning = ending & 0x40 != 0;
     if ending & 0x20 != 0 {

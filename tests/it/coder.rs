@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use toolfence::format::read_back;
-use toolfence::{ErrorCode, ToolResult, ToolSpec};
+use toolfence::{ErrorCode, ToolResult};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
@@ -393,7 +393,7 @@ fn grammars_of_all_tools_or_of_some() {
     };
     let all = printed(&["grammar"]);
     assert!(all.starts_with("root ::= prose turn{0,8}\n"), "{all}");
-    assert!(ToolSpec::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))), "{all}");
+    assert!(toolfence::tool::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))), "{all}");
     let lazy = printed(&["grammar", "--format", "lazy", "--tool", "bash", "--tool", "grep"]);
     assert!(
         lazy.starts_with("root ::= turn turn{0,7}\n") && lazy.contains("call ::= call-bash | call-search\n"),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates without a runtime, files, processes, a clock, the environment and randomness.
-const PURE: &[&str] = &["protocol", "patch", "rules", "policy", "session", "validate"];
+const PURE: &[&str] = &["protocol", "patch", "toolset", "rules", "policy", "session", "validate"];
 
 /// The dependencies that a pure crate may name.
 const HARMLESS: &[&str] =

@@ -44,6 +44,7 @@ fn read(text: &str, file: &Path) -> Vec<Case> {
 
 pub(crate) fn options(words: &str) -> (Options, FinishReason) {
     let mut options = Options::default();
+    options.catalog = Some(toolfence::tool::catalog());
     let mut finish = FinishReason::Stop;
     for word in words.split_whitespace() {
         match word {

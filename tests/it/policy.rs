@@ -78,7 +78,7 @@ fn settings(text: &str) -> Policy {
 }
 
 fn catalog() -> Catalog {
-    ToolSpec::builtins().iter().cloned().collect()
+    toolfence::tool::builtins().iter().cloned().collect()
 }
 
 fn call(name: &str, args: serde_json::Value) -> ToolCall {

@@ -2,13 +2,10 @@
 
 use toolfence::parse::parse;
 use toolfence::prompt::{Language, instructions, reminder};
+use toolfence::tool::{builtins, catalog};
 use toolfence::{Catalog, Param, ParamKind, ToolSpec};
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
-
-fn builtins() -> Catalog {
-    ToolSpec::builtins().iter().cloned().collect()
-}
 
 /// Every call in the text is strict and fits the catalog; gives their names.
 fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
@@ -27,7 +24,7 @@ fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
 #[test]
 fn the_examples_are_strict_calls() {
     for language in LANGUAGES {
-        let catalog = builtins();
+        let catalog = catalog();
         assert_eq!(taught(&instructions(&catalog, language), &catalog), ["read_file", "write_file"]);
     }
 }
@@ -41,7 +38,7 @@ fn any_tool_can_be_the_only_one() {
         .param(every("b", ParamKind::Choice(vec!["one".into(), "two".into()])))
         .param(every("c", ParamKind::Objects(fields)))
         .param(every("d", ParamKind::Any));
-    for spec in ToolSpec::builtins().iter().cloned().chain([own]) {
+    for spec in builtins().iter().cloned().chain([own]) {
         let catalog: Catalog = [spec.clone()].into_iter().collect();
         let calls = taught(&instructions(&catalog, Language::English), &catalog);
         assert!(!calls.is_empty() && calls.iter().all(|name| *name == spec.name), "{calls:?}");
@@ -54,5 +51,25 @@ fn the_reminder_shows_a_call() {
         let parsed = parse(&reminder(language));
         assert_eq!(parsed.calls.len(), 1);
         assert!(parsed.calls[0].repairs.is_empty());
+    }
+}
+
+#[test]
+fn all_tools_are_told_in_few_words() {
+    for language in LANGUAGES {
+        let told = instructions(&catalog(), language);
+        assert!(told.len() < 3_000, "{} bytes", told.len());
+        for spec in builtins() {
+            assert!(told.contains(&format!("`{}`: ", spec.signature())), "{}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn every_builtin_has_its_purpose_in_portuguese() {
+    let own = ToolSpec::new("weather", "Tell the weather.");
+    for spec in builtins().iter().chain([&own]) {
+        let told = instructions(&[spec.clone()].into_iter().collect(), Language::Portuguese);
+        assert_eq!(told.contains(spec.purpose.as_ref()), spec.name == "weather", "{}", spec.name);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use tiktoken_rs::o200k_base_singleton;
 use toolfence::format::{Format, Kind, results};
 use toolfence::prompt::{Language, instructions, reminder};
-use toolfence::{Catalog, ErrorCode, Output, ToolFailure, ToolResult, ToolSpec};
+use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 
 fn tokens(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
@@ -12,7 +12,7 @@ fn tokens(text: &str) -> usize {
 
 #[test]
 fn protocol_and_all_tools_stay_under_900_tokens() {
-    let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let catalog = toolfence::tool::catalog();
     assert_eq!(catalog.specs().len(), 10);
     for language in [Language::English, Language::Portuguese] {
         let told = tokens(&instructions(&catalog, language));

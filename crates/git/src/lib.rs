@@ -4,7 +4,10 @@
 //! `git` that is installed. A repository can name programs that git runs even where it only reads (a file system monitor,
 //! a program that verifies signatures, a transport that fetches missing objects). [`Git::ask`] switches each of them off.
 //!
-//! This module runs on the host, outside the sandbox: only fixed subcommands that read may be passed to it.
+//! This crate changes no repository but to take a key out of a configuration, and judges no call. It runs on the host,
+//! outside the sandbox: only fixed subcommands that read may be passed to it.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
 #![forbid(unsafe_code)]
 

@@ -116,31 +116,6 @@ fn sample(param: &Param) -> Value {
 mod tests {
     use super::*;
 
-    fn builtins() -> Catalog {
-        ToolSpec::builtins().iter().cloned().collect()
-    }
-
-    #[test]
-    fn all_tools_are_told_in_few_words() {
-        for (language, most) in [(Language::English, 3_000), (Language::Portuguese, 3_000)] {
-            let told = instructions(&builtins(), language);
-            assert!(told.len() < most, "{} bytes", told.len());
-            for spec in ToolSpec::builtins() {
-                assert!(told.contains(&format!("`{}`: ", spec.signature())), "{}", spec.name);
-            }
-        }
-    }
-
-    #[test]
-    fn every_builtin_has_its_purpose_in_portuguese() {
-        let words = words::of(Language::Portuguese);
-        for spec in ToolSpec::builtins() {
-            assert_ne!(words.purpose(spec), spec.purpose, "{}", spec.name);
-        }
-        let own = ToolSpec::new("weather", "Tell the weather.");
-        assert_eq!(words.purpose(&own), "Tell the weather.");
-    }
-
     #[test]
     fn examples_use_tools_on_offer() {
         let city = Param::new("city", ParamKind::Text { content: false }, "where").required();

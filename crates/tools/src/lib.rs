@@ -70,7 +70,7 @@ pub fn checked(workspace: Arc<Workspace>, checks: &Checks) -> Toolbox {
 
 /// The spec of a tool of this folder.
 fn spec_of(name: &'static str) -> ToolSpec {
-    ToolSpec::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
+    toolfence_toolset::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
 }
 
 /// How often it is told how far a walk is.

@@ -299,7 +299,6 @@ fn built_in(wanted: &str, language: Language) -> Option<Result<Persona, Failure>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence::ToolSpec;
 
     #[test]
     fn the_personas_are_whole() {
@@ -308,7 +307,10 @@ mod tests {
                 let persona = Persona::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert_eq!(persona.name, *name);
                 let tools = persona.tools.unwrap_or_default();
-                assert!(!tools.is_empty() && tools.iter().all(|tool| ToolSpec::builtin(tool).is_some()), "{tools:?}");
+                assert!(
+                    !tools.is_empty() && tools.iter().all(|tool| toolfence::tool::builtin(tool).is_some()),
+                    "{tools:?}"
+                );
             }
         }
     }

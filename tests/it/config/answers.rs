@@ -6,7 +6,7 @@ use toolfence::policy::{
     Facts, HistoryFact, Judgement, Mode, PathFact, Pending, Policy, ProgramFact, RepositoryFact, Seen, Verdict, Walls,
 };
 use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
-use toolfence::{Catalog, FinishReason, Output, ToolCall, ToolResult, ToolSpec};
+use toolfence::{Catalog, FinishReason, Output, ToolCall, ToolResult};
 
 /// A project where every relative path is inside, `deploy` is a program of the project, and `link` leads to `real`.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl Facts for World {
 }
 
 fn catalog() -> Catalog {
-    ToolSpec::builtins().iter().cloned().collect()
+    toolfence::tool::builtins().iter().cloned().collect()
 }
 
 fn call(name: &str, args: &Value) -> ToolCall {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::grammar::{self, GrammarOptions, Start};
 use toolfence::parse::{Event, Options, Parser};
-use toolfence::{Catalog, FinishReason, ToolCall, ToolSpec};
+use toolfence::{Catalog, FinishReason, ToolCall};
 
 /// Replies of each tool by itself.
 fn rounds() -> u64 {
@@ -90,11 +90,11 @@ fn strictly(reply: &str, bare: bool, catalog: &Catalog) -> Vec<ToolCall> {
 }
 
 fn builtins() -> Catalog {
-    ToolSpec::builtins().iter().cloned().collect()
+    toolfence::tool::builtins().iter().cloned().collect()
 }
 
 fn alone() -> impl Iterator<Item = Catalog> {
-    ToolSpec::builtins().iter().map(|spec| [spec.clone()].into_iter().collect())
+    toolfence::tool::builtins().iter().map(|spec| [spec.clone()].into_iter().collect())
 }
 
 #[tokio::test]

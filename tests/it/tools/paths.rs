@@ -42,8 +42,8 @@ const REFUSED: &[(&str, ErrorCode)] = &[
 /// What leads out by a link is told so by the rules and by the tools themselves, with what is inside in its place.
 #[test]
 fn a_link_that_leads_out_is_named() {
+    use toolfence::ToolCall;
     use toolfence::policy::{Policy, Verdict};
-    use toolfence::{Catalog, ToolCall, ToolSpec};
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let root = home.path().join("root");
     std::fs::create_dir_all(root.join("src/deep")).expect("a folder can be made");
@@ -53,7 +53,7 @@ fn a_link_that_leads_out_is_named() {
         std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
     }
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
-    let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let catalog = toolfence::tool::catalog();
     for (path, link, instead) in [
         ("out/private.txt", Some("out"), "src/private.txt"),
         ("src/second/private.txt", Some("src/second"), "src/private.txt"),

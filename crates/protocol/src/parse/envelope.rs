@@ -34,12 +34,9 @@ pub(super) fn is_args(key: &str) -> bool {
     ARGS_KEYS.contains(&key)
 }
 
-/// The spec of a tool among those on offer, or among the built-in ones where nothing is said of an offer.
+/// The spec of a tool among those on offer; none is known where nothing is said of an offer.
 pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    match catalog {
-        Some(catalog) => catalog.find(undecorated(name)),
-        None => ToolSpec::builtin(undecorated(name)),
-    }
+    catalog?.find(undecorated(name))
 }
 
 /// Reads values as calls. `repairs` were needed to read the values.
@@ -269,11 +266,22 @@ pub(super) fn is_call(values: &[Value]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Param, ParamKind};
     use Repair::{ArgsAlias, ArgsBesideName, ArgsString, ExtraKey, NameAlias, NameDecoration, SeveralCalls, Wrapper};
     use serde_json::json;
 
+    fn catalog() -> Catalog {
+        let tool = |(name, args): (&'static str, &[&'static str])| {
+            let text = |name: &&'static str| Param::new(*name, ParamKind::Text { content: false }, "");
+            args.iter().map(text).fold(ToolSpec::new(name, ""), ToolSpec::param)
+        };
+        let tools: [(_, &[_]); 3] =
+            [("read_file", &["path"]), ("bash", &["command"]), ("job", &["id", "action", "input"])];
+        tools.into_iter().map(tool).collect()
+    }
+
     fn one(value: Value) -> Draft {
-        drafts(vec![value], &[], None).unwrap().remove(0)
+        drafts(vec![value], &[], Some(&catalog())).unwrap().remove(0)
     }
 
     #[test]

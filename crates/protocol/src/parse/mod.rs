@@ -97,7 +97,7 @@ pub struct Options {
     /// Tell only what is settled: no `started` and no `progress`, for hosts that show no preview.
     pub settled_only: bool,
     /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
-    /// Without it the built-in tools are known.
+    /// Without it no tool is known; `tool::catalog()` of the crate `toolfence` gives the built-in ones.
     pub catalog: Option<Arc<Catalog>>,
 }
 

@@ -4,7 +4,6 @@
 
 mod check;
 mod schema;
-mod table;
 
 use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
 use serde::{Deserialize, Serialize};
@@ -149,16 +148,6 @@ impl ToolSpec {
             foreign: false,
             effect: Arc::new(|_| Effect::Execute),
         }
-    }
-
-    /// The spec of a built-in tool by its taught name.
-    pub fn builtin(name: &str) -> Option<&'static ToolSpec> {
-        table::all().iter().find(|spec| spec.name == name)
-    }
-
-    /// The specs of all ten built-in tools, in the order they are taught.
-    pub fn builtins() -> &'static [ToolSpec] {
-        table::all()
     }
 
     /// The same with one more argument.

@@ -13,7 +13,7 @@ use toolfence::backend::Replay;
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Catalog, ToolCall, parse};
+use toolfence::{Catalog, FinishReason, ToolCall, parse};
 
 const FILES: &[(&str, &str)] = &[
     ("README.md", include_str!("../demo/README.md")),
@@ -103,7 +103,14 @@ impl Person for Recording {
 
 /// The calls of the recording as the policy will name them.
 fn recorded_calls(catalog: &Catalog) -> Vec<ToolCall> {
-    let mut calls = parse::parse(RECORDING).calls;
+    let mut options = parse::Options::default();
+    options.catalog = Some(toolfence::tool::catalog());
+    let mut calls = Vec::new();
+    parse::for_each(RECORDING, options, FinishReason::Stop, |event| {
+        if let parse::Event::Call { call, .. } = event {
+            calls.push(*call);
+        }
+    });
     calls.retain_mut(|call| catalog.resolve(call).is_ok());
     calls
 }
@@ -111,11 +118,10 @@ fn recorded_calls(catalog: &Catalog) -> Vec<ToolCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence::ToolSpec;
 
     #[test]
     fn the_recording_is_written_as_taught() {
-        let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+        let catalog = toolfence::tool::catalog();
         let calls = recorded_calls(&catalog);
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names, ["list_files", "search", "read_file", "bash", "write_file", "bash"]);

@@ -4,8 +4,8 @@ use crate::args::{GrammarArguments, GrammarFormat};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use std::process::ExitCode;
+use toolfence::Catalog;
 use toolfence::grammar::{self, GrammarOptions, Start};
-use toolfence::{Catalog, ToolSpec};
 
 /// Prints the grammar or the schema.
 pub(crate) fn run(arguments: &GrammarArguments) -> Result<ExitCode, Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &GrammarArguments) -> Result<ExitCode, Failure> {
 
 /// The built-in tools of these names; all of them where there is none.
 fn catalog(names: &[String]) -> Result<Catalog, Failure> {
-    let all: Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let all: Catalog = toolfence::tool::builtins().iter().cloned().collect();
     if names.is_empty() {
         return Ok(all);
     }

@@ -8,9 +8,8 @@ use crate::terminal::Terminal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use std::sync::Arc;
+use toolfence::FinishReason;
 use toolfence::parse::{Event, Options, Parser};
-use toolfence::{Catalog, FinishReason, ToolSpec};
 
 /// Reads replies on stdin and prints their events.
 pub(crate) fn run(arguments: &ParseArguments) -> Result<ExitCode, Failure> {
@@ -70,7 +69,7 @@ impl Reader {
     fn new(arguments: &ParseArguments) -> Reader {
         let mut options = Options::default();
         options.strict = arguments.strict;
-        options.catalog = Some(Arc::new(ToolSpec::builtins().iter().cloned().collect::<Catalog>()));
+        options.catalog = Some(toolfence::tool::catalog());
         options.settled_only = !arguments.progress;
         Reader { options }
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::policy::{Decision, Effective, Judgement, Met};
-use toolfence::{Args, Catalog, ToolCall, ToolFailure, ToolSpec};
+use toolfence::{Args, ToolCall, ToolFailure};
 
 /// Explains, or compares with other settings.
 pub(crate) fn run(options: &Options, command: &PolicyCommand) -> Result<ExitCode, Failure> {
@@ -74,7 +74,7 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
 
 /// Judges a call. All ten tools are known, those that are not on offer yet too: the question is about the rules.
 pub(crate) fn decide(setup: &Setup, mut call: ToolCall) -> Result<Decision, ToolFailure> {
-    let catalog: Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let catalog = toolfence::tool::catalog();
     let spec = catalog.resolve(&mut call)?;
     Ok(setup.policy.judge(&call, spec, &*setup.workspace))
 }

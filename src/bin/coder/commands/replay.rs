@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::policy::{Decision, Effective, Judgement};
-use toolfence::{Args, Effect, ToolCall, ToolFailure, ToolSpec};
+use toolfence::{Args, Effect, ToolCall, ToolFailure};
 
 /// Compares.
 pub(crate) fn run(options: &Options, arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
@@ -165,7 +165,7 @@ fn said(setup: &Setup, call: &ToolCall, guessed: bool) -> Said {
 }
 
 fn effect(call: &ToolCall) -> Effect {
-    let catalog: toolfence::Catalog = ToolSpec::builtins().iter().cloned().collect();
+    let catalog = toolfence::tool::catalog();
     let mut call = call.clone();
     catalog.resolve(&mut call).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
 }

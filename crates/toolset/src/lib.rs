@@ -1,8 +1,14 @@
-//! The ten built-in tools as data. Later floors add behaviour; the wording lives here alone.
+//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone.
+//!
+//! This crate does not run a tool and does not judge a call. The parser and the policy know these tools only through the
+//! catalog that they are given.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
-use super::{Effect, Param, ParamKind, ToolSpec};
-use crate::Args;
-use std::sync::LazyLock;
+#![forbid(unsafe_code)]
+
+use std::sync::{Arc, LazyLock};
+use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, ToolSpec};
 
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     vec![
@@ -19,8 +25,21 @@ static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     ]
 });
 
-pub(super) fn all() -> &'static [ToolSpec] {
+static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(TABLE.iter().cloned().collect()));
+
+/// The spec of a built-in tool by its taught name.
+pub fn builtin(name: &str) -> Option<&'static ToolSpec> {
+    TABLE.iter().find(|spec| spec.name == name)
+}
+
+/// The specs of all ten built-in tools, in the order they are taught.
+pub fn builtins() -> &'static [ToolSpec] {
     &TABLE
+}
+
+/// The catalog of all ten built-in tools, made once.
+pub fn catalog() -> Arc<Catalog> {
+    CATALOG.clone()
 }
 
 fn reads(_: &Args) -> Effect {
