@@ -7,6 +7,7 @@
 //! This module runs on the host, outside the sandbox: only fixed subcommands that read may be passed to it.
 
 pub(crate) mod config;
+pub(crate) mod hooks;
 pub(crate) mod made;
 
 use std::ffi::{OsStr, OsString};

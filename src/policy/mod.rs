@@ -7,6 +7,7 @@ mod answers;
 mod credentials;
 mod facts;
 pub(crate) mod git_config;
+mod git_hooks;
 mod judge;
 mod paths;
 pub mod settings;
@@ -14,6 +15,7 @@ mod shell;
 
 pub use answers::Rule;
 pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
+pub use git_hooks::GIT_HOOKS;
 pub use paths::PathRules;
 pub(crate) use paths::{Blocked, Harmless};
 pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};

@@ -88,8 +88,8 @@ mod write;
 pub use attributes::Attributes;
 #[cfg(target_os = "linux")]
 pub(crate) use covers::settle_for_a_host;
-pub use covers::{Access, Covers, Looked, Withheld};
-pub(crate) use covers::{Running, Uncovered};
+pub use covers::{Access, Covers, Hooks, Looked, Withheld};
+pub(crate) use covers::{Guarded, Running, Uncovered};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};
