@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_call_is_found_however_it_is_shown() {
-        let catalog = Arc::new(toolfence_toolset::catalog());
+        let catalog = toolfence_toolset::catalog();
         let with = |before: &dyn Fn(usize) -> String| {
             CALL.lines().enumerate().map(|(at, line)| format!("{}{line}\n", before(at))).collect::<String>()
         };
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn an_earlier_conversation_is_read_too() {
-        let catalog = Arc::new(toolfence_toolset::catalog());
+        let catalog = toolfence_toolset::catalog();
         let call = ToolCall::new("7", "bash", Args::from_iter([("command".into(), "make install".into())]));
         let result = |header: &str| format!("````tool_result\n{header}\n{CALL}\n````\n");
         let read = result("{\"id\":\"call_1\",\"tool\":\"read_file\",\"success\":true}");
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn blocks_in_blocks_are_bounded() {
-        let catalog = Arc::new(toolfence_toolset::catalog());
+        let catalog = toolfence_toolset::catalog();
         let mut echoes = Echoes::default();
         echoes.text(&"```tool\n{\n".repeat(5000), "x", &catalog);
         assert!(echoes.full.is_some(), "what was not looked at counts as read");

@@ -2,9 +2,14 @@
 //!
 //! Every other call finds them read-only. In this one git starts no program that a repository names: hooks, monitors,
 //! editors, filters, drivers and helpers are off or are the system's, and no file of the project can be run as a program.
+//! Hooks alone run where the person approved each one that stands in the project.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use toolfence_git::bytes_of;
 use toolfence_git::config::{keys_of, names_a_program, unset};
 use toolfence_rules::git_config::{is_as_cloned, is_harmless};
 use toolfence_workspace::{Covers, Workspace, names};
@@ -22,37 +27,59 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_MERGE_AUTOEDIT", "no"),
 ];
 
-/// Changes the environment of a command so that git starts nothing a repository names, and knows the person's own settings
-/// that are harmless: the home, where their file is, is hidden from commands.
-pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, workspace: &Workspace) {
-    let set = |environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str| {
+/// Changes the environment of a command so that git starts nothing a repository names, hooks apart where `with_hooks` says so,
+/// and knows the person's own settings that are harmless: the home, where their file is, is hidden from commands.
+pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, workspace: &Workspace, with_hooks: bool) {
+    let mut set = |name: &str, value: &str| {
         environment.retain(|(known, _)| known != name);
         environment.push((name.into(), value.into()));
     };
     for (name, value) in VARIABLES {
-        set(environment, name, value);
+        set(name, value);
     }
-    let counted = environment.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
-    let mut count = counted.and_then(|(_, count)| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
-    let mut add = |environment: &mut Vec<(OsString, OsString)>, key: &str, value: &str| {
-        set(environment, &format!("GIT_CONFIG_KEY_{count}"), key);
-        set(environment, &format!("GIT_CONFIG_VALUE_{count}"), value);
-        count += 1;
-    };
+    let mut keys = configured(environment);
+    if with_hooks {
+        keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
+    }
     if let Some(configured) = workspace.git_configuration() {
         let own = |key: &str| configured.local.iter().any(|(known, _)| known == key);
         for (key, value) in configured.global.iter().filter(|(key, _)| !own(key)) {
             if let Some(text) = value.as_deref().filter(|_| is_harmless(key, value.as_deref())) {
-                add(environment, key, text);
+                keys.push((key.clone(), text.to_owned()));
             }
         }
         for (key, value) in configured.local.iter().chain(&configured.global) {
-            for (key, value) in instead(key, value.as_deref().unwrap_or_default()) {
-                add(environment, &key, &value);
-            }
+            keys.extend(instead(key, value.as_deref().unwrap_or_default()));
         }
     }
-    set(environment, "GIT_CONFIG_COUNT", &count.to_string());
+    let is_of_keys = |name: &OsString| {
+        name.to_str().is_some_and(|name| {
+            name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_") || name == "GIT_CONFIG_COUNT"
+        })
+    };
+    environment.retain(|(name, _)| !is_of_keys(name));
+    environment.push(("GIT_CONFIG_COUNT".into(), keys.len().to_string().into()));
+    for (index, (key, value)) in keys.into_iter().enumerate() {
+        environment.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
+        environment.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
+    }
+}
+
+/// The keys with their values that an environment sets over all files of settings.
+fn configured(environment: &[(OsString, OsString)]) -> Vec<(String, String)> {
+    let get = |name: &str| environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
+    let count = get("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let pair = |index: usize| {
+        let key = get(&format!("GIT_CONFIG_KEY_{index}"))?;
+        Some((key.to_owned(), get(&format!("GIT_CONFIG_VALUE_{index}"))?.to_owned()))
+    };
+    (0..count).map_while(pair).collect()
+}
+
+/// Whether the command may change where git looks for hooks: then those that were looked at may not be those that run.
+pub(super) fn moves_hooks(command: &str) -> bool {
+    let command = command.to_ascii_lowercase();
+    ["hookspath", "include.", "includeif.", "-section"].iter().any(|word| command.contains(word))
 }
 
 /// What stands in the place of a key that names a program: nothing, the system's own program, or one that fails where going on
@@ -78,6 +105,7 @@ fn instead(key: &str, value: &str) -> Vec<(String, String)> {
             _ => "gpg",
         }),
         ("gpg", _) => is("true"),
+        ("hook", _) => vec![(format!("hook.{sub}.enabled"), "false".to_owned())],
         ("credential", _) => is(""),
         ("remote", "uploadpack") => is("git-upload-pack"),
         ("remote", "receivepack") => is("git-receive-pack"),
@@ -95,42 +123,83 @@ fn is_large_file_storage(value: &str) -> bool {
 /// Keys of a configuration with their values.
 type Keys = Vec<(String, Option<String>)>;
 
+/// The most bytes of a configuration that is put back as it was.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// One configuration, as it was before the call.
+#[derive(Debug)]
+struct Before {
+    file: PathBuf,
+    keys: Keys,
+    /// All of it with its mode, where a hook may leave something there that cannot be read.
+    whole: Option<(Vec<u8>, u32)>,
+    stamp: Option<Stamp>,
+}
+
+/// What tells whether a file is the one that was read.
+type Stamp = (u64, u64, i64, i64, u64);
+
 /// The configurations that such a call may write, as they were before it.
+#[derive(Debug)]
 pub(super) struct Configurations {
-    before: Vec<(PathBuf, Keys)>,
+    before: Vec<Before>,
     /// What the person was asked about.
     command: String,
+    with_hooks: bool,
 }
 
 impl Configurations {
     /// Of the repositories that are writable in this call.
     pub(super) fn before(workspace: &Workspace, covers: &Covers, command: &str) -> Configurations {
-        let keys = |file: PathBuf| {
+        let with_hooks = covers.with_hooks();
+        let before = |file: PathBuf| {
             let git = workspace.git()?;
-            Some((file.clone(), keys_of(git, &file).unwrap_or_default()))
+            let stamp = stamp(&file);
+            let whole = || Some((bytes_of(&file, MOST_BYTES).ok()?, fs::metadata(&file).ok()?.mode() & 0o777));
+            let whole = with_hooks.then(whole).flatten();
+            Some(Before { keys: keys_of(git, &file).unwrap_or_default(), whole, stamp, file })
         };
         let files = covers.kept().flat_map(|folder| {
             let folder = workspace.root().join(folder);
             [folder.join("config"), folder.join("config.worktree")]
         });
-        let before = files.filter_map(keys).collect();
-        Configurations { before, command: command.to_ascii_lowercase() }
+        let before = files.filter_map(before).collect();
+        Configurations { before, command: command.to_ascii_lowercase(), with_hooks }
+    }
+
+    /// The keys of a file that are new, may make git run something, and do not stand in the command.
+    fn planted_in(&self, before: &Before, now: Keys) -> Keys {
+        let is_planted = |(key, value): &(String, Option<String>)| {
+            let known = before.keys.contains(&(key.clone(), value.clone()));
+            let fine = is_harmless(key, value.as_deref()) || is_as_cloned(key, value.as_deref());
+            !known && !fine && !self.command.contains(&key.to_ascii_lowercase())
+        };
+        now.into_iter().filter(is_planted).collect()
+    }
+
+    /// While hooks run: the name of a configuration that a hook has made git run something by.
+    pub(super) fn planted(&self, workspace: &Workspace) -> Option<String> {
+        let git = workspace.git().filter(|_| self.with_hooks)?;
+        let mut changed = self.before.iter().filter(|before| stamp(&before.file) != before.stamp);
+        // One that is being written is looked at again.
+        let planted = changed
+            .find(|before| keys_of(git, &before.file).is_ok_and(|now| !self.planted_in(before, now).is_empty()))?;
+        Some(shown(workspace, &planted.file))
     }
 
     /// Takes back keys that are new, may make git run something, and do not stand in the command; the sentences say which.
-    pub(super) fn settle(self, workspace: &Workspace) -> Vec<String> {
+    pub(super) fn settle(&self, workspace: &Workspace) -> Vec<String> {
         let Some(git) = workspace.git() else { return Vec::new() };
         let mut said = Vec::new();
-        for (file, before) in self.before {
-            let Ok(now) = keys_of(git, &file) else { continue };
-            for (key, value) in now {
-                let known = before.contains(&(key.clone(), value.clone()));
-                let fine = is_harmless(&key, value.as_deref()) || is_as_cloned(&key, value.as_deref());
-                if known || fine || self.command.contains(&key.to_ascii_lowercase()) {
-                    continue;
-                }
-                let shown = names::shown(file.strip_prefix(workspace.root()).unwrap_or(&file));
-                said.push(match unset(git, &file, &key, value.as_deref()) {
+        for before in &self.before {
+            let file = &before.file;
+            let Ok(now) = keys_of(git, file) else {
+                said.extend(self.put_back(workspace, before));
+                continue;
+            };
+            for (key, value) in self.planted_in(before, now) {
+                let shown = shown(workspace, file);
+                said.push(match unset(git, file, &key, value.as_deref()) {
                     Ok(()) => format!(
                         "{shown} got the key {key}, which the command did not name and which may make git run programs. It was \
                          taken out again."
@@ -144,11 +213,55 @@ impl Configurations {
         }
         said
     }
+
+    /// Puts a configuration back that a hook has changed so that it cannot be read: what it would make git run is not known.
+    fn put_back(&self, workspace: &Workspace, before: &Before) -> Option<String> {
+        let file = &before.file;
+        let is_there = fs::symlink_metadata(file).is_ok();
+        if !self.with_hooks || stamp(file) == before.stamp && is_there == before.stamp.is_some() {
+            return None;
+        }
+        let mut done = if is_there { fs::remove_file(file) } else { Ok(()) };
+        if let Some((bytes, mode)) = &before.whole {
+            // Nothing is written through a link, and nothing over a file that somebody else has made meanwhile.
+            let made = |()| OpenOptions::new().write(true).create_new(true).mode(*mode).open(file);
+            done = done.and_then(made).and_then(|mut made| made.write_all(bytes));
+        }
+        let shown = shown(workspace, file);
+        Some(match done {
+            Ok(()) => {
+                format!("{shown} was changed so that it could not be read. It was put back as it was before the call.")
+            }
+            Err(error) => format!(
+                "{shown} was changed so that it cannot be read, and it could not be put back ({error}). Do not run git there \
+                 before you have looked at it."
+            ),
+        })
+    }
+}
+
+fn shown(workspace: &Workspace, file: &Path) -> String {
+    names::shown(file.strip_prefix(workspace.root()).unwrap_or(file))
+}
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    let meta = fs::symlink_metadata(file).ok()?;
+    Some((meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec(), meta.size()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_may_move_hooks_is_known() {
+        for command in
+            ["git config core.hookspath x", "git config Include.path x", "git config --rename-section a core"]
+        {
+            assert!(moves_hooks(command), "{command}");
+        }
+        assert!(!moves_hooks("git add a && git commit -m 'hooks of the path'"));
+    }
 
     #[test]
     fn programs_are_replaced_by_what_is_safe() {
@@ -161,6 +274,7 @@ mod tests {
             ("credential.https://a.b.helper", "!./x", ""),
             ("submodule.a.update", "!./x", "checkout"),
             ("submodule.a.update", "rebase", ""),
+            ("hook.lint.command", "./x", "false"),
             ("user.name", "x", ""),
         ] {
             let found = instead(key, value);
