@@ -9,9 +9,8 @@ use super::{RESULT_LIMIT, blocking, terminal};
 use crate::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use crate::toolbox::ToolError;
 use crate::walls::{self, Errand, Kind};
-use crate::workspace::{Access, Command, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace};
+use crate::workspace::{Access, Command, Configurations, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace};
 use crate::{Error, ErrorCode, Output, ToolFailure};
-use git_call::Configurations;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
@@ -346,9 +345,9 @@ impl Commands {
                     true => covers_of_git(workspace, &command, stop)?,
                     false => (workspace.covers_for(Access::Read, stop)?, Hooks::default()),
                 };
-                let running = workspace.running(&covers);
                 let guarded = covers.with_hooks().then(|| Guarded::before(workspace, &covers));
                 let configurations = writes_git.then(|| Configurations::before(workspace, &covers, &command));
+                let running = workspace.running(&covers, guarded.clone().zip(configurations.clone()));
                 Ok((Arc::new(covers), running, guarded, configurations.map(Arc::new), hooks.off))
             };
             let (covers, running, guarded, configurations, off) = blocking(&self.workspace, look).await?;

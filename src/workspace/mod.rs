@@ -89,7 +89,7 @@ pub use attributes::Attributes;
 #[cfg(target_os = "linux")]
 pub(crate) use covers::settle_for_a_host;
 pub use covers::{Access, Covers, Hooks, Looked, Withheld};
-pub(crate) use covers::{Guarded, Running, Uncovered};
+pub(crate) use covers::{Configurations, Guarded, Running, Uncovered};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};

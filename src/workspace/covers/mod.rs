@@ -6,6 +6,7 @@
 //! there is something that no path is short enough to name.
 
 mod appeared;
+mod configurations;
 mod folders;
 mod hooks;
 mod repositories;
@@ -21,6 +22,7 @@ use crate::git::made::looks_bare;
 use crate::walls::{Cover, Enclosure, How, Identity, Settings};
 use crate::{ErrorCode, ToolFailure};
 pub use appeared::Withheld;
+pub(crate) use configurations::Configurations;
 use folders::Folder;
 pub(super) use folders::Memory;
 pub(crate) use hooks::Guarded;
