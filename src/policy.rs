@@ -4,9 +4,9 @@
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
 pub use toolfence_policy::settings;
-pub use toolfence_rules::GIT_HOOKS;
 pub use toolfence_policy::{
     Cleared, CommandRule, CommandSettings, Decision, Effective, Facts, HistoryFact, Judgement, Met, Mode, NoFacts,
     PathFact, PathSettings, Pending, Policy, ProgramFact, RepositoryFact, Rule, Seen, Settings, Target, Verdict, Walls,
 };
+pub use toolfence_rules::GIT_HOOKS;
 pub use toolfence_rules::PathRules;

@@ -6,7 +6,6 @@ mod refused;
 use super::appeared::Appeared;
 use super::jobs::block_on;
 use super::{RESULT_LIMIT, blocking, terminal};
-use git_call::Configurations;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
@@ -21,7 +20,9 @@ use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
 use toolfence_sandbox::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use toolfence_sandbox::walls::{self, Errand, Kind};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{Access, Command, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace};
+use toolfence_workspace::{
+    Access, Command, Configurations, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace,
+};
 
 /// How often the walls are raised anew where the project changes under them.
 const MOST_TRIES: u32 = 4;
@@ -347,9 +348,9 @@ impl Commands {
                     true => covers_of_git(workspace, &command, stop)?,
                     false => (workspace.covers_for(Access::Read, stop)?, Hooks::default()),
                 };
-                let running = workspace.running(&covers);
                 let guarded = covers.with_hooks().then(|| Guarded::before(workspace, &covers));
                 let configurations = writes_git.then(|| Configurations::before(workspace, &covers, &command));
+                let running = workspace.running(&covers, guarded.clone().zip(configurations.clone()));
                 Ok((Arc::new(covers), running, guarded, configurations.map(Arc::new), hooks.off))
             };
             let (covers, running, guarded, configurations, off) = blocking(&self.workspace, look).await?;

@@ -266,6 +266,49 @@ fn a_key_ends_the_call_while_a_hook_goes_on() {
     assert!(failure.contains("It was taken out again") && began.elapsed().as_secs() < 20, "{failure}");
 }
 
+const HOST: &str = "TOOLFENCE_TEST_HOOK_HOST";
+
+/// The host that is killed while a hook runs.
+#[test]
+fn a_host_for_the_hook() {
+    if let Some(root) = std::env::var_os(HOST) {
+        let workspace = workspace(std::path::Path::new(&root), approved(&["pre-commit"]));
+        bash(&Arc::new(workspace), json!({"command": "git commit -q --allow-empty -m second", "timeout": 60}));
+    }
+}
+
+#[test]
+fn what_a_hook_left_is_taken_away_where_the_host_is_killed() {
+    let Some(place) = project() else { return };
+    let rebase = "mkdir .git/rebase-merge; echo 'exec ./evil' > .git/rebase-merge/git-rebase-todo";
+    hook(
+        &place,
+        ".git/hooks/pre-commit",
+        &format!("git config core.fsmonitor ./evil; {rebase}; touch begun; sleep 30"),
+    );
+    let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
+        .args(["--exact", "walls::hooks::a_host_for_the_hook", "--nocapture"])
+        .env(HOST, &place.root)
+        .env("XDG_STATE_HOME", place.beside.join("state"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("this program can be started");
+    let began = std::time::Instant::now();
+    while !place.at("begun").exists() && began.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    host.kill().expect("it runs");
+    host.wait().expect("it is ours");
+    let todo = place.at(".git/rebase-merge/git-rebase-todo");
+    let stays = || fs::read_to_string(place.at(".git/config")).expect("it is there").contains("evil") || todo.exists();
+    // The helper waits for the end of all processes first.
+    while stays() && began.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(place.at("begun").exists() && !stays());
+}
+
 /// What git itself does in such a call goes on as in any other.
 #[test]
 fn git_works_as_usual_where_hooks_run() {

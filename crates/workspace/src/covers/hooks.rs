@@ -5,12 +5,16 @@
 
 use super::super::{Stop, Workspace, names};
 use super::repositories::{git_dirs, hook_folders};
-use super::settle::{Suspect, set_aside};
+use super::running::{bytes, path};
+use super::settle::{Suspect, is_theirs, set_aside};
 use super::{Access, Covers};
 use rustix::fs::FileType;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use toolfence_git::config::{Configured, keys_of};
 use toolfence_git::{Git, hooks, made};
 use toolfence_sandbox::walls::Mode;
@@ -176,32 +180,41 @@ fn where_hooks_stand(configured: &Configured) -> Result<Option<&str>, &'static s
     }
 }
 
-/// The git directories of a call in which hooks run, as they were before it.
-#[derive(Debug, Default)]
+/// The git directories of a call in which hooks run, as they were before it. Paths are bytes: names need not be text.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Guarded {
-    tops: Vec<PathBuf>,
-    dirs: HashSet<PathBuf>,
-    links: HashMap<PathBuf, PathBuf>,
+    tops: Vec<Vec<u8>>,
+    dirs: BTreeSet<Vec<u8>>,
+    /// Where links stand, and where they lead.
+    links: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Guarded {
     /// Of the repositories that are writable in this call.
     pub fn before(workspace: &Workspace, covers: &Covers) -> Guarded {
-        let mut guarded =
-            Guarded { tops: covers.kept().map(|at| workspace.root().join(at)).collect(), ..Guarded::default() };
-        for inner in guarded.tops.iter().filter_map(|top| hooks::inner(top)) {
-            guarded.dirs.extend(inner.dirs);
-            guarded.links.extend(inner.links);
+        let mut guarded = Guarded::default();
+        for top in covers.kept().map(|at| workspace.root().join(at)) {
+            let inner = hooks::inner(&top).unwrap_or_default();
+            guarded.dirs.extend(inner.dirs.iter().map(|dir| bytes(dir)));
+            guarded.links.extend(inner.links.iter().map(|(at, leads)| (bytes(at), bytes(leads))));
+            guarded.tops.push(bytes(&top));
         }
         guarded
     }
 
     /// Takes away what appeared in the git directories and would make git run something: other git directories that are not
     /// as git makes them, links, and lists of a rebase with programs in them. The sentences say what.
-    pub fn settle(self, workspace: &Workspace) -> Vec<String> {
+    pub fn settle(&self, workspace: &Workspace) -> Vec<String> {
+        self.settle_until(workspace, None)
+    }
+
+    /// The same for what appeared until a time, where that is known; what came later is somebody else's.
+    pub(super) fn settle_until(&self, workspace: &Workspace, until: Option<SystemTime>) -> Vec<String> {
+        let known: HashSet<(&[u8], &[u8])> = self.links.iter().map(|(at, leads)| (&at[..], &leads[..])).collect();
         let mut suspects = Vec::new();
         let mut said = Vec::new();
-        for top in &self.tops {
+        for top in self.tops.iter().map(|top| path(top.clone())) {
+            let top = top.as_path();
             let relative = |path: &Path| path.strip_prefix(workspace.root()).ok().map(Path::to_owned);
             let Some(inner) = hooks::inner(top) else {
                 let shown = names::shown(top.strip_prefix(workspace.root()).unwrap_or(top));
@@ -211,7 +224,10 @@ impl Guarded {
                 ));
                 continue;
             };
-            let new_links = inner.links.iter().filter(|(at, leads)| self.links.get(*at) != Some(leads));
+            let new_links = inner
+                .links
+                .iter()
+                .filter(|(at, leads)| !known.contains(&(at.as_os_str().as_bytes(), leads.as_os_str().as_bytes())));
             suspects.extend(new_links.filter_map(|(at, _)| relative(at)).map(Suspect::Made));
             for dir in &inner.dirs {
                 let of_work_tree = dir.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees");
@@ -219,7 +235,7 @@ impl Guarded {
                     true => made::is_made_worktree(dir),
                     false => made::is_as_git_makes_it(dir, dir, None),
                 };
-                if !self.dirs.contains(dir) && !is_made() {
+                if !self.dirs.contains(dir.as_os_str().as_bytes()) && !is_made() {
                     suspects.extend(relative(dir).map(Suspect::Repository));
                 } else if made::has_programs_to_run(dir) {
                     let lists = made::LISTS.iter().map(|list| dir.join(list));
@@ -228,6 +244,7 @@ impl Guarded {
                 }
             }
         }
+        suspects.retain(|suspect| !is_theirs(workspace, suspect, until));
         // A git directory goes before what is in it, and nothing goes twice.
         suspects.sort_by(|a, b| a.path().cmp(b.path()));
         suspects.dedup_by(|later, earlier| later.path().starts_with(earlier.path()));

@@ -6,6 +6,7 @@
 //! there is something that no path is short enough to name.
 
 mod appeared;
+mod configurations;
 mod folders;
 mod hooks;
 mod repositories;
@@ -18,6 +19,7 @@ use super::ignores::Ignores;
 use super::walk::{Order, Walk};
 use super::{Stop, Workspace, names, resolve};
 pub use appeared::Withheld;
+pub use configurations::Configurations;
 use folders::Folder;
 pub(super) use folders::Memory;
 pub use hooks::Guarded;

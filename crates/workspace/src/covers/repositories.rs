@@ -141,7 +141,8 @@ impl Wanted {
         let all: BTreeSet<PathBuf> = inner.chain(dirs.iter().cloned()).collect();
         for dir in &all {
             self.inside(workspace, dir, How::Keep);
-            for name in ["hooks", "commondir"] {
+            // The last two are where old versions of git kept remotes, and it still reads them.
+            for name in ["hooks", "commondir", "branches", "remotes"] {
                 self.used(workspace, &dir.join(name));
             }
             for target in links_of(dir) {

@@ -50,20 +50,9 @@ pub(super) fn settle(workspace: &Workspace, before: &Covers) -> Vec<String> {
 /// Takes away what appeared until a time, where that is known; what came later is somebody else's.
 pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option<SystemTime>) -> Vec<String> {
     let found = suspects(workspace, before, Purpose::Settle, &Stop::default());
-    let is_theirs = |suspect: &Suspect| {
-        // Whoever uses a repository changes its folder, but not the file that says what git does in it.
-        let paths = match suspect {
-            Suspect::Repository(path) | Suspect::Bare(path) => {
-                vec![path.join("config"), path.join("HEAD"), path.clone()]
-            }
-            Suspect::Used(path) | Suspect::Made(path) => vec![path.clone()],
-        };
-        let stat = paths.iter().find_map(|path| resolve::stat_exact(workspace.root.as_fd(), path).ok());
-        stat.is_some_and(|stat| is_later(&stat, until))
-    };
     match found {
         Some((suspects, _opened)) => {
-            let suspects = suspects.iter().filter(|suspect| !is_theirs(suspect));
+            let suspects = suspects.iter().filter(|suspect| !is_theirs(workspace, suspect, until));
             suspects.map(|suspect| set_aside(workspace, suspect)).collect()
         }
         None => vec![
@@ -72,6 +61,17 @@ pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option
                 .into(),
         ],
     }
+}
+
+/// Whether it came later than that time, where one is known, so that it is somebody else's.
+pub(super) fn is_theirs(workspace: &Workspace, suspect: &Suspect, until: Option<SystemTime>) -> bool {
+    // Whoever uses a repository changes its folder, but not the file that says what git does in it.
+    let paths = match suspect {
+        Suspect::Repository(path) | Suspect::Bare(path) => vec![path.join("config"), path.join("HEAD"), path.clone()],
+        Suspect::Used(path) | Suspect::Made(path) => vec![path.clone()],
+    };
+    let stat = paths.iter().find_map(|path| resolve::stat_exact(workspace.root.as_fd(), path).ok());
+    stat.is_some_and(|stat| is_later(&stat, until))
 }
 
 /// What has appeared so far that must not stay. `None` where the walk did not come to its end.
