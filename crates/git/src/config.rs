@@ -186,7 +186,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
         }
         if local { configured.local.push((key, value)) } else { configured.global.push((key, value)) }
     }
-    let hooks: Vec<PathBuf> = configured.used.iter().flat_map(|path| linked(path)).collect();
+    let hooks: Vec<PathBuf> = configured.used.iter().flat_map(|path| links_in(path)).collect();
     configured.used.extend(hooks);
     configured.used.sort();
     configured.used.dedup();
@@ -202,22 +202,33 @@ pub fn path_value(value: &str, base: &Path) -> PathBuf {
     }
 }
 
-/// Files of the project that a value would have git run.
+/// Files of the project that a value would have git run, and folders that it enters to run something there.
 ///
-/// The value is a command line, so its words are taken apart at blanks and quotes. A word is kept where such a file is
-/// there, or where it is a relative path with a slash, which the shell would look for from the top of the work tree.
+/// The value is a command line, so its words are taken apart at blanks and quotes. A word is kept where such a file is there, or
+/// where it is a path that could become one: with a slash, and relative to the top of the work tree or absolute. Folders are kept
+/// behind `cd`, but not those of an alias, which only runs when the person types it: all work in the folder would end.
 fn programs(key: &str, value: &str, top: &Path) -> Vec<PathBuf> {
-    if !names_a_program(key) || key.starts_with("alias.") && !value.starts_with('!') {
+    let is_alias = key.starts_with("alias.");
+    if !names_a_program(key) || is_alias && !value.starts_with('!') {
         return Vec::new();
+    }
+    if key == "init.templatedir" {
+        return vec![path_value(value, top)];
     }
     let words =
         value.split(|c: char| c.is_whitespace() || "\"'!;&|()<>=`$".contains(c)).filter(|word| !word.is_empty());
-    let found = words.filter_map(|word| {
+    let mut found = Vec::new();
+    let mut before = "";
+    for word in words {
         let path = path_value(word, top);
-        let names_a_file = word.contains('/') && !word.starts_with(['/', '-', '~']) && !word.contains("//");
-        (path.is_file() || names_a_file).then_some(path)
-    });
-    found.collect()
+        let could_be_a_file = word.contains('/') && !word.starts_with(['-', '~']) && !word.contains("//");
+        let is_entered = matches!(before, "cd" | "pushd" | "-C") && !is_alias && path != top;
+        if path.is_file() || could_be_a_file && !path.is_dir() || is_entered && path.is_dir() {
+            found.push(path);
+        }
+        before = word;
+    }
+    found
 }
 
 /// Whether git takes the value of this key, or a part of it, for a program: see git-config(1). Keys are as git lists them:
@@ -251,24 +262,17 @@ pub fn names_a_program(key: &str) -> bool {
     }
 }
 
-/// Where the links in a folder of hooks lead, and the link itself where the path is one.
-fn linked(path: &Path) -> Vec<PathBuf> {
-    let target = |path: &Path| {
-        let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-        is_link.then(|| fs::canonicalize(path).ok()).flatten()
-    };
-    let mut found: Vec<PathBuf> = target(path).into_iter().collect();
-    if path.is_dir() {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten().take(MOST_HOOKS);
-        found.extend(entries.filter_map(|entry| target(&entry.path())));
-    }
-    found
+/// The links that stand in a folder, such as one of hooks.
+fn links_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_HOOKS);
+    let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    entries.filter(is_link).map(|entry| entry.path()).collect()
 }
 
-/// Where the links at the top of a git directory and in its hooks lead: `config`, `hooks` or one hook may be one.
+/// The links at the top of a git directory and in its hooks: `config`, `hooks` or one hook may be one.
 pub fn links_of(git_dir: &Path) -> Vec<PathBuf> {
-    let mut found = linked(git_dir);
-    found.extend(linked(&git_dir.join("hooks")));
+    let mut found = links_in(git_dir);
+    found.extend(links_in(&git_dir.join("hooks")));
     found
 }
 

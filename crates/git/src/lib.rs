@@ -14,6 +14,7 @@
 pub mod config;
 pub mod hooks;
 pub mod made;
+pub mod way;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};

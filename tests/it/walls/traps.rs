@@ -50,6 +50,73 @@ const TRAPS: &[Trap] = &[
         "evil > real.git/config; hook real.git/hooks; cp -r real.git e; evil > e/config; rm -f .git; ln -s e .git",
     ),
     trap(
+        ".git is a link that becomes a folder",
+        "mv .git real.git; ln -s real.git .git",
+        "rm .git; cp -r real.git .git; git config -f .git/config core.fsmonitor 'PWN; false'",
+    ),
+    trap("hooksPath is a link", "mkdir hk; ln -s hk hkl; git config core.hooksPath hkl", "rm hkl; mkdir hkl; hook hkl"),
+    trap(
+        "hooksPath is a link that leads elsewhere",
+        "mkdir hk hk3; ln -s hk hkl; git config core.hooksPath hkl",
+        "hook hk3; rm hkl; ln -s hk3 hkl",
+    ),
+    trap(
+        "hooksPath below a link",
+        "mkdir -p t2/hooks; ln -s t2 tools; git config core.hooksPath tools/hooks",
+        "rm tools; mkdir -p tools/hooks; hook tools/hooks",
+    ),
+    trap(
+        "hooksPath below a folder that becomes a link",
+        "mkdir -p tools/hooks; git config core.hooksPath tools/hooks",
+        "mkdir -p evil/hooks; hook evil/hooks; mv tools old; ln -s evil tools",
+    ),
+    trap(
+        "hooks are a link to a link",
+        "mkdir hk2; ln -s hk2 hk; rm -rf .git/hooks; ln -s ../hk .git/hooks",
+        "rm hk; mkdir hk; hook hk",
+    ),
+    trap(
+        "a hook through two links",
+        "mkdir scripts impl; printf '#!/bin/sh\n' > impl/x; chmod +x impl/x; ln -s ../impl/x scripts/pc.sh; ln -s ../../scripts/pc.sh .git/hooks/pre-commit",
+        "rm scripts/pc.sh; printf '#!/bin/sh\nPWN\n' > scripts/pc.sh; chmod +x scripts/pc.sh",
+    ),
+    trap(
+        "include.path below a link",
+        "mkdir inc inc2; echo > inc/c; ln -s inc incl; git config include.path ../incl/c",
+        "evil > inc2/c; rm incl; ln -s inc2 incl",
+    ),
+    trap(
+        "a filter below a link",
+        "mkdir t2; echo cat > t2/c.sh; ln -s t2 tools; git config filter.z.clean 'sh tools/c.sh'; echo '* filter=z' > .gitattributes",
+        "rm tools; mkdir tools; echo 'PWN; cat' > tools/c.sh; echo 2 > a",
+    ),
+    trap("hooks are a link that leads nowhere", "rm -rf .git/hooks; ln -s ../hk .git/hooks", "mkdir hk; hook hk"),
+    trap(
+        "a hook is a link that leads nowhere",
+        "ln -s ../../scripts/pc.sh .git/hooks/pre-commit",
+        "mkdir scripts; printf '#!/bin/sh\nPWN\n' > scripts/pc.sh; chmod +x scripts/pc.sh",
+    ),
+    trap(
+        "a program by its whole path",
+        "git config diff.external \"$PWD/t/x\"",
+        "mkdir t; printf '#!/bin/sh\nPWN\n' > t/x; chmod +x t/x; echo 2 > a",
+    ),
+    trap(
+        "a program in a folder that is entered",
+        "mkdir tools; echo cat > tools/c.sh; git config filter.y.clean 'cd tools && sh c.sh'; echo '* filter=y' > .gitattributes",
+        "echo 'PWN; cat' > tools/c.sh; echo 2 > a",
+    ),
+    trap(
+        "the template of new repositories",
+        "git config --global init.templateDir \"$PWD/tpl\"; mkdir -p tpl/hooks",
+        "hook tpl/hooks",
+    ),
+    trap(
+        "the template of new repositories is missing",
+        "git config --global init.templateDir \"$PWD/tpl\"",
+        "mkdir tpl; hook tpl/hooks",
+    ),
+    trap(
         "hooksPath with a comment",
         "mkdir hk; printf '[core]\\n\\thooksPath = hk ; comment\\n' >> .git/config",
         "hook hk",
@@ -172,6 +239,19 @@ const OTHER_ENDS: &[End] = &[End::TimedOut, End::Cancelled, End::HostKilled, End
 
 /// Traps that need something new, which is noticed and not prevented.
 const NOTICED: &[&str] = &[
+    ".git is a link that becomes a folder",
+    "hooksPath is a link",
+    "hooksPath is a link that leads elsewhere",
+    "hooksPath below a link",
+    "hooksPath below a folder that becomes a link",
+    "hooks are a link to a link",
+    "a hook through two links",
+    "include.path below a link",
+    "a filter below a link",
+    "hooks are a link that leads nowhere",
+    "a hook is a link that leads nowhere",
+    "a program by its whole path",
+    "the template of new repositories is missing",
     "commondir",
     "moved away",
     ".git is a file",
@@ -200,7 +280,8 @@ const NOTICED: &[&str] = &[
 /// What prompts, editors and people run, everywhere where git could find a repository.
 const BATTERY: &str = "for at in $(find . -type d \\( -name objects -o -name refs -o -name hooks -o -name info -o -name logs -o -name branches \\) -prune -o -type d -print 2>/dev/null); do (cd \"$at\" 2>/dev/null || exit 0; \
     git submodule update --init; git status; git diff; git log -1 -p; git st; git add -A; git commit -q --allow-empty -m x; git commit -q --amend --allow-empty; git fetch; \
-    git rebase --continue; git checkout -q -b z$$; git stash) >/dev/null 2>&1 </dev/null; done";
+    git rebase --continue; git checkout -q -b z$$; git stash) >/dev/null 2>&1 </dev/null; done; \
+    d=$(mktemp -d); (cd $d && git init -q . && git commit -q --allow-empty -m x) >/dev/null 2>&1 </dev/null; rm -rf $d";
 
 struct Host {
     place: Place,

@@ -25,7 +25,7 @@ pub(super) use folders::Memory;
 pub use hooks::Guarded;
 pub use hooks::Hooks;
 pub use repositories::Access;
-use repositories::{Repository, Standing, Wanted};
+use repositories::{Repository, Standing, Used, Wanted};
 pub use running::Running;
 pub(super) use running::Settler;
 pub(crate) use running::settle_for_a_host;
@@ -61,8 +61,8 @@ pub struct Covers {
     kept: Vec<PathBuf>,
     /// What git on the host uses in the project, and where it was.
     held: Vec<Held>,
-    /// What git on the host would use if it were there: hooks, included files, programs that its configuration names.
-    absent: Vec<PathBuf>,
+    /// What git on the host uses, or would use if it were there, and how it is reached.
+    used: Vec<Used>,
     /// Whether hooks run: then not only git writes what is kept.
     with_hooks: bool,
     looked: Looked,
@@ -400,15 +400,16 @@ impl<'w> Looking<'w> {
             Some((access, wanted)) => wanted.add(self.workspace, *access, folder, kind),
             None => Standing::Protected,
         };
-        self.covers.repositories.push(Repository { at, is, standing });
+        let link = std::fs::read_link(self.workspace.root().join(&at)).ok();
+        self.covers.repositories.push(Repository { at, is, link, standing });
     }
 
     /// Covers what the repositories ask for.
     fn repositories(&mut self) -> Result<(), Hitch> {
         let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
         wanted.add_above(self.workspace, access);
-        let (covers, absent) = wanted.into_parts();
-        self.covers.absent = absent;
+        let (covers, used) = wanted.into_parts();
+        self.covers.used = used;
         // A mask of a file in a repository has to lie over the cover of the repository.
         let masks = std::mem::take(&mut self.covers.list);
         for (path, how) in covers {

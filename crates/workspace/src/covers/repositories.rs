@@ -8,10 +8,10 @@ use super::super::ignores::Ignores;
 use super::super::{Workspace, names};
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence_git::config::{Configured, links_of, path_value, plain, pointed};
+use toolfence_git::way::Way;
 use toolfence_git::{Git, hooks, made};
 use toolfence_rules::GIT_HOOKS;
 use toolfence_sandbox::walls::{How, Identity};
@@ -47,6 +47,9 @@ pub(super) struct Repository {
     /// `.git`, or the folder of a repository that has none, relative to the root.
     pub(super) at: PathBuf,
     pub(super) is: Option<Identity>,
+    /// Where `.git` leads, where it is a link. A link cannot be read-only, and the next file may get the inode of one that was
+    /// removed.
+    pub(super) link: Option<PathBuf>,
     pub(super) standing: Standing,
 }
 
@@ -59,8 +62,17 @@ const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commo
 pub(super) struct Wanted {
     /// By path relative to the root.
     covers: BTreeMap<PathBuf, How>,
-    /// What git would use and is not there: it must not appear.
-    absent: Vec<PathBuf>,
+    /// What git would use: the path that leads there, and its way.
+    ways: Vec<Used>,
+}
+
+/// What git on the host uses, or would use if it were there: hooks, included files, programs that its configuration names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Used {
+    /// The absolute path that git is told.
+    pub(super) path: PathBuf,
+    /// How it was reached when it was looked for.
+    pub(super) way: Way,
 }
 
 impl Wanted {
@@ -114,7 +126,7 @@ impl Wanted {
         for dir in &dirs {
             self.inside(workspace, dir, How::Freeze);
             for target in links_of(dir) {
-                self.inside(workspace, &target, How::Freeze);
+                self.used(workspace, &target);
             }
         }
         self.configured(workspace, &top, &dirs);
@@ -146,7 +158,7 @@ impl Wanted {
                 self.used(workspace, &dir.join(name));
             }
             for target in links_of(dir) {
-                self.inside(workspace, &target, How::Freeze);
+                self.used(workspace, &target);
             }
         }
         let Some(git) = workspace.git() else { return };
@@ -164,13 +176,19 @@ impl Wanted {
         }
     }
 
-    /// Adds what a repository above the root names in the project.
+    /// Adds what a repository above the root uses in the project.
     pub(super) fn add_above(&mut self, workspace: &Workspace, access: Access) {
         let top = workspace.root().ancestors().skip(1).find(|folder| folder.join(".git").exists());
         if let Some(top) = top.filter(|_| access == Access::Read) {
             let dot_git = top.join(".git");
             let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
-            self.configured(workspace, top, &[git_dir]);
+            let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+            let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
+            let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
+            for link in dirs.iter().flat_map(|dir| links_of(dir)) {
+                self.used(workspace, &link);
+            }
+            self.configured(workspace, top, &dirs);
         }
     }
 
@@ -188,21 +206,24 @@ impl Wanted {
         }
     }
 
-    /// What git would use: read-only where it is there, and not to appear where it is not.
+    /// What git would use: read-only where it is there, and not to be reached in another way afterwards.
     fn used(&mut self, workspace: &Workspace, path: &Path) {
         let root = workspace.root();
-        let Ok(relative) = path.strip_prefix(root) else {
-            // The root has another name: only what is there can be told to be in it.
-            return self.inside(workspace, path, How::Freeze);
-        };
-        if relative.as_os_str().is_empty() || root.starts_with(path) {
+        let way = Way::of(path);
+        if way.is_there && root.starts_with(&way.end) {
+            // All of the project cannot be read-only: what git would take for a hook there is.
             for name in GIT_HOOKS {
                 self.used(workspace, &root.join(name));
             }
-        } else if fs::symlink_metadata(path).is_ok() {
-            self.inside(workspace, path, How::Freeze);
-        } else {
-            self.absent.push(relative.to_owned());
+            return;
+        }
+        if let Ok(inside) = way.end.strip_prefix(root)
+            && way.is_there
+        {
+            self.cover(inside.to_owned(), How::Freeze);
+        }
+        if way.end.starts_with(root) || way.steps.iter().any(|step| step.at != *root && step.at.starts_with(root)) {
+            self.ways.push(Used { path: path.to_owned(), way });
         }
     }
 
@@ -222,7 +243,7 @@ impl Wanted {
     }
 
     /// A folder stands before what is in it; what is in a read-only one needs no cover of its own.
-    pub(super) fn into_parts(self) -> (Vec<(PathBuf, How)>, Vec<PathBuf>) {
+    pub(super) fn into_parts(self) -> (Vec<(PathBuf, How)>, Vec<Used>) {
         let mut covers: Vec<(PathBuf, How)> = Vec::new();
         for (path, how) in self.covers {
             let frozen = |(above, how): &(PathBuf, How)| *how == How::Freeze && path.starts_with(above);
@@ -230,11 +251,10 @@ impl Wanted {
                 covers.push((path, how));
             }
         }
-        let mut absent = self.absent;
-        absent.retain(|path| !covers.iter().any(|(above, how)| *how == How::Freeze && path.starts_with(above)));
-        absent.sort();
-        absent.dedup();
-        (covers, absent)
+        let mut ways = self.ways;
+        ways.sort_by(|a, b| a.path.cmp(&b.path));
+        ways.dedup_by(|a, b| a.path == b.path);
+        (covers, ways)
     }
 }
 

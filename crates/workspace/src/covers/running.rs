@@ -5,7 +5,7 @@
 //! known of the project's repositories before the command started. Its time is the host's last sign of life: what changed
 //! later is somebody else's work.
 
-use super::repositories::{Repository, Standing};
+use super::repositories::{Repository, Standing, Used};
 use super::settle;
 use super::{Configurations, Cover, Covers, Guarded, Held, Workspace};
 use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, futimens};
@@ -18,6 +18,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
+use toolfence_git::way::{Step, Way};
 use toolfence_sandbox::walls::{How, Identity};
 
 /// The most bytes of a record that is read.
@@ -111,16 +112,20 @@ pub struct Running {
     file: Option<(File, PathBuf)>,
 }
 
+/// A step of a way: its path, its device and inode, and where it leads as a link.
+type RecordedStep = (Vec<u8>, (u64, u64), Option<Vec<u8>>);
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// The project, as bytes.
     root: Vec<u8>,
-    /// Paths of repositories with device, inode and whether they stay as they are.
-    repositories: Vec<(Vec<u8>, Option<Identity>, bool)>,
+    /// Paths of repositories with device, inode, where they lead as links, and whether they stay as they are.
+    repositories: Vec<(Vec<u8>, Option<Identity>, Option<Vec<u8>>, bool)>,
     frozen: Vec<(Vec<u8>, Identity)>,
     /// Paths of what git uses, with what was there and the folder it was in.
     held: Vec<(Vec<u8>, Identity, Identity)>,
-    absent: Vec<Vec<u8>>,
+    /// Paths of what git uses or would use, with the end of each and its steps.
+    used: Vec<(Vec<u8>, Vec<u8>, bool, Vec<RecordedStep>)>,
     /// Globs of repositories that are left to commands.
     free: Vec<String>,
     /// The git directories and configurations that hooks may write.
@@ -142,19 +147,30 @@ impl Record {
         let frozen = covers.out_of_reach();
         Record {
             root: bytes(workspace.root()),
-            repositories: repositories.map(|it| (bytes(&it.at), it.is, it.standing != Standing::OfBuild)).collect(),
+            repositories: repositories
+                .map(|it| (bytes(&it.at), it.is, it.link.as_deref().map(bytes), it.standing != Standing::OfBuild))
+                .collect(),
             frozen: frozen.map(|cover| (bytes(&cover.path), cover.is)).collect(),
             held: covers.held.iter().map(|held| (bytes(&held.path), held.is, held.above)).collect(),
-            absent: covers.absent.iter().map(|path| bytes(path)).collect(),
+            used: covers
+                .used
+                .iter()
+                .map(|used| {
+                    let step = |step: &Step| (bytes(&step.at), step.is, step.link.as_deref().map(bytes));
+                    let steps = used.way.steps.iter().map(step).collect();
+                    (bytes(&used.path), bytes(&used.way.end), used.way.is_there, steps)
+                })
+                .collect(),
             free: workspace.walls.globs_of_git().map(str::to_owned).collect(),
             of_hooks,
         }
     }
 
     fn covers(self) -> Covers {
-        let repository = |(at, is, stays)| Repository {
+        let repository = |(at, is, link, stays): (_, _, Option<_>, _)| Repository {
             at: path(at),
             is,
+            link: link.map(path),
             standing: if stays { Standing::Protected } else { Standing::OfBuild },
         };
         let frozen = |(at, is)| Cover { path: path(at), is, how: How::Freeze };
@@ -162,7 +178,15 @@ impl Record {
             list: self.frozen.into_iter().map(frozen).collect(),
             repositories: self.repositories.into_iter().map(repository).collect(),
             held: self.held.into_iter().map(|(at, is, above)| Held { path: path(at), is, above }).collect(),
-            absent: self.absent.into_iter().map(path).collect(),
+            used: self
+                .used
+                .into_iter()
+                .map(|(at, end, is_there, steps)| {
+                    let step = |(at, is, link): RecordedStep| Step { at: path(at), is, link: link.map(path) };
+                    let steps = steps.into_iter().map(step).collect();
+                    Used { path: path(at), way: Way { steps, end: path(end), is_there } }
+                })
+                .collect(),
             ..Covers::default()
         }
     }

@@ -5,7 +5,7 @@
 //! programs that the configuration names and that were missing before.
 
 use super::super::{Stop, Workspace, names, resolve};
-use super::repositories::{Repository, Standing};
+use super::repositories::{Repository, Standing, Used};
 use super::running::is_later;
 use super::{Covers, Held, Looking, Opened, Purpose};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -15,6 +15,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::made;
+use toolfence_git::way::{Step, Way};
 use toolfence_sandbox::walls::Identity;
 
 /// What stands behind a name that was set aside, with a number.
@@ -86,7 +87,8 @@ pub(super) fn suspects<'w>(
     let mut looking = Looking::begin(workspace, purpose);
     looking.tree(stop).ok()?;
     let standing = |now: &Repository| {
-        let known = before.repositories.iter().find(|then| then.at == now.at && then.is == now.is);
+        let known =
+            before.repositories.iter().find(|then| then.at == now.at && then.is == now.is && then.link == now.link);
         known.map(|then| then.standing)
     };
     let judged = looking.covers.repositories.iter().filter(|now| {
@@ -94,12 +96,39 @@ pub(super) fn suspects<'w>(
         !is_left_alone && !workspace.walls.leaves_git_writable(&names::text_of(&now.at))
     });
     let mut found: Vec<Suspect> = judged.filter_map(|now| judge(workspace, before, now)).collect();
-    let appeared = before.absent.iter().filter(|path| resolve::stat_exact(workspace.root.as_fd(), path).is_ok());
-    found.extend(appeared.cloned().map(Suspect::Used));
+    let mut led: Vec<PathBuf> = before.used.iter().filter_map(|used| led_elsewhere(workspace, used)).collect();
+    led.sort();
+    led.dedup();
+    found.extend(led.into_iter().map(Suspect::Used));
     found.extend(
         before.held.iter().filter(|held| is_replaced(workspace, held)).map(|held| Suspect::Used(held.path.clone())),
     );
     Some((found, looking.opened))
+}
+
+/// What makes git use something else than before, or something where there was nothing: a link that leads elsewhere, or the
+/// file or folder itself, relative to the root.
+fn led_elsewhere(workspace: &Workspace, used: &Used) -> Option<PathBuf> {
+    let now = Way::of(&used.path);
+    let same_end = used.way.is_there && now.end_is() == used.way.end_is();
+    if !now.is_there || same_end {
+        return None;
+    }
+    let is_new = |step: &Step| !used.way.steps.contains(step);
+    let root = workspace.root();
+    // A repository is judged by what it is.
+    let of_a_repository =
+        |step: &Step| step.at.strip_prefix(root).is_ok_and(|at| at.file_name() == Some(OsStr::new(".git")));
+    if now.steps.iter().any(|step| is_new(step) && of_a_repository(step)) {
+        return None;
+    }
+    let others = now.steps.split_last().is_some_and(|(_, others)| others.iter().any(is_new));
+    if used.way.is_there && now.end == used.way.end && !others {
+        // Somebody on the host has saved the file: a command cannot replace what is a mount.
+        return None;
+    }
+    let step = now.leaves(&used.way)?;
+    step.at.strip_prefix(root).ok().filter(|at| !at.as_os_str().is_empty()).map(Path::to_owned)
 }
 
 /// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
