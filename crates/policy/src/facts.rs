@@ -48,6 +48,13 @@ pub trait Facts: Send + Sync {
         HistoryFact::Unknown
     }
 
+    /// Whether git on this machine would run or read what is at `path`, as in [`Facts::path`] from the root, because the
+    /// configuration of a repository or a link in it leads there: a hook, an included file, a program.
+    fn is_used_by_git(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
+
     /// What is at `path`, links followed; `cwd` and `path` as in [`Facts::path`]. Asked where a name alone does not tell
     /// whether it is one of a secret.
     fn seen(&self, cwd: &str, path: &str) -> Seen {

@@ -168,6 +168,13 @@ fn path_decision(policy: &Policy, path: &str, folder: bool, effect: Effect, fact
         let reason = format!("{name} is below {rule}, which tools may read but never write.");
         return Decision::new(Judgement::Deny, "protected_path", reason);
     }
+    if writes && every().any(|name| facts.is_used_by_git(name)) {
+        let reason = format!(
+            "{name} is what git on this machine runs or reads outside of the sandbox, for the configuration of the repository \
+             leads there."
+        );
+        return Decision { needs_person: true, ..Decision::new(Judgement::Ask, "used_by_git", reason) };
+    }
     if fact == PathFact::Unknown {
         return Decision::new(Judgement::Ask, "unknown_path", format!("Nobody can tell what {name} is."));
     }

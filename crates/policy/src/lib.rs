@@ -172,7 +172,9 @@ impl Decision {
         let walls_suffice =
             (self.walls_suffice | other.walls_suffice) && !needs_person && !open(&self) && !open(&other);
         let met = self.met.iter().chain(&other.met).take(MOST_MET).cloned().collect();
-        let (mut kept, dropped) = if other.judgement > self.judgement { (other, self) } else { (self, other) };
+        // Of two questions the one that only a person may answer says why.
+        let rank = |decision: &Decision| (decision.judgement, decision.needs_person);
+        let (mut kept, dropped) = if rank(&other) > rank(&self) { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
             kept.commands = dropped.commands;
             kept.marks = dropped.marks;

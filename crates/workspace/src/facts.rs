@@ -3,7 +3,7 @@
 use super::history::History;
 use super::links::Twins;
 use super::resolve::{Last, Spot, Trouble};
-use super::{Workspace, names, repository, secrets, wanted};
+use super::{Workspace, covers, names, repository, secrets, wanted};
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
@@ -58,6 +58,11 @@ impl Facts for Workspace {
         let fact = repository::fact(self, cwd);
         tracing::debug!(cwd, ?fact, "repository judged");
         fact
+    }
+
+    fn is_used_by_git(&self, path: &str) -> bool {
+        let Ok(relative) = wanted::relative(path, &self.spellings()) else { return false };
+        covers::is_used_by_git(self, &self.root().join(relative))
     }
 
     fn history_has_blocked(&self, cwd: &str) -> HistoryFact {

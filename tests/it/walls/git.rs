@@ -163,3 +163,63 @@ fn a_command_that_cannot_write_takes_nothing_away() {
     person.join().expect("the person is there");
     assert!(result.success && place.at("mine/.git/config").exists(), "{result:?}");
 }
+
+/// Runs a script on the host, outside of everything.
+fn host(folder: &std::path::Path, script: &str) {
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", script]).current_dir(folder).env("HOME", folder).env_remove("XDG_CONFIG_HOME");
+    let output = command.output().expect("there is a bash");
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_repository_above_the_root_keeps_its_hooks() {
+    let place = Place::new();
+    let above = place.root.parent().expect("it is not the root").to_owned();
+    host(
+        &above,
+        "git init -q .; mkdir -p project/scripts project/hk; echo '#!/bin/sh' > project/scripts/pc.sh; chmod +x \
+         project/scripts/pc.sh; ln -s ../../project/scripts/pc.sh .git/hooks/pre-commit; ln -s ../../project/later.sh \
+         .git/hooks/pre-push",
+    );
+    refused(&place, "echo evil >> scripts/pc.sh", "Read-only file system");
+    let Some(result) = place.run("echo '#!/bin/sh' > later.sh; chmod +x later.sh") else { return };
+    assert!(result.output.contains("later.sh appeared while the command ran"), "{}", result.output);
+    host(&above, "rm -rf .git/hooks; ln -s ../project/hk .git/hooks");
+    refused(&place, "echo evil > hk/pre-commit", "Read-only file system");
+}
+
+#[test]
+fn what_git_uses_is_for_a_person_to_change() {
+    use toolfence::policy::{Effective, Mode, Policy};
+    use toolfence::{Args, ToolCall};
+    let place = Place::new();
+    host(
+        &place.root,
+        "git init -q .; mkdir hk t2; ln -s t2 tools; git config core.hooksPath hk; git config include.path ../inc; git config \
+         filter.x.clean 'sh tools/c.sh'; touch free",
+    );
+    let workspace = workspace(&place.root, Settings::new());
+    let catalog = toolfence::tools::standard(std::sync::Arc::new(workspace)).catalog();
+    let workspace = super::workspace(&place.root, Settings::new());
+    let policy = Policy::default().mode(Mode::Never);
+    let decision = |path: &str| {
+        let args = json!({"path": path, "content": "x"}).as_object().expect("an object").clone();
+        let call = ToolCall::new("1", "write_file", Args::from_iter(args));
+        policy.judge(&call, catalog.find("write_file").expect("it is there"), &workspace)
+    };
+    for (path, rule) in [
+        ("hk/pre-commit", "used_by_git"),
+        ("./hk/../hk/new", "used_by_git"),
+        ("inc", "used_by_git"),
+        ("tools/c.sh", "used_by_git"),
+        ("t2/c.sh", "used_by_git"),
+        ("free", "write"),
+        ("t2/other", "write"),
+    ] {
+        let decision = decision(path);
+        assert_eq!(decision.rule, rule, "{path}");
+        let unattended = if rule == "write" { Effective::Run } else { Effective::Deny };
+        assert_eq!(policy.effective(&decision, &workspace), unattended, "{path}: nobody is there to ask");
+    }
+}

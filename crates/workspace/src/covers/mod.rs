@@ -25,6 +25,7 @@ pub(super) use folders::Memory;
 pub use hooks::Guarded;
 pub use hooks::Hooks;
 pub use repositories::Access;
+pub(super) use repositories::is_used_by_git;
 use repositories::{Repository, Standing, Used, Wanted};
 pub use running::Running;
 pub(super) use running::Settler;

@@ -8,6 +8,8 @@ use super::super::ignores::Ignores;
 use super::super::{Workspace, names};
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence_git::config::{Configured, links_of, path_value, plain, pointed};
@@ -256,6 +258,22 @@ impl Wanted {
         ways.dedup_by(|a, b| a.path == b.path);
         (covers, ways)
     }
+}
+
+/// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
+pub(crate) fn is_used_by_git(workspace: &Workspace, path: &Path) -> bool {
+    let mut wanted = Wanted::default();
+    for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace.root())) {
+        let Ok(inside) = folder.strip_prefix(workspace.root()) else { continue };
+        let kind = fs::symlink_metadata(folder.join(".git")).ok().map(|meta| FileType::from_raw_mode(meta.mode()));
+        if kind.is_some() {
+            wanted.add(workspace, Access::Read, inside, kind);
+        }
+    }
+    wanted.add_above(workspace, Access::Read);
+    let leads_there =
+        |used: &Used| path.starts_with(&used.way.end) || used.way.steps.iter().any(|step| step.at == path);
+    wanted.ways.iter().any(leads_there)
 }
 
 /// Where git looks for the hooks that a value of `core.hooksPath` names. What is relative counts from the top of the work tree,
