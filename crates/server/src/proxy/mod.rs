@@ -36,7 +36,6 @@ mod raw;
 mod reply;
 mod request;
 mod server;
-mod sse;
 mod trouble;
 mod turn;
 mod upstream;

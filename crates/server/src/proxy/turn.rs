@@ -9,7 +9,6 @@ use super::body::Pieces;
 use super::offer::Offer;
 use super::reply::{Delta, Outcome, Reply};
 use super::request::asked_again;
-use super::sse::{Events, TooLong};
 use super::trouble::Trouble;
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
@@ -19,6 +18,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
+use toolfence_http::sse::{Events, TooLong};
 use toolfence_protocol::FinishReason;
 
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.

@@ -11,7 +11,6 @@ use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName, HeaderValue,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -47,12 +46,7 @@ impl Upstream {
         base.set_fragment(None);
         let path = if url.path() == "/" { "/v1" } else { url.path().trim_end_matches('/') };
         base.set_path(path);
-        // An encoded body or another address would be passed on as it is: nothing is decoded or followed on the way.
-        let mut client = Client::builder().redirect(Policy::none()).connect_timeout(options.connect).no_gzip();
-        client = client.no_brotli().no_deflate().no_zstd();
-        if matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
-            client = client.no_proxy();
-        }
+        let client = toolfence_http::builder(&base)?.connect_timeout(options.connect);
         let client = client.build().map_err(|error| Error::because("make an HTTP client", error))?;
         let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
         let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
@@ -144,13 +138,8 @@ pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
 
 /// The error with its causes; `reqwest` tells only the first. Without the URL, which may hold a password.
 fn told(what: &str, error: &reqwest::Error) -> String {
-    let mut out = what.to_owned();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        out.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    out
+    let causes = toolfence_http::causes(error).skip(1);
+    causes.fold(what.to_owned(), |told, cause| format!("{told}: {cause}"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Calls of the backend's own channel, put together from their pieces.
 
 use crate::backend::Chunk;
-use genai::chat::ToolCall as Piece;
 use serde_json::Value;
 use toolfence_protocol::{Args, ToolCall};
 
@@ -17,9 +16,51 @@ pub(super) struct Calls {
 }
 
 struct Part {
+    index: Option<u64>,
     id: String,
     name: String,
     args: String,
+}
+
+/// A piece of a call, as one event of the stream has it.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    /// Which call of the reply it belongs to; some servers leave it out.
+    pub(super) index: Option<u64>,
+    /// Empty in every piece but the first.
+    pub(super) id: String,
+    /// Empty in every piece but the first.
+    pub(super) name: String,
+    pub(super) args: String,
+}
+
+impl Piece {
+    /// Reads a member of `tool_calls`.
+    pub(super) fn of(call: &Value) -> Piece {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let function = call.get("function");
+        let args = match function.and_then(|function| function.get("arguments")) {
+            // Ollama sends an object where the others send its text.
+            Some(object @ Value::Object(_)) => object.to_string(),
+            text_of_it => text(text_of_it),
+        };
+        Piece {
+            index: call.get("index").and_then(Value::as_u64),
+            id: text(call.get("id")),
+            name: text(function.and_then(|function| function.get("name"))),
+            args,
+        }
+    }
+
+    /// Whether the piece goes on with this call. Some servers give every call of a reply the index 0, so a new id with a name
+    /// begins another one.
+    fn continues(&self, call: &Part) -> bool {
+        let is_another = !self.name.is_empty() && !self.id.is_empty() && self.id != call.id;
+        match (self.index, call.index) {
+            (Some(index), Some(last)) => index == last && !is_another,
+            _ => self.name.is_empty() || self.id == call.id && !self.id.is_empty(),
+        }
+    }
 }
 
 /// What came of a call once it was whole.
@@ -39,23 +80,20 @@ impl Whole {
 }
 
 impl Calls {
-    /// A piece with a name begins a call, unless it repeats the name of the one that is being told.
-    pub(super) fn add(&mut self, piece: &Piece) {
-        let args = match &piece.fn_arguments {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        self.bytes += args.len() + piece.fn_name.len();
+    /// Takes a piece of the call that is being told, or the first of the next one.
+    pub(super) fn add(&mut self, piece: Piece) {
+        self.bytes += piece.args.len() + piece.name.len();
         if self.bytes > MOST_BYTES {
             return;
         }
-        let same = |call: &&mut Part| piece.fn_name.is_empty() || call.id == piece.call_id;
-        let full = self.calls.len() == MOST_CALLS;
-        match self.calls.last_mut().filter(same) {
-            Some(call) => call.args.push_str(&args),
-            None if full => {}
-            None => self.calls.push(Part { id: piece.call_id.clone(), name: piece.fn_name.clone(), args }),
+        let is_full = self.calls.len() == MOST_CALLS;
+        match self.calls.last_mut() {
+            Some(call) if piece.continues(call) => call.args.push_str(&piece.args),
+            _ if is_full => {}
+            _ => {
+                let Piece { index, id, name, args } = piece;
+                self.calls.push(Part { index, id, name, args });
+            }
         }
     }
 
@@ -65,7 +103,7 @@ impl Calls {
 }
 
 fn whole(part: Part) -> Whole {
-    let Part { id, name, args } = part;
+    let Part { id, name, args, .. } = part;
     let read = if args.trim().is_empty() { Ok(Args::new()) } else { serde_json::from_str::<Args>(&args) };
     match read {
         Ok(args) => Whole::Call(ToolCall::new(id, name, args)),
@@ -77,21 +115,19 @@ fn whole(part: Part) -> Whole {
 mod tests {
     use super::*;
 
-    fn piece(id: &str, name: &str, args: &str) -> Piece {
-        Piece { call_id: id.into(), fn_name: name.into(), fn_arguments: Value::from(args), thought_signatures: None }
-    }
-
     #[test]
     fn pieces_become_calls() {
         let mut calls = Calls::default();
-        for (id, name, args) in [
-            ("a", "read_file", ""),
-            ("call_0", "", "{\"path\":"),
-            ("call_0", "", "\"x\"}"),
-            ("b", "list_files", ""),
-            ("c", "bash", "{\"command\": "),
+        for (index, id, name, args) in [
+            (Some(0), "a", "read_file", ""),
+            (Some(0), "", "", "{\"path\":"),
+            (Some(0), "", "", "\"x\"}"),
+            // The same index again, and none at all.
+            (Some(0), "b", "list_files", ""),
+            (None, "c", "bash", "{\"command\": "),
+            (None, "", "", "}"),
         ] {
-            calls.add(&piece(id, name, args));
+            calls.add(Piece { index, id: id.into(), name: name.into(), args: args.into() });
         }
         let told: Vec<String> = calls
             .whole()

@@ -1,9 +1,9 @@
 //! Why no reply came, and what the person can do about it.
 
-use genai::Error as Genai;
-use std::error::Error as StdError;
+use serde_json::Value;
 use std::time::Duration;
 use std::{fmt, io};
+use toolfence_http::causes;
 use toolfence_protocol::Error;
 
 /// The longest that is waited before trying again, whatever the server wishes.
@@ -14,8 +14,16 @@ const SHOWN: usize = 400;
 
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The request could not be made, was refused, or the connection failed.
-    Genai(Genai),
+    /// The connection could not be made, or broke.
+    Connection(reqwest::Error),
+    /// The server refused, with this HTTP status and what it said.
+    Refused { status: u16, body: String, retry_after: Option<Duration> },
+    /// The server reported an error in the stream.
+    Said(Value),
+    /// An event of the stream cannot be read.
+    NotJson(serde_json::Error),
+    /// An event of the stream is longer than the limit.
+    TooLong,
     /// The server closed the connection.
     Closed,
     /// It answered with something that is no stream of events.
@@ -27,14 +35,15 @@ pub(super) enum Failure {
 impl Failure {
     /// Whether it is worth trying again.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self.status(), Some((429 | 500..=599, _)))
+        matches!(self, Failure::Refused { status: 429 | 500..=599, .. })
     }
 
     /// What the server wishes, in seconds; dates are not read.
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        let Failure::Genai(error) = self else { return None };
-        let seconds = refusal(error)?.headers()?.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
-        Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
+        match self {
+            Failure::Refused { retry_after, .. } => *retry_after,
+            _ => None,
+        }
     }
 
     /// For the person who runs the host.
@@ -43,53 +52,52 @@ impl Failure {
     }
 
     fn advice(&self) -> &'static str {
-        match (self, self.status()) {
-            (Failure::Closed, _) => "Look at the server's log: it closed the connection without an answer.",
-            (Failure::NoStream, _) => {
+        match self {
+            Failure::Closed => "Look at the server's log: it closed the connection without an answer.",
+            Failure::NoStream => {
                 "Check the base URL: a web page may stand there; most servers want it to end with /v1, and it must stream."
             }
-            (Failure::Silent(_), _) => {
+            Failure::Silent(_) => {
                 "A model that is being loaded or a long prompt takes its time: wait longer for it, or look at the server."
             }
-            (_, Some((401 | 403, _))) => "Check the key: it is missing, wrong, or not for this model.",
-            (_, Some((404, _))) => "Check the model's name and the base URL; most servers want it to end with /v1.",
-            (_, Some((400 | 413 | 422, _))) => {
+            Failure::Refused { status: 401 | 403, .. } => "Check the key: it is missing, wrong, or not for this model.",
+            Failure::Refused { status: 300..=399, .. } => {
+                "Give the address it names as the base URL: the key is not sent on to another one."
+            }
+            Failure::Refused { status: 404, .. } => {
+                "Check the model's name and the base URL; most servers want it to end with /v1."
+            }
+            Failure::Refused { status: 400 | 413 | 422, .. } => {
                 "Where the conversation is longer than the model's window, begin a new one or give the server a bigger window."
             }
-            (_, Some((429, _))) => "The server wants fewer requests: wait, or look at your limits there.",
-            (_, Some((500..=599, _))) => "The server has a trouble of its own: try again later, or look at its log.",
-            (Failure::Genai(error), _) if is_refused(error) => {
+            Failure::Refused { status: 429, .. } => {
+                "The server wants fewer requests: wait, or look at your limits there."
+            }
+            Failure::Refused { status: 500..=599, .. } => {
+                "The server has a trouble of its own: try again later, or look at its log."
+            }
+            Failure::Connection(error) if is_refused(error) => {
                 "Nobody listens there: start the server, or check host and port of the base URL."
             }
-            (_, _) => "Check the base URL, the model's name and the network.",
-        }
-    }
-
-    /// The HTTP status and the body, where the server refused.
-    fn status(&self) -> Option<(u16, &str)> {
-        let Failure::Genai(error) = self else { return None };
-        match refusal(error)? {
-            Genai::HttpError { status, body, .. } => Some((status.as_u16(), body)),
-            other => Some((other.status()?.as_u16(), "")),
+            _ => "Check the base URL, the model's name and the network.",
         }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self, self.status()) {
-            (Failure::Closed, _) => f.write_str("the connection was closed"),
-            (Failure::NoStream, _) => f.write_str("what answered is no stream of events"),
-            (Failure::Silent(limit), _) => write!(f, "nothing came for {} s", limit.as_secs_f32()),
-            (_, Some((status, body))) => write!(f, "it refused with HTTP {status}: {}", message(body)),
-            (Failure::Genai(Genai::ChatResponse { body, .. }), None) => {
-                let told = body.as_str().map_or_else(|| message(&body.to_string()), clean);
+        match self {
+            Failure::Closed => f.write_str("the connection was closed"),
+            Failure::NoStream => f.write_str("what answered is no stream of events"),
+            Failure::Silent(limit) => write!(f, "nothing came for {} s", limit.as_secs_f32()),
+            Failure::Refused { status, body, .. } => write!(f, "it refused with HTTP {status}: {}", message(body)),
+            Failure::Said(error) => {
+                let told = error.as_str().map_or_else(|| message(&error.to_string()), clean);
                 write!(f, "the server said: {told}")
             }
-            (Failure::Genai(Genai::StreamParse { serde_error, .. }), None) => {
-                write!(f, "an event of the server is no JSON: {}", clean(&serde_error.to_string()))
-            }
-            (Failure::Genai(error), None) => f.write_str(&clean(&innermost(error))),
+            Failure::NotJson(error) => write!(f, "an event of the server is no JSON: {}", clean(&error.to_string())),
+            Failure::TooLong => f.write_str("an event of the server is too long"),
+            Failure::Connection(error) => f.write_str(&clean(&innermost(error))),
         }
     }
 }
@@ -103,39 +111,25 @@ pub(super) fn ended_as(reason: &str) -> String {
     }
 }
 
-/// The error with the status: a stream that is refused comes as a stream error around it.
-fn refusal(error: &Genai) -> Option<&Genai> {
-    match error {
-        Genai::WebStream { error, .. } => error.downcast_ref::<Genai>(),
-        error => error.status().map(|_| error),
-    }
-}
-
-fn is_refused(error: &Genai) -> bool {
-    let Genai::WebStream { error, .. } = error else { return false };
-    chain(&**error).any(|cause| {
+fn is_refused(error: &reqwest::Error) -> bool {
+    causes(error).any(|cause| {
         let io = cause.downcast_ref::<io::Error>();
         io.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     })
 }
 
 /// `reqwest` says "error sending request" and leaves the cause to its sources.
-fn innermost(error: &Genai) -> String {
-    match error {
-        Genai::WebStream { error, .. } => chain(&**error).last().map(ToString::to_string).unwrap_or_default(),
-        error => error.to_string(),
-    }
-}
-
-fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| (**error).source())
+fn innermost(error: &reqwest::Error) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 /// What the server said, out of the JSON that most wrap it in.
 fn message(body: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(body).ok();
     let told = json.as_ref().and_then(|json| {
-        ["/error/message", "/error", "/message", "/detail"].iter().find_map(|path| json.pointer(path)?.as_str())
+        ["/error/message", "/error", "/message", "/detail", "/0/error/message"]
+            .iter()
+            .find_map(|path| json.pointer(path)?.as_str())
     });
     clean(told.unwrap_or(body))
 }

@@ -1,39 +1,44 @@
-//! A model behind HTTP: any server of the OpenAI shape by its base URL, or a provider that `genai` knows by the model's
-//! name.
+//! A model behind HTTP: any server of the OpenAI shape, by its base URL or as a provider that is known by name.
 //!
-//! The wire is `genai`'s. What is added here: which ends are ends and which are cuts, waiting with a limit, trying again
-//! while nothing has come, and errors that say what to do. This module reads no environment; where no base URL and no
-//! key are given, `genai` takes the provider's key from its own variable.
+//! One request a reply, streamed as server-sent events. The module says which ends are ends and which are cuts, waits with a
+//! limit, tries again while nothing has come, and makes errors that say what to do. It reads no environment: the key and the
+//! address are the host's to give; [`Preset`] says where a provider is and which variable usually holds its key.
 
 mod calls;
+mod events;
 mod failure;
-mod frames;
+mod preset;
 
 use super::{Backend, Chunk, Sink};
 use calls::Calls;
+use events::{Said, finish_of};
 use failure::Failure;
-use frames::Frames;
-use futures_util::StreamExt;
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ChatStream, ChatStreamEvent, StopReason, StreamEnd};
-use genai::resolver::{AuthData, Endpoint};
-use genai::{Client, Headers, ModelIden, ModelSpec, ServiceTarget};
-use serde_json::{Map, Value};
+pub use preset::Preset;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
+use reqwest::{Client, Response, Url};
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time;
+use toolfence_http::sse;
 use toolfence_protocol::{Error, FinishReason, Message, Role};
 use toolfence_toolbox::BoxFuture;
+
+/// The longest event of a stream, in bytes.
+const LONGEST_EVENT: usize = 8 << 20;
+
+/// What is read of a refusal, in bytes.
+const LONGEST_REFUSAL: usize = 64 << 10;
 
 /// Which model, where, and how patiently.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// The model's name as the server knows it. Without a base URL it also chooses the provider.
+    /// The model's name as the server knows it. Without a base URL it also names the provider: [`Preset::of_model`].
     pub model: String,
-    /// Where the OpenAI-shaped API begins, such as `http://127.0.0.1:8080/v1`; `None` for a provider by name.
+    /// Where the OpenAI-shaped API begins, such as `http://127.0.0.1:8080/v1`; `None` for a provider that is
+    /// known by the model's name.
     pub base_url: Option<String>,
     /// Sent as a bearer token; `None` sends none.
     pub key: Option<String>,
@@ -87,8 +92,10 @@ impl fmt::Debug for HttpOptions {
 pub struct Http {
     options: HttpOptions,
     client: Client,
-    target: ModelSpec,
-    chat: ChatOptions,
+    url: Url,
+    /// The model's name as the server knows it.
+    model: String,
+    headers: HeaderMap,
 }
 
 impl fmt::Debug for Http {
@@ -101,17 +108,23 @@ impl Http {
     /// Nothing is sent yet.
     ///
     /// # Errors
-    /// There is no model, or the base URL is not one.
+    /// There is no model, it names no provider where there is no base URL, the base URL is not one, or the key cannot be sent.
     pub fn new(options: HttpOptions) -> Result<Http, Error> {
         if options.model.trim().is_empty() {
             return Err(Error::new("No model is named. Name one; servers that have only one take any name."));
         }
-        let target = match &options.base_url {
-            Some(url) => target(url, &options)?,
-            None => ModelSpec::from_name(options.model.as_str()),
+        let (base, model) = match &options.base_url {
+            Some(base) => (base.clone(), options.model.clone()),
+            None => match Preset::of_model(&options.model) {
+                Some((preset, model)) => (preset.base_url.to_owned(), model.to_owned()),
+                None => return Err(unknown_provider(&options.model)),
+            },
         };
-        let (client, chat) = (client(&options)?, chat(&options));
-        Ok(Http { options, client, target, chat })
+        let url = url(&base)?;
+        let client =
+            toolfence_http::builder(&url)?.build().map_err(|error| Error::because("make an HTTP client", error))?;
+        let headers = headers(options.key.as_deref())?;
+        Ok(Http { options, client, url, model, headers })
     }
 
     /// Who is talked to, for messages to the person.
@@ -138,13 +151,44 @@ impl Http {
 
     /// One request. It fails only where nothing of the reply came.
     async fn try_once(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Failure> {
-        let request = ChatRequest::from_messages(messages.iter().map(chat_message).collect());
-        let frames = Arc::new(Frames::default());
-        let chat = self.chat.clone().with_raw_frame_sink_arc(frames.clone());
-        let response = self.client.exec_chat_stream(self.target.clone(), request, Some(&chat)).await;
-        let stream = response.map_err(Failure::Genai)?.stream;
-        let mut reading = Reading { sink, frames, calls: Calls::default(), begun: false };
-        reading.read(stream, &self.options).await
+        let body = self.body(messages).to_string();
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let limit = self.options.first_byte;
+        let response = match time::timeout(limit, request.send()).await {
+            Ok(response) => response.map_err(Failure::Connection)?,
+            Err(_) => return Err(Failure::Silent(limit)),
+        };
+        if !response.status().is_success() {
+            return Err(refusal(response, limit).await);
+        }
+        Reading::new(sink).read(response, &self.options).await
+    }
+
+    /// The request's body. The host's own members go before everything else.
+    fn body(&self, messages: &[Message]) -> Value {
+        let messages: Vec<Value> = messages
+            .iter()
+            .map(|message| {
+                let role = match message.role {
+                    Role::System => "system",
+                    Role::User => "user",
+                    Role::Assistant => "assistant",
+                };
+                json!({"role": role, "content": message.content})
+            })
+            .collect();
+        let mut body = Map::new();
+        body.insert("model".into(), self.model.as_str().into());
+        body.insert("stream".into(), true.into());
+        body.insert("messages".into(), messages.into());
+        if let Some(most) = self.options.max_tokens {
+            body.insert("max_tokens".into(), most.into());
+        }
+        if let Some(temperature) = self.options.temperature {
+            body.insert("temperature".into(), temperature.into());
+        }
+        body.extend(self.options.body.clone());
+        Value::Object(body)
     }
 }
 
@@ -161,67 +205,105 @@ impl Backend for Http {
 /// A reply while it comes.
 struct Reading<'a> {
     sink: &'a mut dyn Sink,
-    frames: Arc<Frames>,
     calls: Calls,
+    /// Whether something of the reply has come.
     begun: bool,
+    /// Why the server says the reply ended, once it does.
+    reason: Option<String>,
+    /// Whether the server has sent its mark for the end of the stream.
+    done: bool,
+    /// Whether there was an event, and whether there was anything else than white space.
+    events: bool,
+    bytes: bool,
 }
 
-impl Reading<'_> {
-    async fn read(&mut self, mut stream: ChatStream, options: &HttpOptions) -> Result<FinishReason, Failure> {
+impl<'a> Reading<'a> {
+    fn new(sink: &'a mut dyn Sink) -> Reading<'a> {
+        Reading { sink, calls: Calls::default(), begun: false, reason: None, done: false, events: false, bytes: false }
+    }
+
+    async fn read(mut self, mut response: Response, options: &HttpOptions) -> Result<FinishReason, Failure> {
+        let mut events = sse::Events::new(LONGEST_EVENT);
         loop {
             let limit = if self.begun { options.between } else { options.first_byte };
-            let event = match time::timeout(limit, stream.next()).await {
-                Ok(Some(Ok(event))) => event,
-                Ok(Some(Err(error))) => return self.broken(Failure::Genai(error)),
-                Ok(None) => return self.broken(Failure::Closed),
+            let bytes = match time::timeout(limit, response.chunk()).await {
+                Ok(Ok(Some(bytes))) => bytes,
+                Ok(Ok(None)) => {
+                    // The last event may lack the empty line behind it.
+                    let last = events.finish();
+                    return match last.map(|data| self.event(&data)) {
+                        Some(Ok(ControlFlow::Break(finish))) => Ok(finish),
+                        Some(Err(failure)) => self.broken(failure),
+                        _ => self.broken(Failure::Closed),
+                    };
+                }
+                Ok(Err(error)) => return self.broken(Failure::Connection(error)),
                 Err(_) => return self.broken(Failure::Silent(limit)),
             };
-            if let ControlFlow::Break(finish) = self.take(event) {
-                return Ok(finish);
+            self.bytes |= !bytes.trim_ascii().is_empty();
+            let Ok(ended) = events.feed(&bytes) else { return self.broken(Failure::TooLong) };
+            for data in ended {
+                match self.event(&data) {
+                    Ok(ControlFlow::Continue(())) => {}
+                    Ok(ControlFlow::Break(finish)) => return Ok(finish),
+                    Err(failure) => return self.broken(failure),
+                }
             }
         }
     }
 
-    fn take(&mut self, event: ChatStreamEvent) -> ControlFlow<FinishReason> {
-        let piece = match &event {
-            ChatStreamEvent::Chunk(chunk) => Chunk::Text(&chunk.content),
-            ChatStreamEvent::ReasoningChunk(chunk) => Chunk::Reasoning(&chunk.content),
-            ChatStreamEvent::ToolCallChunk(chunk) => {
-                self.begun = true;
-                self.calls.add(&chunk.tool_call);
-                return ControlFlow::Continue(());
+    /// Takes the data of one event; breaks at the end of the reply, and where the sink wants no more.
+    fn event(&mut self, data: &str) -> Result<ControlFlow<FinishReason>, Failure> {
+        self.events = true;
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(ControlFlow::Break(self.ended()));
+        }
+        let Said { texts, calls, reason, error } = events::read(data).map_err(Failure::NotJson)?;
+        if let Some(error) = error {
+            return Err(Failure::Said(error));
+        }
+        self.begun |= !texts.is_empty() || !calls.is_empty();
+        for text in texts {
+            if self.sink.chunk(text.as_chunk()).is_break() {
+                return Ok(ControlFlow::Break(FinishReason::Cut));
             }
-            ChatStreamEvent::End(end) => return ControlFlow::Break(self.end(end)),
-            _ => return ControlFlow::Continue(()),
-        };
-        self.begun = true;
-        self.sink.chunk(piece).map_break(|()| FinishReason::Cut)
+        }
+        for piece in calls {
+            self.calls.add(piece);
+        }
+        if reason.is_some() {
+            self.reason = reason;
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn end(&mut self, end: &StreamEnd) -> FinishReason {
-        let finish = match &end.captured_stop_reason {
-            Some(reason) => finish_of(reason),
-            None => self.frames.finish().unwrap_or(FinishReason::Cut),
-        };
-        self.finished(finish)
+    /// How the stream said it ended, if it did.
+    fn finish(&self) -> Option<FinishReason> {
+        match &self.reason {
+            Some(reason) => Some(finish_of(reason)),
+            None => self.done.then_some(FinishReason::Stop),
+        }
     }
 
-    /// The stream stopped without saying that it was done. Some servers just close behind the finish reason.
+    /// The stream stopped without its mark for the end. Some servers just close behind the reason.
     fn broken(&mut self, failure: Failure) -> Result<FinishReason, Failure> {
-        if let Some(finish) = self.frames.finish() {
-            return Ok(self.finished(finish));
+        if self.finish().is_some() {
+            return Ok(self.ended());
         }
         if !self.begun {
-            let odd = matches!(failure, Failure::Closed) && self.frames.are_odd();
+            let odd = matches!(failure, Failure::Closed) && self.bytes && !self.events;
             return Err(if odd { Failure::NoStream } else { failure });
         }
         Ok(self.cut(&failure.to_string()))
     }
 
-    /// Calls of the other channel are whole only where the reply is.
-    fn finished(&mut self, finish: FinishReason) -> FinishReason {
+    /// Calls of the server's own channel are whole only where the reply is.
+    fn ended(&mut self) -> FinishReason {
+        let finish = self.finish().unwrap_or(FinishReason::Cut);
         if finish == FinishReason::Cut {
-            return self.cut(&failure::ended_as(&self.frames.reason()));
+            let reason = self.reason.take().unwrap_or_default();
+            return self.cut(&failure::ended_as(&reason));
         }
         if finish == FinishReason::Stop {
             for piece in std::mem::take(&mut self.calls).whole() {
@@ -241,64 +323,51 @@ impl Reading<'_> {
     }
 }
 
-/// What is not known to be an end by the model itself is taken as a cut: a call is never made from half of one.
-fn finish_of(reason: &StopReason) -> FinishReason {
-    match reason {
-        StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) => FinishReason::Stop,
-        StopReason::MaxTokens(_) => FinishReason::Length,
-        StopReason::Other(word) if matches!(word.as_str(), "eos" | "eos_token" | "stop_token") => FinishReason::Stop,
-        StopReason::ContentFilter(_) | StopReason::Other(_) => FinishReason::Cut,
+/// What the server refused with. A body that does not come to its end, or is very long, is cut.
+async fn refusal(mut response: Response, limit: Duration) -> Failure {
+    let wished = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let retry_after = wished.map(|seconds| Duration::from_secs(seconds).min(failure::LONGEST_WAIT));
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(bytes))) = time::timeout(limit, response.chunk()).await {
+        body.extend_from_slice(&bytes);
+        if body.len() >= LONGEST_REFUSAL {
+            break;
+        }
     }
+    body.truncate(LONGEST_REFUSAL);
+    Failure::Refused { status, body: String::from_utf8_lossy(&body).into_owned(), retry_after }
 }
 
-fn chat_message(message: &Message) -> ChatMessage {
-    let text = message.content.as_str();
-    match message.role {
-        Role::System => ChatMessage::system(text),
-        Role::User => ChatMessage::user(text),
-        Role::Assistant => ChatMessage::assistant(text),
+fn unknown_provider(model: &str) -> Error {
+    let names: Vec<&str> = Preset::all().iter().map(|preset| preset.name).collect();
+    Error::new(format!(
+        "The model's name {model:?} tells no provider. Give a base URL, or name the provider in front of it, such as \
+         groq::{}; known are {}.",
+        model.rsplit("::").next().unwrap_or(model),
+        names.join(", ")
+    ))
+}
+
+fn url(base: &str) -> Result<Url, Error> {
+    if !(base.starts_with("http://") || base.starts_with("https://")) {
+        return Err(Error::new(format!("The base URL {base:?} begins with neither http:// nor https://.")));
     }
+    let url = format!("{}/chat/completions", base.trim_end_matches('/'));
+    url.parse().map_err(|error| Error::because(format!("read the base URL {base:?}"), error))
 }
 
-fn client(options: &HttpOptions) -> Result<Client, Error> {
-    let builder = Client::builder();
-    let built = match options.key.clone() {
-        Some(key) => builder.with_auth_resolver_fn(move |_: ModelIden| Ok(Some(AuthData::from_single(key)))).build(),
-        None => builder.build(),
-    };
-    built.map_err(|error| Error::because("make an HTTP client", error))
-}
-
-fn target(url: &str, options: &HttpOptions) -> Result<ModelSpec, Error> {
-    if !(url.starts_with("http://") || url.starts_with("https://")) {
-        return Err(Error::new(format!("The base URL {url:?} begins with neither http:// nor https://.")));
+fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("toolfence/", env!("CARGO_PKG_VERSION"))));
+    if let Some(key) = key {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim())).map_err(|_| {
+            Error::new("The key holds a character that cannot be sent. Give it as the provider shows it.")
+        })?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
     }
-    let base = format!("{}/", url.trim_end_matches('/'));
-    let auth = match &options.key {
-        Some(key) => AuthData::from_single(key.as_str()),
-        // Without this a header with an empty key would be sent.
-        None => AuthData::RequestOverride { url: format!("{base}chat/completions"), headers: Headers::default() },
-    };
-    let model = ModelIden::new(AdapterKind::OpenAI, plain_name(&options.model));
-    Ok(ModelSpec::from_target(ServiceTarget { endpoint: Endpoint::from_owned(base), auth, model }))
-}
-
-/// `genai` reads meaning into names (`::` and endings such as `-high`). Of a name that has such, it is told another one;
-/// the true name stands in the body.
-fn plain_name(name: &str) -> &str {
-    let ending = genai::chat::ReasoningEffort::from_model_name(name).0.is_some();
-    if ending || name.contains("::") { "model" } else { name }
-}
-
-fn chat(options: &HttpOptions) -> ChatOptions {
-    let mut body = Map::new();
-    if options.base_url.is_some() {
-        body.insert("model".into(), options.model.as_str().into());
-    }
-    body.extend(options.body.clone());
-    let mut chat = ChatOptions::default().with_normalize_reasoning_content(false);
-    chat.max_tokens = options.max_tokens;
-    chat.temperature = options.temperature;
-    chat.extra_body = (!body.is_empty()).then_some(Value::Object(body));
-    chat
+    Ok(headers)
 }

@@ -2,9 +2,9 @@
 //!
 //! This module knows no JSON and no connections. Lines end in LF or CRLF; of an event only its data counts.
 
-/// What is left of an event or a line that has not ended.
+/// Reads server-sent events out of bytes. It keeps an event or a line that has not ended.
 #[derive(Debug)]
-pub(super) struct Events {
+pub struct Events {
     line: Vec<u8>,
     data: String,
     /// Whether the event has a data line.
@@ -13,17 +13,20 @@ pub(super) struct Events {
 }
 
 /// A line, or the data of an event, is longer than the limit.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
 
 impl Events {
     /// A reader that keeps `limit` bytes of an event at most.
-    pub(super) fn new(limit: usize) -> Events {
+    pub fn new(limit: usize) -> Events {
         Events { line: Vec::new(), data: String::new(), some: false, limit }
     }
 
     /// The data of every event that ends in these bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+    ///
+    /// # Errors
+    /// A line or an event is longer than the limit.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut ended = Vec::new();
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(b'\n', rest) {
@@ -36,7 +39,7 @@ impl Events {
     }
 
     /// What the last event held where the stream ended without an empty line behind it.
-    pub(super) fn finish(mut self) -> Option<String> {
+    pub fn finish(mut self) -> Option<String> {
         self.end_line().ok()?;
         self.take()
     }

@@ -1,0 +1,118 @@
+//! What one event of a stream says: an answer's next piece, why it ended, or that something went wrong.
+
+use super::calls::Piece;
+use crate::backend::Chunk;
+use serde_json::Value;
+use toolfence_protocol::FinishReason;
+
+/// One event of a stream, read.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// Text and thoughts, in order.
+    pub(super) texts: Vec<Spoken>,
+    /// Pieces of calls of the server's own channel.
+    pub(super) calls: Vec<Piece>,
+    /// The server's word for why the reply ended.
+    pub(super) reason: Option<String>,
+    /// What the server says went wrong.
+    pub(super) error: Option<Value>,
+}
+
+/// A piece of text, and to which channel it belongs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Spoken {
+    Answer(String),
+    Thought(String),
+}
+
+impl Spoken {
+    pub(super) fn as_chunk(&self) -> Chunk<'_> {
+        match self {
+            Spoken::Answer(text) => Chunk::Text(text),
+            Spoken::Thought(text) => Chunk::Reasoning(text),
+        }
+    }
+}
+
+/// Reads the data of one event. Members that are not known are passed over: servers add their own.
+pub(super) fn read(data: &str) -> Result<Said, serde_json::Error> {
+    let mut event: Value = serde_json::from_str(data)?;
+    let mut said = Said::default();
+    if let Some(error) = event.get_mut("error").map(Value::take)
+        && !error.is_null()
+    {
+        said.error = Some(error);
+        return Ok(said);
+    }
+    let Some(choice) = event.pointer_mut("/choices/0") else { return Ok(said) };
+    said.reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
+    let Some(delta) = choice.get_mut("delta") else { return Ok(said) };
+    // The field has two names in use; a server that fills both says the same in both.
+    for name in ["reasoning_content", "reasoning"] {
+        if let Some(text) = delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            said.texts.push(Spoken::Thought(text.to_owned()));
+            break;
+        }
+    }
+    match delta.get("content") {
+        Some(Value::String(text)) if !text.is_empty() => said.texts.push(Spoken::Answer(text.clone())),
+        Some(Value::Array(parts)) => parts.iter().for_each(|part| part_of(part, &mut said.texts)),
+        _ => {}
+    }
+    for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        said.calls.push(Piece::of(call));
+    }
+    Ok(said)
+}
+
+/// A part of a content that is a list, as Mistral's reasoning models send it.
+fn part_of(part: &Value, texts: &mut Vec<Spoken>) {
+    if let Some(text) = part.get("text").and_then(Value::as_str) {
+        texts.push(Spoken::Answer(text.to_owned()));
+    }
+    for thought in part.get("thinking").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(text) = thought.get("text").and_then(Value::as_str) {
+            texts.push(Spoken::Thought(text.to_owned()));
+        }
+    }
+}
+
+/// What the server's word for an end means. A word that is not known to be an end by the model itself is a cut: a call is
+/// never made from half of one.
+pub(super) fn finish_of(reason: &str) -> FinishReason {
+    match reason.to_ascii_lowercase().as_str() {
+        "stop" | "end_turn" | "complete" | "completed" | "stop_sequence" | "tool_calls" | "tool_use"
+        | "function_call" | "eos" | "eos_token" | "stop_token" => FinishReason::Stop,
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => FinishReason::Length,
+        _ => FinishReason::Cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_thoughts_are_told_apart() {
+        let thought = |text: &str| Spoken::Thought(text.into());
+        let answer = |text: &str| Spoken::Answer(text.into());
+        for (delta, want) in [
+            (r#"{"content":"a"}"#, vec![answer("a")]),
+            (r#"{"content":null,"reasoning":"b"}"#, vec![thought("b")]),
+            (r#"{"reasoning_content":"b","reasoning":"b","content":"a"}"#, vec![thought("b"), answer("a")]),
+            (r#"{"content":[{"type":"text","text":"a"}]}"#, vec![answer("a")]),
+            (
+                r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}]},{"type":"text","text":"a"}]}"#,
+                vec![thought("b"), answer("a")],
+            ),
+            (r#"{"content":7}"#, vec![]),
+            ("null", vec![]),
+        ] {
+            let said = read(&format!("{{\"choices\":[{{\"delta\":{delta}}}]}}")).expect("it is JSON");
+            assert_eq!(said.texts, want, "{delta}");
+        }
+        for odd in ["[]", "7", "{}", "{\"choices\":[]}", "{\"choices\":[7]}", "{\"error\":null}"] {
+            assert!(read(odd).expect("it is JSON").texts.is_empty(), "{odd}");
+        }
+    }
+}
