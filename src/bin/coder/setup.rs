@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
-use toolfence::backend::http::HttpOptions;
+use toolfence::backend::http::{HttpOptions, Preset};
 use toolfence::backend::{Backend, Http, Replay};
 use toolfence::persona::Persona;
 use toolfence::policy::settings::Value;
@@ -164,8 +164,9 @@ impl Setup {
         let Some(model) = model.or(local) else {
             return Err(Failure::wrong_use("the provider is known by its model: give --model, such as gpt-4o-mini"));
         };
+        let preset = if base_url.is_none() { Preset::of_model(&model).map(|(preset, _)| preset) } else { None };
         let mut wanted = HttpOptions::new(model);
-        wanted.key = key();
+        wanted.key = key(preset);
         wanted.base_url = base_url;
         let http = Http::new(wanted).map_err(|error| Failure::wrong_use(error.to_string()))?;
         Ok(Arc::new(http))
@@ -203,10 +204,12 @@ fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<
     Ok(Some(Arc::new(history)))
 }
 
-/// The key that is meant for this program. Another service's key, such as OPENAI_API_KEY, is never sent to a server that
-/// was only named by its URL; a provider named by its model finds its own variable itself.
-fn key() -> Option<String> {
-    std::env::var("TOOLFENCE_API_KEY").ok().filter(|key| !key.is_empty())
+/// The key that is meant for this program, or the one in the provider's usual variable. Another service's key, such as
+/// OPENAI_API_KEY, is never sent to a server that was only named by its URL.
+fn key(preset: Option<Preset>) -> Option<String> {
+    let variables = ["TOOLFENCE_API_KEY", preset.map_or("", |preset| preset.key_variable)];
+    let set = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
+    variables.into_iter().filter(|name| !name.is_empty()).find_map(set)
 }
 
 /// The person's own checkers.
