@@ -104,7 +104,7 @@ pub(crate) fn settle_for_a_host() -> i32 {
     i32::from(told.is_err())
 }
 
-/// A record. Dropped, it is gone: the command has ended and was settled.
+/// The record of a command that runs. Dropping it removes the record: the command has ended and was settled.
 #[derive(Debug)]
 pub struct Running {
     /// `None` where none could be made: then a host that is killed leaves what the command planted.
@@ -165,7 +165,7 @@ impl Record {
 }
 
 impl Running {
-    /// Says that the host is still there.
+    /// Notes in the record that the host is still there.
     pub fn sign_of_life(&self) {
         if let Some((file, _)) = &self.file {
             let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
@@ -191,7 +191,7 @@ pub(crate) fn folder(root: &Path) -> Option<PathBuf> {
 }
 
 impl Workspace {
-    /// Writes down what is known before a command runs.
+    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed.
     pub fn running(&self, covers: &Covers) -> Running {
         let made = folder(self.root()).ok_or_else(|| io::Error::other("there is no home"));
         let made = made.and_then(|folder| make(&folder, &Record::of(self, covers)));
