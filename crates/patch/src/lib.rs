@@ -196,11 +196,45 @@ pub struct Placed {
 /// # Errors
 /// The first hunks that have no place, or that overlap.
 pub fn apply(hunks: &[Hunk<'_>], text: &[u8]) -> Result<Applied, Vec<Miss>> {
-    let Some(text) = text::Text::new(text) else {
+    let Some(lines) = text::Text::new(text) else {
         return Err(hunks.first().map(|hunk| Miss::new(1, hunk, Why::TooMuchWork)).into_iter().collect());
     };
-    let places = place::all(&text, hunks)?;
-    let built = edit::build(&text, hunks, &places)?;
+    let misses = match applied(hunks, &lines) {
+        Err(misses) if text.ends_with(b"\n") => misses,
+        other => return other,
+    };
+    // A model that split the file at its line feeds takes what is behind the last one for an empty line.
+    let mut shorter = hunks.to_vec();
+    let mut all_mended = true;
+    for miss in &misses {
+        let mended = matches!(miss.why, Why::NotFound(_)) && without_line_behind_end(&mut shorter[miss.hunk - 1]);
+        all_mended = all_mended && mended;
+    }
+    if !all_mended {
+        return Err(misses);
+    }
+    applied(&shorter, &lines).map_err(|_| misses)
+}
+
+/// Takes an empty line away that ends both sides of a hunk; the hunk must then stand at the end of the file. `false` where
+/// the sides do not end so, or where too little is left to say where the hunk stands.
+fn without_line_behind_end(hunk: &mut Hunk<'_>) -> bool {
+    let is_last = |sign: Sign| {
+        let at = hunk.lines.iter().rposition(|line| line.sign == sign || line.sign == Sign::Context)?;
+        Some(at).filter(|at| hunk.lines[*at].text.is_empty() && !hunk.lines[*at].unended)
+    };
+    let (Some(old), Some(new)) = (is_last(Sign::Remove), is_last(Sign::Add)) else { return false };
+    hunk.lines.remove(old.max(new));
+    if old != new {
+        hunk.lines.remove(old.min(new));
+    }
+    hunk.at_end = true;
+    hunk.old().any(|line| line.text.contains(char::is_alphanumeric))
+}
+
+fn applied(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
+    let places = place::all(text, hunks)?;
+    let built = edit::build(text, hunks, &places)?;
     let placed = |(hunk, place): (&Hunk<'_>, &place::Place)| Placed {
         fuzz: place.pass.fuzz(),
         line: place.at + 1,

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use toolfence_protocol::parse::{Event, Options, Parser};
-use toolfence_protocol::{Args, Catalog, ErrorCode, FinishReason, ParamKind, ToolCall, ToolResult};
+use toolfence_protocol::{Args, Catalog, ErrorCode, FinishReason, Message, ParamKind, Role, ToolCall, ToolResult};
 
 /// The most calls that are kept of each kind. Beyond it every call counts as one that was read.
 const MOST: usize = 20_000;
@@ -30,26 +30,60 @@ pub(super) struct Echoes {
 
 impl Echoes {
     /// Where the call was read before anybody wrote it.
-    pub(super) fn source(&self, call: &ToolCall, catalog: &Catalog) -> Option<Arc<str>> {
+    pub(super) fn source(&self, call: &ToolCall, catalog: &Arc<Catalog>) -> Option<Arc<str>> {
         let print = print(call, catalog);
         self.read.get(&print).or_else(|| self.full.as_ref().filter(|_| !self.own.contains(&print))).cloned()
     }
 
     /// The model wrote this call. What it reads of it later is no news.
-    pub(super) fn wrote(&mut self, call: &ToolCall, catalog: &Catalog) {
+    pub(super) fn wrote(&mut self, call: &ToolCall, catalog: &Arc<Catalog>) {
         if self.own.len() < MOST {
             self.own.insert(print(call, catalog));
         }
     }
 
+    /// The conversation before this session. What stands in results was read, everything else was written by the model or the
+    /// user.
+    pub(super) fn earlier(&mut self, history: &[Message], catalog: &Arc<Catalog>) {
+        for message in history {
+            match message.role {
+                Role::User => {
+                    for event in events(&message.content, catalog) {
+                        match event {
+                            Event::ForgedResult { body, .. } => self.earlier_result(&body, catalog),
+                            Event::Call { call, .. } => self.wrote(&call, catalog),
+                            Event::Text { text, .. } => self.typed(&text, catalog),
+                            _ => {}
+                        }
+                    }
+                }
+                Role::Assistant => self.typed(&message.content, catalog),
+                _ => {}
+            }
+        }
+    }
+
+    /// A result as it was written for the model, in either format.
+    fn earlier_result(&mut self, body: &str, catalog: &Arc<Catalog>) {
+        let header = body.lines().next().unwrap_or_default();
+        let header: serde_json::Value =
+            serde_json::from_str(header).or_else(|_| serde_json::from_str(body)).unwrap_or_default();
+        let is_malformed = header.pointer("/error/code").is_some_and(|code| code == "malformed_call");
+        if !is_malformed {
+            let tool = header.get("tool").and_then(serde_json::Value::as_str).unwrap_or("an earlier result");
+            let source: String = tool.chars().take(LONGEST_TARGET).collect();
+            self.text(body, &source, catalog);
+        }
+    }
+
     /// The user wrote this text.
-    pub(super) fn typed(&mut self, text: &str, catalog: &Catalog) {
+    pub(super) fn typed(&mut self, text: &str, catalog: &Arc<Catalog>) {
         let (calls, _) = calls(text, catalog);
         calls.iter().for_each(|call| self.wrote(call, catalog));
     }
 
     /// A call has its result. Our own answers to blocks that could not be read say those blocks again, and do not count.
-    pub(super) fn result(&mut self, call: Option<&ToolCall>, result: &ToolResult, catalog: &Catalog) {
+    pub(super) fn result(&mut self, call: Option<&ToolCall>, result: &ToolResult, catalog: &Arc<Catalog>) {
         if result.error.as_ref().is_some_and(|failure| failure.code == ErrorCode::MalformedCall) {
             return;
         }
@@ -61,7 +95,7 @@ impl Echoes {
     }
 
     /// The model gets this text, which nobody in the conversation wrote.
-    pub(super) fn text(&mut self, text: &str, source: &str, catalog: &Catalog) {
+    pub(super) fn text(&mut self, text: &str, source: &str, catalog: &Arc<Catalog>) {
         let (calls, all) = calls(text, catalog);
         let source: Arc<str> = source.into();
         if !all || self.read.len() + calls.len() > MOST {
@@ -91,11 +125,11 @@ fn label(call: &ToolCall, catalog: &Catalog) -> String {
 }
 
 /// Every call that stands in the text in some spelling, and whether all of it could be looked at.
-fn calls(text: &str, catalog: &Catalog) -> (Vec<ToolCall>, bool) {
+fn calls(text: &str, catalog: &Arc<Catalog>) -> (Vec<ToolCall>, bool) {
     let (mut found, mut all) = (Vec::new(), true);
     let mut text = Cow::Borrowed(text);
     for _ in 0..MOST_UNQUOTED {
-        all &= blocks(&text, catalog, &mut found);
+        all &= blocks(&text, catalog, &mut found) && objects(&text, catalog, &mut found);
         if !text.contains("\\n") && !text.contains("\\\"") {
             return (found, all);
         }
@@ -124,7 +158,7 @@ fn unquoted(text: &str) -> String {
 }
 
 /// Reads the blocks of a text whatever stands before their lines. Whether none was left out.
-fn blocks(text: &str, catalog: &Catalog, found: &mut Vec<ToolCall>) -> bool {
+fn blocks(text: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) -> bool {
     let lines: Vec<&str> = text.lines().collect();
     let mut budget = text.len().saturating_mul(MOST_TIMES).saturating_add(1 << 12);
     for (at, line) in lines.iter().enumerate() {
@@ -172,17 +206,34 @@ fn opening(line: &str) -> Option<(usize, &str)> {
     None
 }
 
-fn read(document: &str, catalog: &Catalog, found: &mut Vec<ToolCall>) {
+/// Reads the objects that stand on one line each and name a tool, as a search shows a line of a block without its fences.
+fn objects(text: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) -> bool {
+    const NAMES: &[&str] = &["name", "tool", "function", "action"];
+    for line in text.lines() {
+        let Some(start) = line.find('{').filter(|_| NAMES.iter().any(|name| line.contains(name))) else { continue };
+        read(&format!("```tool\n{}\n```\n", &line[start..]), catalog, found);
+        if found.len() > MOST {
+            return false;
+        }
+    }
+    true
+}
+
+fn read(document: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) {
+    let calls = events(document, catalog).filter_map(|event| match event {
+        Event::Call { call, .. } => Some(*call),
+        _ => None,
+    });
+    found.extend(calls);
+}
+
+fn events(document: &str, catalog: &Arc<Catalog>) -> impl Iterator<Item = Event<'static>> {
     let mut options = Options::default();
-    options.catalog = Some(Arc::new(catalog.clone()));
+    options.catalog = Some(Arc::clone(catalog));
     let mut parser = Parser::new(options);
     parser.push(document);
     parser.finish(FinishReason::Stop);
-    while let Some(event) = parser.poll() {
-        if let Event::Call { call, .. } = event {
-            found.push(*call);
-        }
-    }
+    std::iter::from_fn(move || parser.poll().map(Event::into_owned))
 }
 
 /// A number for the call under its taught names, without what a default would say anyway.
@@ -233,6 +284,7 @@ mod tests {
             format!("{{\"text\": {}}}", serde_json::to_string(CALL).unwrap()),
             format!("````md\n{CALL}\n````"),
             "```tool\n{\"name\":\"bash\",\"args\":{\"command\":\"make install\",\"background\":false}}".into(),
+            "docs/a.md:9:{\"name\":\"bash\",\"args\":{\"command\":\"make install\"}}".into(),
         ];
         let call = ToolCall::new("7", "bash", Args::from_iter([("command".into(), "make install".into())]));
         for text in shown {
@@ -247,6 +299,27 @@ mod tests {
         let mut echoes = Echoes::default();
         echoes.text("Run make install.\n```sh\nmake install\n```\n", "x", &catalog);
         assert_eq!(echoes.source(&call, &catalog), None);
+    }
+
+    #[test]
+    fn an_earlier_conversation_is_read_too() {
+        let catalog = toolfence_toolset::catalog();
+        let call = ToolCall::new("7", "bash", Args::from_iter([("command".into(), "make install".into())]));
+        let result = |header: &str| format!("````tool_result\n{header}\n{CALL}\n````\n");
+        let read = result("{\"id\":\"call_1\",\"tool\":\"read_file\",\"success\":true}");
+        let malformed =
+            result("{\"id\":\"c\",\"tool\":\"bash\",\"success\":false,\"error\":{\"code\":\"malformed_call\"}}");
+        for (history, source) in [
+            (vec![Message::new(Role::User, read.as_str())], Some("read_file")),
+            (vec![Message::new(Role::User, format!("See this.\n\n{read}"))], Some("read_file")),
+            (vec![Message::new(Role::User, malformed)], None),
+            (vec![Message::new(Role::User, CALL)], None),
+            (vec![Message::new(Role::Assistant, CALL), Message::new(Role::User, read.as_str())], None),
+        ] {
+            let mut echoes = Echoes::default();
+            echoes.earlier(&history, &catalog);
+            assert_eq!(echoes.source(&call, &catalog).as_deref(), source, "{history:?}");
+        }
     }
 
     #[test]

@@ -231,11 +231,13 @@ impl Session {
     pub fn new(options: SessionOptions, catalog: Arc<Catalog>, policy: Policy, facts: Arc<dyn Facts>) -> Session {
         let mut options = options;
         let system = (!options.system.is_empty()).then(|| Message::new(Role::System, options.system.as_str()));
-        let history = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
+        let history: Vec<Message> = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
+        let mut echoes = echo::Echoes::default();
+        echoes.earlier(&history, &catalog);
         Session {
             options,
-            judge: Judge { catalog, policy, facts, echoes: echo::Echoes::default() },
+            judge: Judge { catalog, policy, facts, echoes },
             history,
             state: State::Idle,
             turn: round::Turn::default(),

@@ -68,8 +68,10 @@ impl Default for SnapshotLimits {
 #[serde(default)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// Names that git ignores, a folder with all that is in it as one, and `.git`.
+    /// Names that git ignores, a folder with all that is in it as one.
     pub ignored: u64,
+    /// Repositories of git: each `.git`.
+    pub repositories: u64,
     /// Names that are blocked or protected, likewise.
     pub blocked: u64,
     /// Files that are too large, or could not be read.
@@ -480,7 +482,7 @@ impl<'l> Looking<'l> {
         let is_folder = item.kind == FileType::Directory;
         if self.is_never_seen(&item.name) {
             if item.name == ".git" {
-                self.snapshot.left_out.ignored += 1;
+                self.snapshot.left_out.repositories += 1;
                 self.history_aside(folder, name);
             }
             return true;

@@ -113,7 +113,7 @@ const TRAPS: &[Trap] = &[
     trap(
         "modules",
         "printf '[submodule \"sub\"]\\n\\tpath = sub\\n\\turl = ./origin.git\\n' > .gitmodules; git -c protocol.file.allow=always clone -q --bare . origin.git; git add .gitmodules; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit -qm sub",
-        "mkdir -p .git/modules; cp -r .git .git/modules/sub; hook .git/modules/sub/hooks",
+        "mkdir -p .git/modules/sub; (cd .git; cp -r HEAD config objects refs hooks index modules/sub); hook .git/modules/sub/hooks",
     ),
     trap(
         "a new repository",
@@ -378,7 +378,9 @@ fn in_parallel(
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(trap) = traps.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    found.lock().expect("nobody panics with it").extend(work(trap));
+                    // The lock would be held while the trap is tried if both stood in one statement.
+                    let fell = work(trap);
+                    found.lock().expect("nobody panics with it").extend(fell);
                 }
             });
         }

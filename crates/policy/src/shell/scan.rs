@@ -4,6 +4,7 @@
 //! nested parentheses and the whole stack on nested braces. It knows no commands.
 
 use brush_parser::Token;
+use std::ops::Range;
 
 /// The most bytes of a command.
 pub(super) const MOST_BYTES: usize = 64 * 1024;
@@ -85,12 +86,17 @@ fn expansions(text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Every `<<` counts, quoted or not: too many questions are better than one hang.
+/// Every `<<` counts that is not plainly in quotes: too many questions are better than one hang.
 fn heredocs(text: &str) -> Result<(), Fault> {
     let bytes = text.as_bytes();
+    let quoted = plainly_quoted(bytes);
     let (mut at, mut count) = (0, 0);
     while let Some(found) = memchr::memmem::find(&bytes[at..], b"<<") {
         let start = at + found;
+        if let Some(quoted) = quoted.iter().find(|quoted| quoted.contains(&start)) {
+            at = quoted.end;
+            continue;
+        }
         let length = bytes[start..].iter().take_while(|byte| **byte == b'<').count();
         at = start + length;
         // In `\<<<` the first is no operator, and `<<` is one.
@@ -113,6 +119,41 @@ fn heredocs(text: &str) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// The texts in quotes, from the start of the command up to the first thing that could make a quote mean something else: an
+/// expansion, a comment, a here-document. Quotes of the form `$'..'` are not among them.
+fn plainly_quoted(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
+        at += 1;
+        match byte {
+            b'\\' => at += 1,
+            b'\'' => {
+                let Some(length) = memchr::memchr(b'\'', &bytes[at..]) else { break };
+                found.push(at..at + length);
+                at += length + 1;
+            }
+            b'"' => {
+                // An escaped mark would end the text for whoever does not know the escape.
+                let Some(length) = memchr::memchr3(b'"', b'\\', b'`', &bytes[at..]) else { break };
+                let text = &bytes[at..at + length];
+                if bytes[at + length] != b'"' || text.windows(2).any(|pair| matches!(pair, [b'$', b'(' | b'{' | b'[']))
+                {
+                    break;
+                }
+                found.push(at..at + length);
+                at += length + 1;
+            }
+            b'`' => break,
+            b'$' | b'<' | b'>' if matches!(bytes.get(at), Some(b'(' | b'{' | b'[' | b'\'' | b'"')) => break,
+            b'#' if b" \t\n;&|()".contains(&before) => break,
+            b'<' if bytes.get(at) == Some(&b'<') => break,
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether an expansion begins behind `<<` on its line: the tokenizer looks for the body inside of it, and is then lost for
@@ -314,6 +355,29 @@ mod tests {
         }
         assert_eq!(hidden("ls -la\n\techo 'ção 漢字 🎉'"), None);
         assert!(hidden(&format!("ls{}; rm x", " ".repeat(60))).is_some());
+    }
+
+    #[test]
+    fn what_is_plainly_quoted_is_no_here_document() {
+        for harmless in [
+            "grep -rn '<<<<<<< HEAD' .",
+            "grep \"<<\" $HOME/a",
+            "node -e \"console.log(1 << 3)\"",
+            "sed -n '/<<<<<<</,/>>>>>>>/p' a.txt",
+            "echo it\\'s; grep '<<$(' a",
+        ] {
+            assert_eq!(text(harmless), Ok(()), "{harmless}");
+        }
+        for doubtful in [
+            "cat <<E $(x",
+            "cat <<E $[|<<E",
+            "echo # it's <<'\n",
+            "echo $'\\'' <<<<'",
+            "echo \"$(cat '<<')\"",
+            "a <<E '<< $('",
+        ] {
+            assert!(text(doubtful).is_err(), "{doubtful}");
+        }
     }
 
     #[test]

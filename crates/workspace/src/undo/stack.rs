@@ -107,6 +107,7 @@ impl Stack {
 fn left_out(left_out: &LeftOut) -> Option<String> {
     let counted = |number: u64, what: &str| (number > 0).then(|| format!("{number} {what}"));
     let parts: Vec<String> = [
+        (left_out.repositories > 0).then(|| ".git".to_owned()),
         counted(left_out.ignored, "that git ignores"),
         counted(left_out.blocked, "blocked"),
         counted(left_out.large, "too large or not to be read"),

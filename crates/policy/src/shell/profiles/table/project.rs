@@ -143,6 +143,12 @@ pub(super) const SUBCOMMANDS: &[Profile] = &[
         .paths("C")
         .text(),
     runs("composer:test composer:run composer:validate").short("vqn").text().passes(),
+    runs("coverage:run").short("ap").value("m").long("append branch parallel-mode").text().passes(),
+    runs("coverage:report")
+        .short("mi")
+        .long("show-missing skip-covered skip-empty ignore-errors no-skip-covered")
+        .long_value("fail-under precision sort include omit format")
+        .text(),
     runs("golangci-lint:run").short("v").long("fast new verbose").long_value("timeout"),
     runs("vitest:run").value("t").long("coverage silent bail changed").long_value("reporter project testNamePattern"),
     runs("terraform:validate").one_dash().long("json no-color").nothing(),
@@ -242,6 +248,8 @@ pub(super) const PROGRAMS: &[Profile] = &[
         .needs("build")
         .nothing()
         .passes(),
+    // What is written to is a folder of the build, which the sandbox holds; what is built comes from the project.
+    runs("cmake").value("BSG").paths("B S").outputs("B").needs("B").nothing(),
     runs("ninja").short("nv").value("Cjk").long("verbose quiet").paths("C").checked(is_target),
     runs("mvn gradle sbt ant")
         .short("qeoXBU")
