@@ -8,4 +8,5 @@ pub use toolfence_policy::{
     Cleared, CommandRule, CommandSettings, Decision, Effective, Facts, HistoryFact, Judgement, Met, Mode, NoFacts,
     PathFact, PathSettings, Pending, Policy, ProgramFact, RepositoryFact, Rule, Seen, Settings, Target, Verdict, Walls,
 };
+pub use toolfence_rules::GIT_HOOKS;
 pub use toolfence_rules::PathRules;

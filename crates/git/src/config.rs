@@ -33,6 +33,8 @@ pub struct Configured {
     pub local: Vec<(String, Option<String>)>,
     /// Keys and values of the person's and the system's files.
     pub global: Vec<(String, Option<String>)>,
+    /// The folder of hooks that the repository's own files name, as it is written.
+    pub hooks: Option<String>,
     /// A relative folder of hooks that the person's own configuration names: it holds in every repository.
     pub hooks_everywhere: Option<PathBuf>,
 }
@@ -163,6 +165,9 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
             let beside = origin.as_deref().and_then(Path::parent).unwrap_or(top);
             if key == "core.hookspath" {
                 let hooks = path_value(value, top);
+                if local {
+                    configured.hooks = Some(value.clone());
+                }
                 if !local && !Path::new(value).is_absolute() && !value.starts_with('~') {
                     configured.hooks_everywhere = Some(PathBuf::from(value));
                 }
@@ -189,7 +194,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
 }
 
 /// A value that is a path: relative to `base`, or to the home where it begins with `~/`.
-fn path_value(value: &str, base: &Path) -> PathBuf {
+pub fn path_value(value: &str, base: &Path) -> PathBuf {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     match value.strip_prefix("~/") {
         Some(rest) => home().map_or_else(|| base.join(value), |home| plain(&home.join(rest))),
@@ -229,6 +234,8 @@ pub fn names_a_program(key: &str) -> bool {
         "filter" => matches!(name, "clean" | "smudge" | "process"),
         "diff" => matches!(name, "external" | "command" | "textconv"),
         "merge" => name == "driver",
+        // Hooks without a folder, since git 2.54.
+        "hook" => name == "command",
         "sequence" => name == "editor",
         "gpg" => matches!(name, "program" | "defaultkeycommand"),
         "credential" => name == "helper",
@@ -310,6 +317,7 @@ mod tests {
             "gpg.ssh.program",
             "interactive.difffilter",
             "trailer.x.command",
+            "hook.lint.command",
         ] {
             assert!(names_a_program(key), "{key}");
         }
@@ -339,6 +347,6 @@ mod tests {
         );
         assert_eq!(files, ["/p/.git/config", "/h/.gitconfig", "/h/more"].map(PathBuf::from));
         assert_eq!(configured.local[1], ("core.bare".to_owned(), None));
-        assert_eq!(configured.global.len(), 1);
+        assert_eq!((configured.global.len(), configured.hooks.as_deref()), (1, Some(".husky/_")));
     }
 }

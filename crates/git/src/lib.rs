@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod hooks;
 pub mod made;
 
 use std::ffi::{OsStr, OsString};

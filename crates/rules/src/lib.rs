@@ -10,8 +10,10 @@
 
 mod credentials;
 pub mod git_config;
+mod git_hooks;
 mod globs;
 mod paths;
 
+pub use git_hooks::GIT_HOOKS;
 pub use globs::UserGlob;
 pub use paths::{Blocked, Harmless, PathRules, could_be};

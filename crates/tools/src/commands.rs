@@ -6,7 +6,6 @@ mod refused;
 use super::appeared::Appeared;
 use super::jobs::block_on;
 use super::{RESULT_LIMIT, blocking, terminal};
-use git_call::Configurations;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
@@ -21,7 +20,9 @@ use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
 use toolfence_sandbox::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use toolfence_sandbox::walls::{self, Errand, Kind};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{Access, Command, Covers, Running, Stop, Uncovered, Workspace};
+use toolfence_workspace::{
+    Access, Command, Configurations, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace,
+};
 
 /// How often the walls are raised anew where the project changes under them.
 const MOST_TRIES: u32 = 4;
@@ -337,24 +338,27 @@ impl Commands {
         left: mpsc::Sender<()>,
         appeared: &Appeared,
     ) -> Result<(Outcome, Vec<String>), ToolError> {
-        let access = if inside.writes_git { Access::Write } else { Access::Read };
+        let writes_git = inside.writes_git;
         let mut tries = 0;
         loop {
             tries += 1;
             let command = inside.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             let look = move |workspace: &Workspace, stop: &Stop| {
-                let covers = workspace.covers_for(access, stop)?;
-                let running = workspace.running(&covers);
-                let configurations =
-                    (access == Access::Write).then(|| Configurations::before(workspace, &covers, &command));
-                Ok((Arc::new(covers), running, configurations))
+                let (covers, hooks) = match writes_git {
+                    true => covers_of_git(workspace, &command, stop)?,
+                    false => (workspace.covers_for(Access::Read, stop)?, Hooks::default()),
+                };
+                let guarded = covers.with_hooks().then(|| Guarded::before(workspace, &covers));
+                let configurations = writes_git.then(|| Configurations::before(workspace, &covers, &command));
+                let running = workspace.running(&covers, guarded.clone().zip(configurations.clone()));
+                Ok((Arc::new(covers), running, guarded, configurations.map(Arc::new), hooks.off))
             };
-            let (covers, running, configurations) = blocking(&self.workspace, look).await?;
+            let (covers, running, guarded, configurations, off) = blocking(&self.workspace, look).await?;
             appeared.begin(&covers);
             let mut disturbance = None;
             let ended = {
                 let mut run = pin!(self.run_covered(job, inside, &covers));
-                let watch = self.watch(&covers, &running, live, appeared);
+                let watch = self.watch(&covers, &running, configurations.as_ref(), live, appeared);
                 tokio::select! {
                     biased;
                     ended = &mut run => ended,
@@ -379,7 +383,10 @@ impl Commands {
             };
             let outcome = ended.as_ref().ok().cloned();
             let settle = move |workspace: &Workspace, _: &Stop| {
-                let mut notes = workspace.settle(&covers);
+                // First what leads git to other configurations: what is judged behind it is asked of git.
+                let mut notes = guarded.map(|guarded| guarded.settle(workspace)).unwrap_or_default();
+                notes.extend(workspace.settle(&covers));
+                notes.extend(off);
                 notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &covers, outcome)));
                 notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace)));
                 // The record goes when there is nothing left to do.
@@ -402,13 +409,14 @@ impl Commands {
 
     async fn run_covered(&self, job: &Job<'_>, inside: &Inside<'_>, covers: &Covers) -> io::Result<Outcome> {
         let Inside { words, folder, network, looks, writes_git } = *inside;
-        let errand = Errand { command: words, folder, covers: covers.list(), network, looks, only_git: writes_git };
+        let only_git = writes_git && !covers.with_hooks();
+        let errand = Errand { command: words, folder, covers: covers.list(), network, looks, only_git };
         let entry = self.workspace.enclosure().entry(&errand);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let mut environment = walls::environment(job.environment, self.workspace.root());
         if writes_git {
-            git_call::only_git(&mut environment, &self.workspace);
+            git_call::only_git(&mut environment, &self.workspace, covers.with_hooks());
         }
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         if writes_git {
@@ -437,14 +445,22 @@ impl Commands {
 
     /// Waits until something has to end a command that may write: a blocked file that is not hidden any more, or something
     /// that git on the host would run. Says meanwhile that this host is there.
-    async fn watch(&self, covers: &Arc<Covers>, running: &Running, live: &Live, appeared: &Appeared) -> ToolFailure {
+    async fn watch(
+        &self,
+        covers: &Arc<Covers>,
+        running: &Running,
+        configurations: Option<&Arc<Configurations>>,
+        live: &Live,
+        appeared: &Appeared,
+    ) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
             running.sign_of_life();
-            let covers = Arc::clone(covers);
+            let (covers, configurations) = (Arc::clone(covers), configurations.map(Arc::clone));
             let look = move |workspace: &Workspace, stop: &Stop| {
-                let planted = workspace.planted(&covers, stop).map(|name| planted(&name));
+                let configured = configurations.and_then(|before| before.planted(workspace)).map(|name| changed(&name));
+                let planted = configured.or_else(|| workspace.planted(&covers, stop).map(|name| planted(&name)));
                 Ok(planted.or_else(|| workspace.disturbed(&covers).map(uncovered)))
             };
             if let Ok(Some(failure)) = blocking(&self.workspace, look).await {
@@ -487,6 +503,19 @@ pub(super) fn shell_line(line: &str) -> Vec<OsString> {
 /// Whether a checker may run where no walls hold it.
 pub(super) fn may_run_outside(workspace: &Workspace, harmless: bool) -> bool {
     harmless && workspace.enclosure().refusal().is_none()
+}
+
+/// What has to be covered in a call that is git alone, and what becomes of hooks in it.
+fn covers_of_git(workspace: &Workspace, command: &str, stop: &Stop) -> Result<(Covers, Hooks), ToolFailure> {
+    let mut hooks = Hooks::default();
+    if workspace.may_run_hooks() && !git_call::moves_hooks(command) {
+        let covers = workspace.covers_for(Access::WriteWithHooks, stop)?;
+        hooks = workspace.hooks_of(&covers);
+        if !hooks.run.is_empty() {
+            return Ok((covers, hooks));
+        }
+    }
+    Ok((workspace.covers_for(Access::Write, stop)?, hooks))
 }
 
 /// What is special about a command that runs inside.
@@ -613,6 +642,14 @@ fn planted(name: &str) -> ToolFailure {
         "{name} appeared while the command ran. Git on this machine would run programs because of it, so the command was ended. \
          What it had done by then has stayed, but for this. If the project needs it, ask the user to make it, or to name it in \
          walls.git_writable."
+    );
+    ToolFailure::new(ErrorCode::Denied, message)
+}
+
+fn changed(name: &str) -> ToolFailure {
+    let message = format!(
+        "{name} got a key while a hook ran that would make git on this machine run programs, so the call was ended. What it had \
+         done by then has stayed, but for this."
     );
     ToolFailure::new(ErrorCode::Denied, message)
 }

@@ -51,8 +51,8 @@ mod wanted;
 mod write;
 
 pub use attributes::Attributes;
-pub use covers::{Access, Covers, Looked, Withheld};
-pub use covers::{Running, Uncovered};
+pub use covers::{Access, Covers, Hooks, Looked, Withheld};
+pub use covers::{Configurations, Guarded, Running, Uncovered};
 pub use draft::Draft;
 pub use edit::{EditFile, EditLines, ReplaceText};
 pub use list::{Entry, EntryKind, ListFiles, Listing};

@@ -13,7 +13,7 @@ use std::time::Duration;
 use toolfence::policy::Pending;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
-use toolfence::workspace::Workspace;
+use toolfence::workspace::{Stop, Workspace};
 
 /// What the model is told where nobody can answer.
 const NOBODY: &str = "It needs a person's yes, and there is no terminal to ask on.";
@@ -31,7 +31,8 @@ impl Person for AtTheTerminal {
     /// Shows what would be done and waits for an answer. Anything but a yes, an always or a change is no.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let preview = Preview::new(pending.call(), pending.decision(), colours(true), &self.workspace);
-        Box::pin(async move { asked(pending, &preview).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
+        let hooks = hooks(pending, &self.workspace);
+        Box::pin(async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
     }
 }
 
@@ -42,16 +43,16 @@ fn nobody(pending: &Pending) -> String {
 }
 
 /// Asks until there is an answer.
-async fn asked(pending: &Pending, preview: &Preview) -> io::Result<Answer> {
+async fn asked(pending: &Pending, preview: &Preview, hooks: &str) -> io::Result<Answer> {
     let mut hidden = preview.hidden();
-    let mut text = question(pending, &preview.shown()) + &choices(pending, hidden);
+    let mut text = question(pending, &preview.shown(), hooks) + &choices(pending, hidden);
     loop {
         let said = said(&put(&text).await?);
         let note = match said {
             Said::Answer(answer) => return Ok(answer),
             Said::All => {
                 hidden = 0;
-                text = question(pending, &preview.whole()) + &choices(pending, hidden);
+                text = question(pending, &preview.whole(), hooks) + &choices(pending, hidden);
                 continue;
             }
             Said::Always(beginning) => match always(pending, &beginning) {
@@ -69,12 +70,25 @@ async fn asked(pending: &Pending, preview: &Preview) -> io::Result<Answer> {
 }
 
 /// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
-fn question(pending: &Pending, shown: &str) -> String {
+fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
     let call = pending.call();
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let said = call.reason.as_deref().map(|reason| format!("  the model: {}\n", line(reason))).unwrap_or_default();
     let why = line(&pending.decision().reason);
-    format!("\n? {}\n{said}  asked because: {why}\n{shown}{}", line(&call.name), offered(pending))
+    format!("\n? {}\n{said}  asked because: {why}\n{shown}{hooks}{}", line(&call.name), offered(pending))
+}
+
+/// Which hooks would run, where the settings approve some and the call is git alone.
+fn hooks(pending: &Pending, workspace: &Workspace) -> String {
+    let outside = pending.call().args.get("outside_walls").is_some_and(|value| value.as_bool() != Some(false));
+    if !pending.decision().writes_git || outside {
+        return String::new();
+    }
+    match workspace.hooks(&Stop::default()).run.as_slice() {
+        [] => String::new(),
+        [hook] => format!("  the hook {hook} of the repository may run, as your settings say\n"),
+        hooks => format!("  the hooks {} of the repository may run, as your settings say\n", hooks.join(", ")),
+    }
 }
 
 /// What "always" would store, where it is on offer.

@@ -234,6 +234,7 @@ pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failu
     let settings = toolfence::walls::Settings::new().mode(mode.into()).network(network);
     let settings = settings
         .git_writable(config.merged.texts("walls.git_writable"))
+        .and_then(|settings| settings.git_hooks(config.merged.texts("walls.git_hooks")))
         .map_err(|error| Failure::wrong_use(error.to_string()))?;
     let memory = match config.set("walls.memory") {
         // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.

@@ -129,6 +129,7 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
         ("persona = \"p.md\"\n", "persona may not stand here"),
         ("replies = \"r\"\n", "replies may not stand here"),
         ("color = \"always\"\n", "color may not stand here"),
+        ("[walls]\ngit_hooks = [\"pre-commit\"]\n", "line 2, column 1: walls.git_hooks may not stand here"),
         ("[checks]\ncheckers = []\n", "line 2, column 1: checks.checkers may not stand here"),
     ] {
         let ran = Place::new().project(text).run(&["tools"], "");

@@ -11,6 +11,7 @@ mod deep;
 mod doctor;
 mod escape;
 mod git;
+mod hooks;
 mod jobs;
 mod left;
 mod looks;

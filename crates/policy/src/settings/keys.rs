@@ -20,12 +20,14 @@ pub enum Takes {
     Lines,
     /// A list of programs that check files.
     Checkers,
+    /// A list of some of these words.
+    Words(&'static [&'static str]),
 }
 
 impl Takes {
     /// Whether it is a list, whose items each have an origin.
     pub fn is_list(self) -> bool {
-        matches!(self, Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers)
+        matches!(self, Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers | Takes::Words(_))
     }
 }
 

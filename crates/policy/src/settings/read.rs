@@ -161,9 +161,9 @@ impl Reader<'_> {
                     _ => self.wrong(span.start, format!("{} is from 1 to {most}.", key.name)),
                 }
             }
-            (Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers, DeValue::Array(items)) => {
+            (takes, DeValue::Array(items)) if takes.is_list() => {
                 for item in items {
-                    match item_of(key.takes, item.get_ref()) {
+                    match item_of(key, item.get_ref()) {
                         Ok(value) => self.keep(item.span().start, key, value),
                         Err(message) => self.wrong(item.span().start, message),
                     }
@@ -174,7 +174,7 @@ impl Reader<'_> {
                     Takes::Choice(words) => format!("one of {}, in quotes", words.join(", ")),
                     Takes::Text => "a text in quotes".to_owned(),
                     Takes::Count(most) => format!("a number from 1 to {most}"),
-                    Takes::Commands | Takes::Globs | Takes::Lines => "a list: [\"...\"]".to_owned(),
+                    Takes::Commands | Takes::Globs | Takes::Lines | Takes::Words(_) => "a list: [\"...\"]".to_owned(),
                     Takes::Checkers => format!("a list: [{}]", CheckerRule::EXAMPLE),
                 };
                 self.wrong(span.start, format!("{} is {wanted}; this is {}.", key.name, kind(value)));
@@ -202,14 +202,24 @@ pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-fn item_of(takes: Takes, item: &DeValue<'_>) -> Result<Value, String> {
-    match (takes, item) {
+fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, String> {
+    match (key.takes, item) {
         (Takes::Globs, DeValue::String(glob)) => glob_of(glob),
         (Takes::Checkers, item) => CheckerRule::read(item).map(Value::Checker),
         (Takes::Globs, other) => Err(format!("a glob is a text in quotes; this is {}.", kind(other))),
         (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err("this command line is empty.".into()),
         (Takes::Lines, DeValue::String(line)) => Ok(Value::Text(line.to_string())),
         (Takes::Lines, other) => Err(format!("a command line is a text in quotes; this is {}.", kind(other))),
+        (Takes::Words(words), DeValue::String(word)) if words.contains(&&**word) => Ok(Value::Text(word.to_string())),
+        (Takes::Words(words), DeValue::String(word)) => {
+            let close = close_names(word, words.iter().copied());
+            let hint = match close.first() {
+                Some(close) => format!("Did you mean {close}?"),
+                None => format!("The names are {}.", words.join(", ")),
+            };
+            Err(format!("{} has no {}. {hint}", key.name, shown(word, 64)))
+        }
+        (Takes::Words(_), other) => Err(format!("a name is a text in quotes; this is {}.", kind(other))),
         (_, DeValue::Table(table)) => with_examples(table).map(Value::Command),
         (_, prefix) => Ok(Value::Command(prefix_of(prefix)?)),
     }

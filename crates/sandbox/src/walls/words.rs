@@ -2,8 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Result;
-use toolfence_rules::UserGlob;
+use toolfence_protocol::{Error, Result, close_names};
+use toolfence_rules::{GIT_HOOKS, UserGlob};
 
 /// Which walls are wanted around every command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Settings {
     pub container: Option<Container>,
     /// Repositories below these stay writable to commands.
     git_writable: Vec<UserGlob>,
+    /// Hooks that the person approves, by their names.
+    git_hooks: Vec<String>,
 }
 
 /// A container to run commands in.
@@ -108,6 +110,7 @@ impl Default for Settings {
             at_most: Kind::Namespaces,
             container: None,
             git_writable: Vec::new(),
+            git_hooks: Vec::new(),
         }
     }
 }
@@ -179,6 +182,36 @@ impl Settings {
     /// Whether a repository at this path, relative to the root, is left to commands.
     pub fn leaves_git_writable(&self, path: &str) -> bool {
         self.git_writable.iter().any(|glob| glob.covers(path))
+    }
+
+    /// The same where these hooks of git, such as `pre-commit`, may run in a call that is git alone: whatever program a
+    /// repository of the project has under that name. They run where walls hold, and where each hook that stands in the
+    /// repositories of the project is one of these; else none runs.
+    ///
+    /// # Errors
+    /// A name that is none of [`GIT_HOOKS`].
+    pub fn git_hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Settings> {
+        let named = |name: S| {
+            let name = name.as_ref();
+            if GIT_HOOKS.contains(&name) {
+                return Ok(name.to_owned());
+            }
+            let close = close_names(name, GIT_HOOKS.iter().copied());
+            let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
+            Err(Error::new(format!("git has no hook {name:?}.{hint}")))
+        };
+        let git_hooks = names.into_iter().map(named).collect::<Result<_>>()?;
+        Ok(Settings { git_hooks, ..self })
+    }
+
+    /// Whether the person approves any hook.
+    pub fn approves_hooks(&self) -> bool {
+        !self.git_hooks.is_empty()
+    }
+
+    /// Whether the person approves the hook of this name.
+    pub fn approves_hook(&self, name: &str) -> bool {
+        self.git_hooks.iter().any(|approved| approved == name)
     }
 
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
@@ -282,8 +315,8 @@ pub struct Errand<'a> {
     pub network: bool,
     /// Whether it only looks: it may not write in the project, whatever the settings allow.
     pub looks: bool,
-    /// Whether no file of the project may be run as a program: for a call that runs nothing but git, so that no hook and no
-    /// filter of the project is started by it.
+    /// Whether no file of the project may be run as a program: for a call that runs nothing but git and no hook, so that no
+    /// hook and no filter of the project is started by it.
     pub only_git: bool,
 }
 

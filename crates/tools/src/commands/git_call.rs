@@ -2,12 +2,12 @@
 //!
 //! Every other call finds them read-only. In this one git starts no program that a repository names: hooks, monitors,
 //! editors, filters, drivers and helpers are off or are the system's, and no file of the project can be run as a program.
+//! Hooks alone run where the person approved each one that stands in the project.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use toolfence_git::config::{keys_of, names_a_program, unset};
-use toolfence_rules::git_config::{is_as_cloned, is_harmless};
-use toolfence_workspace::{Covers, Workspace, names};
+use toolfence_git::config::names_a_program;
+use toolfence_rules::git_config::is_harmless;
+use toolfence_workspace::Workspace;
 
 /// Variables that git asks before its configuration.
 const VARIABLES: &[(&str, &str)] = &[
@@ -22,37 +22,59 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_MERGE_AUTOEDIT", "no"),
 ];
 
-/// Changes the environment of a command so that git starts nothing a repository names, and knows the person's own settings
-/// that are harmless: the home, where their file is, is hidden from commands.
-pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, workspace: &Workspace) {
-    let set = |environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str| {
+/// Changes the environment of a command so that git starts nothing a repository names, hooks apart where `with_hooks` says so,
+/// and knows the person's own settings that are harmless: the home, where their file is, is hidden from commands.
+pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, workspace: &Workspace, with_hooks: bool) {
+    let mut set = |name: &str, value: &str| {
         environment.retain(|(known, _)| known != name);
         environment.push((name.into(), value.into()));
     };
     for (name, value) in VARIABLES {
-        set(environment, name, value);
+        set(name, value);
     }
-    let counted = environment.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
-    let mut count = counted.and_then(|(_, count)| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
-    let mut add = |environment: &mut Vec<(OsString, OsString)>, key: &str, value: &str| {
-        set(environment, &format!("GIT_CONFIG_KEY_{count}"), key);
-        set(environment, &format!("GIT_CONFIG_VALUE_{count}"), value);
-        count += 1;
-    };
+    let mut keys = configured(environment);
+    if with_hooks {
+        keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
+    }
     if let Some(configured) = workspace.git_configuration() {
         let own = |key: &str| configured.local.iter().any(|(known, _)| known == key);
         for (key, value) in configured.global.iter().filter(|(key, _)| !own(key)) {
             if let Some(text) = value.as_deref().filter(|_| is_harmless(key, value.as_deref())) {
-                add(environment, key, text);
+                keys.push((key.clone(), text.to_owned()));
             }
         }
         for (key, value) in configured.local.iter().chain(&configured.global) {
-            for (key, value) in instead(key, value.as_deref().unwrap_or_default()) {
-                add(environment, &key, &value);
-            }
+            keys.extend(instead(key, value.as_deref().unwrap_or_default()));
         }
     }
-    set(environment, "GIT_CONFIG_COUNT", &count.to_string());
+    let is_of_keys = |name: &OsString| {
+        name.to_str().is_some_and(|name| {
+            name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_") || name == "GIT_CONFIG_COUNT"
+        })
+    };
+    environment.retain(|(name, _)| !is_of_keys(name));
+    environment.push(("GIT_CONFIG_COUNT".into(), keys.len().to_string().into()));
+    for (index, (key, value)) in keys.into_iter().enumerate() {
+        environment.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
+        environment.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
+    }
+}
+
+/// The keys with their values that an environment sets over all files of settings.
+fn configured(environment: &[(OsString, OsString)]) -> Vec<(String, String)> {
+    let get = |name: &str| environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
+    let count = get("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let pair = |index: usize| {
+        let key = get(&format!("GIT_CONFIG_KEY_{index}"))?;
+        Some((key.to_owned(), get(&format!("GIT_CONFIG_VALUE_{index}"))?.to_owned()))
+    };
+    (0..count).map_while(pair).collect()
+}
+
+/// Whether the command may change where git looks for hooks: then those that were looked at may not be those that run.
+pub(super) fn moves_hooks(command: &str) -> bool {
+    let command = command.to_ascii_lowercase();
+    ["hookspath", "include.", "includeif.", "-section"].iter().any(|word| command.contains(word))
 }
 
 /// What stands in the place of a key that names a program: nothing, the system's own program, or one that fails where going on
@@ -78,6 +100,7 @@ fn instead(key: &str, value: &str) -> Vec<(String, String)> {
             _ => "gpg",
         }),
         ("gpg", _) => is("true"),
+        ("hook", _) => vec![(format!("hook.{sub}.enabled"), "false".to_owned())],
         ("credential", _) => is(""),
         ("remote", "uploadpack") => is("git-upload-pack"),
         ("remote", "receivepack") => is("git-receive-pack"),
@@ -92,63 +115,19 @@ fn is_large_file_storage(value: &str) -> bool {
     plain && (value.starts_with("git-lfs ") || value.starts_with("git lfs "))
 }
 
-/// Keys of a configuration with their values.
-type Keys = Vec<(String, Option<String>)>;
-
-/// The configurations that such a call may write, as they were before it.
-pub(super) struct Configurations {
-    before: Vec<(PathBuf, Keys)>,
-    /// What the person was asked about.
-    command: String,
-}
-
-impl Configurations {
-    /// Of the repositories that are writable in this call.
-    pub(super) fn before(workspace: &Workspace, covers: &Covers, command: &str) -> Configurations {
-        let keys = |file: PathBuf| {
-            let git = workspace.git()?;
-            Some((file.clone(), keys_of(git, &file).unwrap_or_default()))
-        };
-        let files = covers.kept().flat_map(|folder| {
-            let folder = workspace.root().join(folder);
-            [folder.join("config"), folder.join("config.worktree")]
-        });
-        let before = files.filter_map(keys).collect();
-        Configurations { before, command: command.to_ascii_lowercase() }
-    }
-
-    /// Takes back keys that are new, may make git run something, and do not stand in the command; the sentences say which.
-    pub(super) fn settle(self, workspace: &Workspace) -> Vec<String> {
-        let Some(git) = workspace.git() else { return Vec::new() };
-        let mut said = Vec::new();
-        for (file, before) in self.before {
-            let Ok(now) = keys_of(git, &file) else { continue };
-            for (key, value) in now {
-                let known = before.contains(&(key.clone(), value.clone()));
-                let fine = is_harmless(&key, value.as_deref()) || is_as_cloned(&key, value.as_deref());
-                if known || fine || self.command.contains(&key.to_ascii_lowercase()) {
-                    continue;
-                }
-                let shown = names::shown(file.strip_prefix(workspace.root()).unwrap_or(&file));
-                said.push(match unset(git, &file, &key, value.as_deref()) {
-                    Ok(()) => format!(
-                        "{shown} got the key {key}, which the command did not name and which may make git run programs. It was \
-                         taken out again."
-                    ),
-                    Err(error) => format!(
-                        "{shown} got the key {key}, which may make git run programs, and it could not be taken out ({error}). \
-                         Do not run git there before you have looked at it."
-                    ),
-                });
-            }
-        }
-        said
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_may_move_hooks_is_known() {
+        for command in
+            ["git config core.hookspath x", "git config Include.path x", "git config --rename-section a core"]
+        {
+            assert!(moves_hooks(command), "{command}");
+        }
+        assert!(!moves_hooks("git add a && git commit -m 'hooks of the path'"));
+    }
 
     #[test]
     fn programs_are_replaced_by_what_is_safe() {
@@ -161,6 +140,7 @@ mod tests {
             ("credential.https://a.b.helper", "!./x", ""),
             ("submodule.a.update", "!./x", "checkout"),
             ("submodule.a.update", "rebase", ""),
+            ("hook.lint.command", "./x", "false"),
             ("user.name", "x", ""),
         ] {
             let found = instead(key, value);

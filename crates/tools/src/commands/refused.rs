@@ -38,6 +38,13 @@ pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) ->
             of_cover.get_or_insert_with(|| names::shown(&cover.path));
         }
     }
+    if covers.with_hooks() && (of_git || of_cover.is_some()) {
+        return vec![
+            "In a call in which hooks run, the folders of hooks and what the configuration of git names are read-only, so that \
+             no hook changes what runs later. Ask the user to run what has to write there."
+                .to_owned(),
+        ];
+    }
     let git = of_git.then(|| {
         "Repositories are read-only to commands, so that nothing is left in .git that git would run later. Send git commands \
          that write (add, commit, stash, fetch, config) as a call of their own; ask the user to run what installs hooks \

@@ -6,7 +6,9 @@
 //! there is something that no path is short enough to name.
 
 mod appeared;
+mod configurations;
 mod folders;
+mod hooks;
 mod repositories;
 mod running;
 mod settle;
@@ -17,8 +19,11 @@ use super::ignores::Ignores;
 use super::walk::{Order, Walk};
 use super::{Stop, Workspace, names, resolve};
 pub use appeared::Withheld;
+pub use configurations::Configurations;
 use folders::Folder;
 pub(super) use folders::Memory;
+pub use hooks::Guarded;
+pub use hooks::Hooks;
 pub use repositories::Access;
 use repositories::{Repository, Standing, Wanted};
 pub use running::Running;
@@ -58,6 +63,8 @@ pub struct Covers {
     held: Vec<Held>,
     /// What git on the host would use if it were there: hooks, included files, programs that its configuration names.
     absent: Vec<PathBuf>,
+    /// Whether hooks run: then not only git writes what is kept.
+    with_hooks: bool,
     looked: Looked,
 }
 
@@ -94,13 +101,18 @@ impl Covers {
         self.kept.iter().map(PathBuf::as_path)
     }
 
+    /// Whether hooks run in the call.
+    pub fn with_hooks(&self) -> bool {
+        self.with_hooks
+    }
+
     /// What a command could not write, or what in its call only git writes. A folder that is kept for a blocked file in it is
     /// neither.
     fn out_of_reach(&self) -> impl Iterator<Item = &Cover> {
         let of_git: HashSet<&Path> = self.kept().collect();
         self.list.iter().filter(move |cover| match cover.how {
             How::Freeze => true,
-            How::Keep => of_git.contains(cover.path.as_path()),
+            How::Keep => !self.with_hooks && of_git.contains(cover.path.as_path()),
             _ => false,
         })
     }
@@ -142,6 +154,7 @@ impl Workspace {
     pub fn covers_for(&self, access: Access, stop: &Stop) -> Result<Covers, ToolFailure> {
         let started = Instant::now();
         let mut covers = self.looked_over(access, stop)?;
+        covers.with_hooks = access == Access::WriteWithHooks;
         covers.looked.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         tracing::debug!(looked = ?covers.looked, covers = covers.list.len(), "the project was walked for the walls");
         if covers.list.len() > MOST_COVERS { Err(too_much("blocked files")) } else { Ok(covers) }

@@ -7,12 +7,13 @@
 use super::super::ignores::Ignores;
 use super::super::{Workspace, names};
 use rustix::fs::FileType;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolfence_git::config::{Configured, links_of, plain, pointed};
-use toolfence_git::{Git, made};
+use toolfence_git::config::{Configured, links_of, path_value, plain, pointed};
+use toolfence_git::{Git, hooks, made};
+use toolfence_rules::GIT_HOOKS;
 use toolfence_sandbox::walls::{How, Identity};
 
 /// What a command may do with the repositories of the project.
@@ -23,6 +24,9 @@ pub enum Access {
     Read,
     /// Write them: for a call that runs nothing but git.
     Write,
+    /// Write them, but for what git would run of them or read for that: for a call of git in which hooks run, which are
+    /// programs of the project.
+    WriteWithHooks,
 }
 
 /// What becomes of a repository of the project.
@@ -45,38 +49,6 @@ pub(super) struct Repository {
     pub(super) is: Option<Identity>,
     pub(super) standing: Standing,
 }
-
-/// Names that git looks for in a folder of hooks: githooks(5).
-const HOOKS: &[&str] = &[
-    "applypatch-msg",
-    "commit-msg",
-    "fsmonitor-watchman",
-    "p4-changelist",
-    "p4-post-changelist",
-    "p4-pre-submit",
-    "p4-prepare-changelist",
-    "post-applypatch",
-    "post-checkout",
-    "post-commit",
-    "post-index-change",
-    "post-merge",
-    "post-receive",
-    "post-rewrite",
-    "post-update",
-    "pre-applypatch",
-    "pre-auto-gc",
-    "pre-commit",
-    "pre-merge-commit",
-    "pre-push",
-    "pre-rebase",
-    "pre-receive",
-    "prepare-commit-msg",
-    "proc-receive",
-    "push-to-checkout",
-    "reference-transaction",
-    "sendemail-validate",
-    "update",
-];
 
 /// What of a git directory is covered where the project is one itself, so that covering all of it would leave a command
 /// nothing to write to.
@@ -104,22 +76,21 @@ impl Wanted {
         let root = workspace.root();
         let top = root.join(folder);
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
-        let git_dir = match kind {
-            Some(FileType::RegularFile) => pointed(&root.join(&at), "gitdir:").unwrap_or_else(|| root.join(&at)),
-            _ => root.join(&at),
-        };
-        let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+        let dirs = git_dirs(workspace, folder, kind);
         if workspace.walls.leaves_git_writable(&names::text_of(&at)) {
             return Standing::Free;
         }
         let is_ignored = || Ignores::above(workspace, folder).is_within(folder);
-        if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&git_dir, &top, None) {
+        if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
             return Standing::OfBuild;
         }
-        let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
-        let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
         // Lines of a rebase that run a program would run it where the repository is writable.
-        if access == Access::Write && !dirs.iter().any(|dir| made::has_programs_to_run(dir)) {
+        let writes = access != Access::Read && !dirs.iter().any(|dir| made::has_programs_to_run(dir));
+        if writes && access == Access::WriteWithHooks {
+            self.add_with_hooks(workspace, at, kind, &top, &dirs);
+            return Standing::Protected;
+        }
+        if writes {
             // A link can be no mount; the folder behind it is kept.
             if kind != Some(FileType::Symlink) {
                 self.cover(at, How::Keep);
@@ -148,6 +119,49 @@ impl Wanted {
         }
         self.configured(workspace, &top, &dirs);
         Standing::Protected
+    }
+
+    /// Adds what a repository asks for in whose call hooks run. Git and they write its data; what leads git to a program
+    /// is read-only and must not appear, but for the configuration: the call compares it before and after.
+    fn add_with_hooks(
+        &mut self,
+        workspace: &Workspace,
+        at: PathBuf,
+        kind: Option<FileType>,
+        top: &Path,
+        dirs: &[PathBuf],
+    ) {
+        match kind {
+            Some(FileType::Symlink) => {}
+            // A `.git` file says where the git directory is.
+            Some(FileType::RegularFile) => self.cover(at, How::Freeze),
+            _ => self.cover(at, How::Keep),
+        }
+        let inner = dirs.iter().filter_map(|dir| hooks::inner(dir)).flat_map(|inner| inner.dirs);
+        let all: BTreeSet<PathBuf> = inner.chain(dirs.iter().cloned()).collect();
+        for dir in &all {
+            self.inside(workspace, dir, How::Keep);
+            // The last two are where old versions of git kept remotes, and it still reads them.
+            for name in ["hooks", "commondir", "branches", "remotes"] {
+                self.used(workspace, &dir.join(name));
+            }
+            for target in links_of(dir) {
+                self.inside(workspace, &target, How::Freeze);
+            }
+        }
+        let Some(git) = workspace.git() else { return };
+        let Ok(configured) = workspace.git_memory.configured(git, top, dirs) else { return };
+        let own: Vec<PathBuf> = dirs
+            .iter()
+            .flat_map(|dir| ["config", "config.worktree"].map(|name| dir.join(name)))
+            .filter_map(|file| file.canonicalize().ok())
+            .collect();
+        let folders = configured.hooks.iter().flat_map(|value| hook_folders(value, top, dirs));
+        for path in configured.used.iter().cloned().chain(folders) {
+            if !path.canonicalize().is_ok_and(|real| own.contains(&real)) {
+                self.used(workspace, &path);
+            }
+        }
     }
 
     /// Adds what a repository above the root names in the project.
@@ -182,7 +196,7 @@ impl Wanted {
             return self.inside(workspace, path, How::Freeze);
         };
         if relative.as_os_str().is_empty() || root.starts_with(path) {
-            for name in HOOKS {
+            for name in GIT_HOOKS {
                 self.used(workspace, &root.join(name));
             }
         } else if fs::symlink_metadata(path).is_ok() {
@@ -222,6 +236,25 @@ impl Wanted {
         absent.dedup();
         (covers, absent)
     }
+}
+
+/// Where git looks for the hooks that a value of `core.hooksPath` names. What is relative counts from the top of the work tree,
+/// and from the git directory for hooks of a push that is received.
+pub(super) fn hook_folders(value: &str, top: &Path, dirs: &[PathBuf]) -> BTreeSet<PathBuf> {
+    std::iter::once(top).chain(dirs.iter().map(PathBuf::as_path)).map(|base| path_value(value, base)).collect()
+}
+
+/// The git directory of the repository at `folder`, where `.git` is of this `kind` or it is none itself, and the common one.
+pub(super) fn git_dirs(workspace: &Workspace, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
+    let top = workspace.root().join(folder);
+    let at = if kind.is_some() { top.join(".git") } else { top };
+    let git_dir = match kind {
+        Some(FileType::RegularFile) => pointed(&at, "gitdir:").unwrap_or(at),
+        _ => at,
+    };
+    let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+    let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
+    std::iter::once(git_dir).chain(common).collect()
 }
 
 impl Workspace {

@@ -7,7 +7,7 @@
 
 use super::repositories::{Repository, Standing};
 use super::settle;
-use super::{Cover, Covers, Held, Workspace};
+use super::{Configurations, Cover, Covers, Guarded, Held, Workspace};
 use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, futimens};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -123,18 +123,21 @@ struct Record {
     absent: Vec<Vec<u8>>,
     /// Globs of repositories that are left to commands.
     free: Vec<String>,
+    /// The git directories and configurations that hooks may write.
+    #[serde(default)]
+    of_hooks: Option<(Guarded, Configurations)>,
 }
 
-fn bytes(path: &Path) -> Vec<u8> {
+pub(super) fn bytes(path: &Path) -> Vec<u8> {
     path.as_os_str().as_bytes().to_vec()
 }
 
-fn path(bytes: Vec<u8>) -> PathBuf {
+pub(super) fn path(bytes: Vec<u8>) -> PathBuf {
     std::ffi::OsString::from_vec(bytes).into()
 }
 
 impl Record {
-    fn of(workspace: &Workspace, covers: &Covers) -> Record {
+    fn of(workspace: &Workspace, covers: &Covers, of_hooks: Option<(Guarded, Configurations)>) -> Record {
         let repositories = covers.repositories.iter();
         let frozen = covers.out_of_reach();
         Record {
@@ -144,6 +147,7 @@ impl Record {
             held: covers.held.iter().map(|held| (bytes(&held.path), held.is, held.above)).collect(),
             absent: covers.absent.iter().map(|path| bytes(path)).collect(),
             free: workspace.walls.globs_of_git().map(str::to_owned).collect(),
+            of_hooks,
         }
     }
 
@@ -191,10 +195,11 @@ pub(crate) fn folder(root: &Path) -> Option<PathBuf> {
 }
 
 impl Workspace {
-    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed.
-    pub fn running(&self, covers: &Covers) -> Running {
+    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed, and
+    /// `of_hooks` where hooks run in the command.
+    pub fn running(&self, covers: &Covers, of_hooks: Option<(Guarded, Configurations)>) -> Running {
         let made = folder(self.root()).ok_or_else(|| io::Error::other("there is no home"));
-        let made = made.and_then(|folder| make(&folder, &Record::of(self, covers)));
+        let made = made.and_then(|folder| make(&folder, &Record::of(self, covers, of_hooks)));
         match &made {
             Ok(_) => drop(self.settler.get_or_init(|| Settler::start(self).ok())),
             Err(error) => tracing::debug!(%error, "no record of the command could be made"),
@@ -225,14 +230,18 @@ impl Workspace {
             }
             let alive = file.metadata().and_then(|meta| meta.modified());
             let text = toolfence_git::bytes_of(&at, MOST_BYTES).unwrap_or_default();
-            if let (Ok(record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
+            if let (Ok(mut record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
                 && record.root == bytes(self.root())
             {
                 // The settings of this start come later; those of the command count.
                 if let Ok(settings) = self.walls.clone().git_writable(&record.free) {
                     self.walls = settings;
                 }
-                said.extend(settle::settle_until(self, &record.covers(), Some(alive + SLACK)));
+                let until = Some(alive + SLACK);
+                let of_hooks = record.of_hooks.take();
+                said.extend(of_hooks.iter().flat_map(|(guarded, _)| guarded.settle_until(self, until)));
+                said.extend(settle::settle_until(self, &record.covers(), until));
+                said.extend(of_hooks.iter().flat_map(|(_, before)| before.settle_until(self, until)));
             }
             let _ = fs::remove_file(&at);
         }

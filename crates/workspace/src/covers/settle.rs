@@ -29,13 +29,15 @@ pub(super) enum Suspect {
     Bare(PathBuf),
     /// A file or folder that the configuration of a repository names.
     Used(PathBuf),
+    /// Something in a git directory that a hook has made.
+    Made(PathBuf),
 }
 
 impl Suspect {
     /// The name a person knows it by.
     pub(super) fn path(&self) -> &Path {
         match self {
-            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) => path,
+            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) | Suspect::Made(path) => path,
         }
     }
 }
@@ -48,20 +50,9 @@ pub(super) fn settle(workspace: &Workspace, before: &Covers) -> Vec<String> {
 /// Takes away what appeared until a time, where that is known; what came later is somebody else's.
 pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option<SystemTime>) -> Vec<String> {
     let found = suspects(workspace, before, Purpose::Settle, &Stop::default());
-    let is_theirs = |suspect: &Suspect| {
-        // Whoever uses a repository changes its folder, but not the file that says what git does in it.
-        let paths = match suspect {
-            Suspect::Repository(path) | Suspect::Bare(path) => {
-                vec![path.join("config"), path.join("HEAD"), path.clone()]
-            }
-            Suspect::Used(path) => vec![path.clone()],
-        };
-        let stat = paths.iter().find_map(|path| resolve::stat_exact(workspace.root.as_fd(), path).ok());
-        stat.is_some_and(|stat| is_later(&stat, until))
-    };
     match found {
         Some((suspects, _opened)) => {
-            let suspects = suspects.iter().filter(|suspect| !is_theirs(suspect));
+            let suspects = suspects.iter().filter(|suspect| !is_theirs(workspace, suspect, until));
             suspects.map(|suspect| set_aside(workspace, suspect)).collect()
         }
         None => vec![
@@ -70,6 +61,17 @@ pub(super) fn settle_until(workspace: &Workspace, before: &Covers, until: Option
                 .into(),
         ],
     }
+}
+
+/// Whether it came later than that time, where one is known, so that it is somebody else's.
+pub(super) fn is_theirs(workspace: &Workspace, suspect: &Suspect, until: Option<SystemTime>) -> bool {
+    // Whoever uses a repository changes its folder, but not the file that says what git does in it.
+    let paths = match suspect {
+        Suspect::Repository(path) | Suspect::Bare(path) => vec![path.join("config"), path.join("HEAD"), path.clone()],
+        Suspect::Used(path) | Suspect::Made(path) => vec![path.clone()],
+    };
+    let stat = paths.iter().find_map(|path| resolve::stat_exact(workspace.root.as_fd(), path).ok());
+    stat.is_some_and(|stat| is_later(&stat, until))
 }
 
 /// What has appeared so far that must not stay. `None` where the walk did not come to its end.
@@ -131,14 +133,20 @@ fn judge(workspace: &Workspace, before: &Covers, now: &Repository) -> Option<Sus
             let Ok(inside) = git_dir.strip_prefix(workspace.root()) else { return false };
             let frozen = before.out_of_reach().any(|cover| inside.starts_with(&cover.path));
             let no_hooks = !everywhere.as_ref().is_some_and(|hooks| top.join(hooks).exists());
-            frozen && no_hooks || is_made(git_dir)
+            // Where hooks ran, somebody else than git may have made it: then its common directory is one of the kept.
+            let of_kept = before.with_hooks && {
+                let entry = inside.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "worktrees"));
+                let common = entry.and_then(Path::parent);
+                common.is_some_and(|common| before.kept().any(|kept| kept == common)) && made::is_made_worktree(git_dir)
+            };
+            (frozen || of_kept) && no_hooks || is_made(git_dir)
         }),
         _ => false,
     };
     (!is_fine).then_some(suspect)
 }
 
-fn set_aside(workspace: &Workspace, suspect: &Suspect) -> String {
+pub(super) fn set_aside(workspace: &Workspace, suspect: &Suspect) -> String {
     let (path, why) = match suspect {
         Suspect::Repository(path) => (path.clone(), "It would let git run programs"),
         // Its other entries may be anything; without a HEAD git takes the folder for none of its own.
@@ -146,6 +154,7 @@ fn set_aside(workspace: &Workspace, suspect: &Suspect) -> String {
             (path.join("HEAD"), "With it, git takes the folder for a repository and may run programs")
         }
         Suspect::Used(path) => (path.clone(), "The configuration of git names it, so git would run or read it"),
+        Suspect::Made(path) => (path.clone(), "It would let git run programs"),
     };
     let shown = names::shown(&path);
     let folder = resolve::open_exact(workspace.root.as_fd(), path.parent().unwrap_or(Path::new("")));

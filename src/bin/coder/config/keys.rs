@@ -1,5 +1,6 @@
 //! The keys of the program's own, beside those of the policy.
 
+use toolfence::policy::GIT_HOOKS;
 use toolfence::policy::settings::{InProject, KEYS, Key, Takes};
 
 /// What chooses a server or a model is a project's only where the person trusts it; files that are read, never: trust
@@ -97,14 +98,25 @@ const WALLS: &[Key] = &[
 ];
 
 /// What is left to commands, no project may say.
-const GIT: &[Key] = &[Key::new(
-    "walls.git_writable",
-    Takes::Globs,
-    InProject::Never,
-    "[]",
-    "Repositories that commands may write: \"target/**\" for those that tests make there. Every other one is read-only to\n\
-     commands that are not git alone. What a command leaves in these, git on this machine may run.",
-)];
+const GIT: &[Key] = &[
+    Key::new(
+        "walls.git_writable",
+        Takes::Globs,
+        InProject::Never,
+        "[]",
+        "Repositories that commands may write: \"target/**\" for those that tests make there. Every other one is read-only to\n\
+         commands that are not git alone. What a command leaves in these, git on this machine may run.",
+    ),
+    Key::new(
+        "walls.git_hooks",
+        Takes::Words(GIT_HOOKS),
+        InProject::Never,
+        "[]",
+        "Hooks of git that may run in a call that is git alone: [\"pre-commit\", \"commit-msg\"]. Whatever program a repository\n\
+         has under such a name runs inside the walls and may write the repository. If one hook of the project is not named\n\
+         here, none runs.",
+    ),
+];
 
 /// What a container is, no project may say.
 const CONTAINER: &[Key] = &[
