@@ -139,7 +139,7 @@ fn sentence(bytes: u64, lines: u64, at_line_start: bool) -> String {
     format!("{lead}[... {} bytes ({} line{plural}) left out ...]\n", grouped(bytes), grouped(lines))
 }
 
-/// `1234567` as `1,234,567`.
+/// Writes a number with its digits in groups of three: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

@@ -31,17 +31,19 @@ enum Token {
 }
 
 impl UserGlob {
+    /// Reads a glob of the user's that stands for all below what it matches.
+    ///
     /// # Errors
-    /// A glob that is not one, with the place of the mistake.
+    /// The text is no glob; the error names it and the place of the mistake.
     pub fn new(shown: &str) -> Result<UserGlob> {
         let bare = bare(shown);
         UserGlob::read(shown, bare.strip_suffix("/**").unwrap_or(bare))
     }
 
-    /// The same for names of files: what it matches stands for itself, with [`is`](UserGlob::is).
+    /// Reads a glob of the user's for names of files: what it matches stands for itself, and [`is`](UserGlob::is) asks.
     ///
     /// # Errors
-    /// The same.
+    /// The text is no glob; the error names it and the place of the mistake.
     pub fn of_files(shown: &str) -> Result<UserGlob> {
         UserGlob::read(shown, bare(shown))
     }

@@ -175,7 +175,7 @@ impl PathRules {
         self.denied.is_empty()
     }
 
-    /// The same with `path` and all below it protected from writing: one that the host itself is steered by.
+    /// Protects `path` and all below it from writing, because the host itself is steered by what stands there.
     pub fn guard(&mut self, path: &str) {
         self.guarded.push(path.trim_matches('/').to_lowercase());
     }

@@ -132,8 +132,8 @@ impl Workspace {
         told.map_or(Recording { told: None }, |(recorder, change)| Recording::of(recorder, vec![change]))
     }
 
-    /// A command is about to run. Give the value back to [`command_ended`](Workspace::command_ended), or drop it where the
-    /// end is not waited for.
+    /// Tells the recorder that a command is about to run. Give the value back to
+    /// [`command_ended`](Workspace::command_ended), or drop it where nobody waits for the end.
     pub fn command_begins(&self, stop: &Stop) -> Command {
         if let Some(recorder) = &self.recorder {
             recorder.command_begins(self, stop);
@@ -141,7 +141,7 @@ impl Workspace {
         Command { recorder: self.recorder.clone() }
     }
 
-    /// A command has ended.
+    /// Tells the recorder that the command has ended, so that it looks at what the command changed.
     pub fn command_ended(&self, mut command: Command, stop: &Stop) {
         if let Some(recorder) = command.recorder.take() {
             recorder.command_ended(self, stop);
@@ -149,7 +149,7 @@ impl Workspace {
     }
 }
 
-/// A command that runs.
+/// A command that the recorder was told of and whose end it waits for.
 #[derive(Debug)]
 pub struct Command {
     recorder: Option<Arc<dyn Recorder>>,

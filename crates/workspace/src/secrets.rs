@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use toolfence_rules::{Blocked, Harmless};
-use toolfence_sandbox::walls::Identity;
+use toolfence_sandbox::walls::identity_of;
 
 /// The most bytes of a file that are read to tell whether it holds certificates: bundles have a quarter of that.
 const MOST_BYTES: usize = 1 << 20;
@@ -102,9 +102,9 @@ impl Workspace {
             (Harmless::Certificates, None) => self.open_relative(name).is_ok_and(|opened| is_public(&opened)),
             (Harmless::NoFile, Some(opened)) => opened.kind() == FileType::Directory,
             (Harmless::NoFile, None) => self.follow(name).is_ok_and(|spot| spot.last == Last::Folder),
-            (Harmless::Package, Some(opened)) => !self.memory.was_hidden(&Identity::of(&opened.stat)),
+            (Harmless::Package, Some(opened)) => !self.memory.was_hidden(&identity_of(&opened.stat)),
             (Harmless::Package, None) => match resolve::stat_exact(self.root.as_fd(), name) {
-                Ok(stat) => !self.memory.was_hidden(&Identity::of(&stat)),
+                Ok(stat) => !self.memory.was_hidden(&identity_of(&stat)),
                 Err(_) => true, // a link, whose target is judged by itself, or nothing
             },
         }

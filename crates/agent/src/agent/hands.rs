@@ -26,13 +26,13 @@ pub struct Hands<'a> {
 }
 
 impl<'a> Hands<'a> {
-    /// Nothing runs yet. `checks` looks at the project before and after changes, where it is there.
+    /// Makes the place for calls of this toolbox; nothing runs yet. `checks` looks at the project before and after changes, where it is there.
     pub fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
         let (notes, noted) = mpsc::channel(64);
         Hands { toolbox, checks, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
     }
 
-    /// Runs what was cleared.
+    /// Begins to run a cleared call; its result comes out of [`running`](Hands::running).
     pub fn start(&mut self, cleared: Cleared) {
         let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;

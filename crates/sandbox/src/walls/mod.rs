@@ -56,4 +56,4 @@ pub use enclosure::{Enclosure, enter_if_asked};
 pub use environment::environment;
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
-pub use words::{Container, Cover, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings};
+pub use words::{Container, Cover, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings, identity_of};

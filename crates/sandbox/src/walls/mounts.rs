@@ -5,7 +5,7 @@
 
 use super::plan::{Covering, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
-use super::{Identity, Trouble, memory, rights};
+use super::{Identity, Trouble, identity_of, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -373,7 +373,7 @@ fn open_path(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<O
 }
 
 fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
-    Ok(Identity::of(&rustix::fs::statat(file, "", AtFlags::EMPTY_PATH)?))
+    Ok(identity_of(&rustix::fs::statat(file, "", AtFlags::EMPTY_PATH)?))
 }
 
 /// Enters a folder of the project, wherever the names of the path lead now: there is nothing else to be reached.

@@ -295,12 +295,10 @@ pub enum How {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Identity(pub u64, pub u64);
 
-impl Identity {
-    /// Of a file whose status this is.
-    #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-    pub fn of(stat: &rustix::fs::Stat) -> Identity {
-        Identity(stat.st_dev as u64, stat.st_ino as u64)
-    }
+/// The identity of the file whose status this is.
+#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
+pub fn identity_of(stat: &rustix::fs::Stat) -> Identity {
+    Identity(stat.st_dev as u64, stat.st_ino as u64)
 }
 
 /// A command that is to run inside.

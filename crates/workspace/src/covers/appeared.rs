@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use toolfence_sandbox::walls::{How, Identity};
+use toolfence_sandbox::walls::{How, Identity, identity_of};
 
 /// Files that are read, the bytes of one and of all of them, and the lines that are kept. What is beyond is said to be.
 const MOST_FILES: usize = 256;
@@ -89,7 +89,7 @@ impl Withheld {
     #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
     fn read(&mut self, workspace: &Workspace, path: PathBuf, stat: &rustix::fs::Stat) {
         let stamp = (stat.st_size as i64, stat.st_mtime as i64, stat.st_mtime_nsec as i64);
-        if self.read.insert(Identity::of(stat), stamp) == Some(stamp) {
+        if self.read.insert(identity_of(stat), stamp) == Some(stamp) {
             return;
         }
         let room = MOST_BYTES.min(MOST_OF_ALL.saturating_sub(self.bytes));

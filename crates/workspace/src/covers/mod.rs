@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolfence_git::made::looks_bare;
 use toolfence_protocol::{ErrorCode, ToolFailure};
-use toolfence_sandbox::walls::{Cover, Enclosure, How, Identity, Settings};
+use toolfence_sandbox::walls::{Cover, Enclosure, How, Identity, Settings, identity_of};
 pub use watch::Uncovered;
 
 /// Folders looked at before the walk is given up.
@@ -134,7 +134,7 @@ impl Workspace {
     /// The walls around the commands of this project.
     pub fn enclosure(&self) -> &Enclosure {
         self.enclosure.get_or_init(|| {
-            let is = rustix::fs::fstat(&self.root).map_or(Identity(0, 0), |stat| Identity::of(&stat));
+            let is = rustix::fs::fstat(&self.root).map_or(Identity(0, 0), |stat| identity_of(&stat));
             let hides = |shown: &Path, below: &Path, folder: bool| self.hides_beside(shown, below, folder);
             Enclosure::new(self.walls.clone(), &self.canonical, is, self.search_path(), &hides)
         })
@@ -396,7 +396,7 @@ impl<'w> Looking<'w> {
     /// Notes the repository that `.git` in this folder stands for, or the folder itself.
     fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
-        let is = resolve::stat_exact(self.workspace.root.as_fd(), &at).ok().map(|stat| Identity::of(&stat));
+        let is = resolve::stat_exact(self.workspace.root.as_fd(), &at).ok().map(|stat| identity_of(&stat));
         let standing = match &mut self.wanted {
             Some((access, wanted)) => wanted.add(self.workspace, *access, folder, kind),
             None => Standing::Protected,
@@ -424,7 +424,7 @@ impl<'w> Looking<'w> {
             .iter()
             .filter_map(|cover| {
                 let above = resolve::stat_exact(root, cover.path.parent()?).ok()?;
-                Some(Held { path: cover.path.clone(), is: cover.is, above: Identity::of(&above) })
+                Some(Held { path: cover.path.clone(), is: cover.is, above: identity_of(&above) })
             })
             .collect();
         let guarded: HashSet<&Path> = self.covers.list.iter().map(|cover| cover.path.as_path()).collect();
@@ -439,7 +439,7 @@ impl<'w> Looking<'w> {
 
     fn cover(&mut self, hop: &Hop, path: PathBuf, how: How) -> Result<(), Hitch> {
         let stat = hop.stat(self.workspace.root.as_fd(), &path).map_err(|_| Hitch::Moved)?;
-        let is = Identity::of(&stat);
+        let is = identity_of(&stat);
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if matches!(how, How::Hide | How::HideRemovable) && file {
             self.workspace.memory.hide(is);
@@ -463,7 +463,7 @@ impl<'w> Looking<'w> {
         let mut found = Vec::new();
         for node in files {
             let Ok(stat) = resolve::stat_exact(self.workspace.root.as_fd(), &node.name) else { continue };
-            let is = Identity::of(&stat);
+            let is = identity_of(&stat);
             if self.linked.contains(&is) {
                 found.push(Cover { path: node.name, is, how: How::Hide });
             }

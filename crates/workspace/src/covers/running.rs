@@ -105,7 +105,7 @@ pub(crate) fn settle_for_a_host() -> i32 {
     i32::from(told.is_err())
 }
 
-/// A record. Dropped, it is gone: the command has ended and was settled.
+/// The record of a command that runs. Dropping it removes the record: the command has ended and was settled.
 #[derive(Debug)]
 pub struct Running {
     /// `None` where none could be made: then a host that is killed leaves what the command planted.
@@ -193,7 +193,7 @@ impl Record {
 }
 
 impl Running {
-    /// Says that the host is still there.
+    /// Notes in the record that the host is still there.
     pub fn sign_of_life(&self) {
         if let Some((file, _)) = &self.file {
             let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
@@ -219,7 +219,8 @@ pub(crate) fn folder(root: &Path) -> Option<PathBuf> {
 }
 
 impl Workspace {
-    /// Writes down what is known before a command runs, and `of_hooks` where hooks run in it.
+    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed, and
+    /// `of_hooks` where hooks run in the command.
     pub fn running(&self, covers: &Covers, of_hooks: Option<(Guarded, Configurations)>) -> Running {
         let made = folder(self.root()).ok_or_else(|| io::Error::other("there is no home"));
         let made = made.and_then(|folder| make(&folder, &Record::of(self, covers, of_hooks)));

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::made;
 use toolfence_git::way::{Step, Way};
-use toolfence_sandbox::walls::Identity;
+use toolfence_sandbox::walls::identity_of;
 
 /// What stands behind a name that was set aside, with a number.
 const ASIDE: &str = ".set-aside";
@@ -134,7 +134,7 @@ fn led_elsewhere(workspace: &Workspace, used: &Used) -> Option<PathBuf> {
 /// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
 /// somebody on the host has saved it: a command cannot replace what is a mount.
 fn is_replaced(workspace: &Workspace, held: &Held) -> bool {
-    let is = |path: &Path| resolve::stat_exact(workspace.root.as_fd(), path).ok().map(|stat| Identity::of(&stat));
+    let is = |path: &Path| resolve::stat_exact(workspace.root.as_fd(), path).ok().map(|stat| identity_of(&stat));
     // A repository is judged by what it is.
     held.path.file_name().is_none_or(|name| name != ".git")
         && is(&held.path).is_some_and(|now| now != held.is)

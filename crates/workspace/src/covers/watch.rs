@@ -3,7 +3,7 @@
 use super::super::{Workspace, names, resolve};
 use super::Covers;
 use rustix::fd::AsFd;
-use toolfence_sandbox::walls::{How, Identity};
+use toolfence_sandbox::walls::{How, identity_of};
 
 /// What a command finds without its cover, because somebody on the host has put another file in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Uncovered {
 pub(super) fn disturbed(workspace: &Workspace, before: &Covers) -> Option<Uncovered> {
     let is_another = |cover: &&super::Cover| {
         let now = resolve::stat_exact(workspace.root.as_fd(), &cover.path);
-        now.is_ok_and(|stat| Identity::of(&stat) != cover.is)
+        now.is_ok_and(|stat| identity_of(&stat) != cover.is)
     };
     // What stands in a folder that git ignores is the build's to replace.
     let covered = before.list.iter().filter(|cover| matches!(cover.how, How::Hide | How::Freeze));
