@@ -162,8 +162,9 @@ fn a_job_that_uses_too_much_memory_is_ended() {
     let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
     let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110";
     let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
-    session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
-    let (_, last) = session.rest(&id);
+    let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
+    // On a busy machine the job has come to its end by the time the answer to the write is made.
+    let last = if written.error.is_some() { written } else { session.rest(&id).1 };
     let told = last.error.expect("it is told").message;
     assert!(told.contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{told}");
     assert_eq!(running("sleep 72110"), 0);
