@@ -112,6 +112,25 @@ pub struct Running {
     file: Option<(File, PathBuf)>,
 }
 
+/// A repository as it was found. Paths are bytes: names need not be text.
+#[derive(Debug, Serialize, Deserialize)]
+struct RecordedRepository {
+    at: Vec<u8>,
+    is: Option<Identity>,
+    link: Option<Vec<u8>>,
+    /// Whether it stays as it is.
+    stays: bool,
+}
+
+/// What git uses or would use, and how it was reached.
+#[derive(Debug, Serialize, Deserialize)]
+struct RecordedUse {
+    path: Vec<u8>,
+    end: Vec<u8>,
+    is_there: bool,
+    steps: Vec<RecordedStep>,
+}
+
 /// A step of a way: its path, its device and inode, and where it leads as a link.
 type RecordedStep = (Vec<u8>, (u64, u64), Option<Vec<u8>>);
 
@@ -119,13 +138,11 @@ type RecordedStep = (Vec<u8>, (u64, u64), Option<Vec<u8>>);
 struct Record {
     /// The project, as bytes.
     root: Vec<u8>,
-    /// Paths of repositories with device, inode, where they lead as links, and whether they stay as they are.
-    repositories: Vec<(Vec<u8>, Option<Identity>, Option<Vec<u8>>, bool)>,
+    repositories: Vec<RecordedRepository>,
     frozen: Vec<(Vec<u8>, Identity)>,
     /// Paths of what git uses, with what was there and the folder it was in.
     held: Vec<(Vec<u8>, Identity, Identity)>,
-    /// Paths of what git uses or would use, with the end of each and its steps.
-    used: Vec<(Vec<u8>, Vec<u8>, bool, Vec<RecordedStep>)>,
+    used: Vec<RecordedUse>,
     /// Globs of repositories that are left to commands.
     free: Vec<String>,
     /// The git directories and configurations that hooks may write.
@@ -148,7 +165,12 @@ impl Record {
         Record {
             root: bytes(workspace.root()),
             repositories: repositories
-                .map(|it| (bytes(&it.at), it.is, it.link.as_deref().map(bytes), it.standing != Standing::OfBuild))
+                .map(|it| RecordedRepository {
+                    at: bytes(&it.at),
+                    is: it.is,
+                    link: it.link.as_deref().map(bytes),
+                    stays: it.standing != Standing::OfBuild,
+                })
                 .collect(),
             frozen: frozen.map(|cover| (bytes(&cover.path), cover.is)).collect(),
             held: covers.held.iter().map(|held| (bytes(&held.path), held.is, held.above)).collect(),
@@ -158,7 +180,8 @@ impl Record {
                 .map(|used| {
                     let step = |step: &Step| (bytes(&step.at), step.is, step.link.as_deref().map(bytes));
                     let steps = used.way.steps.iter().map(step).collect();
-                    (bytes(&used.path), bytes(&used.way.end), used.way.is_there, steps)
+                    let (path, end) = (bytes(&used.path), bytes(&used.way.end));
+                    RecordedUse { path, end, is_there: used.way.is_there, steps }
                 })
                 .collect(),
             free: workspace.walls.globs_of_git().map(str::to_owned).collect(),
@@ -167,11 +190,11 @@ impl Record {
     }
 
     fn covers(self) -> Covers {
-        let repository = |(at, is, link, stays): (_, _, Option<_>, _)| Repository {
-            at: path(at),
-            is,
-            link: link.map(path),
-            standing: if stays { Standing::Protected } else { Standing::OfBuild },
+        let repository = |it: RecordedRepository| Repository {
+            at: path(it.at),
+            is: it.is,
+            link: it.link.map(path),
+            standing: if it.stays { Standing::Protected } else { Standing::OfBuild },
         };
         let frozen = |(at, is)| Cover { path: path(at), is, how: How::Freeze };
         Covers {
@@ -181,10 +204,10 @@ impl Record {
             used: self
                 .used
                 .into_iter()
-                .map(|(at, end, is_there, steps)| {
+                .map(|used| {
                     let step = |(at, is, link): RecordedStep| Step { at: path(at), is, link: link.map(path) };
-                    let steps = steps.into_iter().map(step).collect();
-                    Used { path: path(at), way: Way { steps, end: path(end), is_there } }
+                    let steps = used.steps.into_iter().map(step).collect();
+                    Used { path: path(used.path), way: Way { steps, end: path(used.end), is_there: used.is_there } }
                 })
                 .collect(),
             ..Covers::default()
