@@ -136,7 +136,7 @@ mod tests {
                 Whole::Text(text) => text,
             })
             .collect();
-        let broken = "\n\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": }\n```\n";
+        let broken = "\n\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": }}\n```\n";
         assert_eq!(told, ["a read_file {\"path\":\"x\"}", "b list_files {}", broken]);
     }
 }
