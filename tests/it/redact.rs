@@ -130,6 +130,12 @@ fn hostile_text_takes_no_longer() {
         "Cookie: a=",
         "Authorization: ",
         "curl -b a",
+        "curl -su ",
+        " -pass",
+        " -pass pass:",
+        "aws configure set token ",
+        " set token x",
+        " config --x --x",
     ] {
         let text = piece.repeat((1 << 18) / piece.len());
         let started = std::time::Instant::now();

@@ -6,6 +6,8 @@
 //! [`DATA`]: `credentials.rs` is source, `secrets.md` is documentation. Software is full of names that speak of secrets and
 //! hold none (`tokenizer.json`, `design-tokens.json`, `reset-password.json`), which is why the last word alone is not enough.
 
+use super::copies;
+
 /// The last word of a name of credentials, and the rule as it is shown.
 const CREDENTIALS: &[(&str, &str)] = &[
     ("credential", "*credential (data)"),
@@ -227,11 +229,47 @@ const DATA: &[&str] = &[
     "yml",
 ];
 
-/// Extensions of copies, which stand behind another one.
-const COPIES: &[&str] = &["backup", "bak", "copy", "old", "orig", "save", "tmp"];
+/// Folders all data of which is credentials, and the rule as it is shown.
+const FOLDERS: &[(&str, &str)] = &[
+    ("credentials", "credentials/* (data)"),
+    (".credentials", "credentials/* (data)"),
+    ("secrets", "secrets/* (data)"),
+    (".secrets", "secrets/* (data)"),
+];
 
-/// Folders all data of which is credentials.
-const FOLDERS: &[&str] = &["credentials", ".credentials"];
+/// Folders of source, of texts and of tests: a folder of this name below one of them holds more of the same.
+const FOLDERS_OF_SOURCE: &[&str] = &[
+    "charts", "doc", "docs", "example", "examples", "internal", "lib", "pkg", "spec", "specs", "src", "test", "tests",
+];
+
+/// Names without their extension that are the same in every project, also in such a folder.
+const MANIFESTS: &[&str] = &[
+    "cargo",
+    "chart",
+    "composer",
+    "config",
+    "deno",
+    "dockerfile",
+    "gemfile",
+    "go",
+    "index",
+    "jenkinsfile",
+    "jsconfig",
+    "kustomization",
+    "license",
+    "makefile",
+    "package",
+    "package-lock",
+    "procfile",
+    "pyproject",
+    "rakefile",
+    "readme",
+    "tsconfig",
+    "values",
+];
+
+/// Words that say that the text is encrypted.
+const ENCRYPTED: &[&str] = &["enc", "encrypted", "sealed", "sops"];
 
 /// Holds the keys of clusters, whatever stands before or behind it.
 const KUBECONFIG: &str = "kubeconfig";
@@ -246,15 +284,22 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
     if folders.split('/').any(|folder| is_one_of(folder, HARMLESS_FOLDERS)) {
         return None;
     }
-    let words = words(data(name)?);
+    let stem = data(name)?;
+    let words = words(stem);
     if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
         return None;
     }
     if let Some(rule) = of_words(&words) {
         return Some(rule);
     }
-    let kept = folders.split('/').any(|folder| is_one_of(folder, FOLDERS));
-    kept.then_some("credentials/* (data)")
+    // A hidden name without an extension is one of a tool: `.gitkeep`.
+    let of_tool = name.strip_prefix('.').is_some_and(|rest| !rest.contains('.')) || is_one_of(stem, MANIFESTS);
+    let encrypted = words.iter().any(|word| ENCRYPTED.contains(&word.as_str()));
+    if of_tool || encrypted || folders.split('/').any(|folder| is_one_of(folder, FOLDERS_OF_SOURCE)) {
+        return None;
+    }
+    let rule_of = |folder: &str| FOLDERS.iter().find(|(name, _)| folder.eq_ignore_ascii_case(name));
+    folders.split('/').find_map(rule_of).map(|(_, rule)| *rule)
 }
 
 /// Whether one of the words can be in it at all: nearly every path of a tree is answered here.
@@ -272,8 +317,7 @@ fn data(name: &str) -> Option<&str> {
     loop {
         let Some((stem, extension)) = name.rsplit_once('.') else { return Some(name) };
         let extension = extension.to_ascii_lowercase();
-        let counted = !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_digit());
-        if !stem.is_empty() && (COPIES.contains(&extension.as_str()) || counted) {
+        if !stem.is_empty() && copies::is_extension(&extension) {
             name = stem;
             continue;
         }
@@ -331,7 +375,7 @@ fn of_words(words: &[String]) -> Option<&'static str> {
     }
     // `credentials (1)`, `credentials - Copy`, `secrets.prod`
     while let [rest @ .., last] = words {
-        let mark = is_number(last) || COPIES.contains(&last.as_str()) || ENVIRONMENTS.contains(&last.as_str());
+        let mark = copies::is_extension(last) || ENVIRONMENTS.contains(&last.as_str());
         if !mark || rest.is_empty() {
             break;
         }

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod copies;
 mod credentials;
 pub mod git_config;
 mod git_hooks;

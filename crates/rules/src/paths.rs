@@ -3,7 +3,7 @@
 //! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
 //! every other spelling under which the same file could be meant.
 
-use super::credentials;
+use super::{copies, credentials};
 use crate::globs::UserGlob;
 use toolfence_protocol::Result;
 
@@ -36,6 +36,7 @@ const BLOCKED: &[&str] = &[
     ".vault-token",
     ".vault_pass",
     ".vault_password",
+    "rclone.conf",
     // Tokens of clouds.
     ".aws",
     ".azure",
@@ -78,22 +79,43 @@ const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
     "*.kdbx",
     "credentials.json",
     "client_secret*.json",
-    "service-account*.json",
-    "service_account*.json",
-    "serviceaccount*.json",
+    "*service-account*.json",
+    "*service_account*.json",
+    "*serviceaccount*.json",
+    "*firebase-adminsdk*.json",
+    "gcp-key*.json",
+    "gcp_key*.json",
+    "google-cloud-key*.json",
     "application_default_credentials.json",
 ];
 
 /// The same for names whose endings are so common that a glob in a command says nothing about them: see
 /// [`PathRules::could_block`].
-const BLOCKED_DATA: &[&str] =
-    &["*.env", "rootkey*.csv", "accesskeys*.csv", "*.tfvars", "*.tfvars.json", "terraform.tfstate*"];
+const BLOCKED_DATA: &[&str] = &[
+    "*.env",
+    "rootkey*.csv",
+    "accesskeys*.csv",
+    "*.tfvars",
+    "*.tfvars.json",
+    "terraform.tfstate*",
+    // Also the name of the program that makes it.
+    "htpasswd",
+    "*.htpasswd",
+];
 
 /// Members of a blocked family that are made to be shared.
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
 
 /// The same, and certificates of authorities: by these names every program finds whom to trust.
-const SHARED_OUTSIDE_PACKAGES: &[&str] = &["cacert.pem", "ca-bundle*.pem", "ca-certificates*.pem"];
+const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
+    "cacert.pem",
+    "ca-bundle*.pem",
+    "ca-certificates*.pem",
+    "*example*.json",
+    "*sample*.json",
+    "*template*.json",
+    "*.schema.json",
+];
 
 /// The same, and `go.env`, the defaults of a Go toolchain.
 const SHARED_DATA: &[&str] = &[
@@ -198,6 +220,11 @@ impl PathRules {
         if self.allowed.iter().any(|glob| glob.covers(path)) {
             return None;
         }
+        // A copy holds what the file holds that it is one of.
+        self.built_in(path).or_else(|| copies::originals(path).iter().find_map(|original| self.built_in(original)))
+    }
+
+    fn built_in(&self, path: &str) -> Option<Blocked<'static>> {
         if let Some(rule) = self.blocked.find(path) {
             return Some(Blocked { rule, unless: None });
         }

@@ -3,6 +3,8 @@
 //! `commands.allow` and `commands.only` compare words exactly. A deny rule errs on the side of denying: the folder before
 //! the program's name does not count, nor what the name is a link to, nor options that stand between the words of the rule.
 
+mod names;
+
 use super::report::{Finding, shown};
 use super::simple::below;
 use super::words::{Part, Word};
@@ -101,14 +103,17 @@ pub(super) fn finding(ground: Ground<'_>, folders: &[String], argv: &[Word]) -> 
     // A variable that may hold several programs stands as several words, each of them a guess.
     let guesses = argv.iter().take_while(|word| word.literal().is_none() && word.guess().is_some()).count();
     let mut worst = if program.literal().is_none() { Some(untold()) } else { None };
+    let rules = Rules::of(deny);
     for from in 0..=guesses.min(argv.len() - 1) {
         let Some(name) = argv[from].guess() else { break };
         let spellings = Spellings::of(ground, folders, name);
-        for rule in deny {
-            match meets(rule, &spellings, &argv[from + 1..]) {
-                Meets::Yes => return Some(denied(rule)),
-                Meets::Maybe => worst = worst.or_else(|| Some(perhaps(rule))),
-                Meets::No => {}
+        let others = names::readings(&argv[from..]);
+        let others = others.iter().filter_map(|words| Some((Spellings::written(words.first()?.guess()?), &words[1..])));
+        for (spellings, args) in std::iter::once((spellings, &argv[from + 1..])).chain(others) {
+            match rules.meet(&spellings, args) {
+                Some((rule, Meets::Yes)) => return Some(denied(rule)),
+                Some((rule, _)) => worst = worst.or_else(|| Some(perhaps(rule))),
+                None => {}
             }
         }
     }
@@ -118,11 +123,57 @@ pub(super) fn finding(ground: Ground<'_>, folders: &[String], argv: &[Word]) -> 
 /// A deny rule that meets the words behind a wrapper of which nobody can tell where its command begins.
 pub(super) fn behind(ground: Ground<'_>, argv: &[Word]) -> Option<Finding> {
     let deny = &ground.settings.commands.deny;
-    let mut tails = (1..argv.len()).filter_map(|from| Some((Spellings::written(argv[from].guess()?), from)));
-    let met = tails.find_map(|(spellings, from)| {
-        deny.iter().find(|rule| meets(rule, &spellings, &argv[from + 1..]) == Meets::Yes)
-    });
-    met.map(denied).or_else(|| (!deny.is_empty()).then(untold))
+    let met = tails(deny, argv, 1).find(|(_, how)| *how == Meets::Yes);
+    met.map(|(rule, _)| denied(rule)).or_else(|| (!deny.is_empty()).then(untold))
+}
+
+/// A deny rule whose words stand in a row among the arguments of a program that is not known to only read: it may be a
+/// wrapper that no table knows.
+pub(super) fn among(ground: Ground<'_>, program: &str, argv: &[Word]) -> Option<Finding> {
+    let deny = &ground.settings.commands.deny;
+    if deny.is_empty() || ground.exact_deny {
+        return None;
+    }
+    let from = 1 + names::subcommands(program, argv.get(1..).unwrap_or(&[]));
+    tails(deny, argv, from).next().map(|(rule, _)| perhaps(rule))
+}
+
+/// The rules that are met where one of the words from a place on is taken for a program.
+fn tails<'a>(deny: &'a [CommandRule], argv: &'a [Word], from: usize) -> impl Iterator<Item = (&'a CommandRule, Meets)> {
+    /// The most of them that are looked at: each is held against every word behind it.
+    const MOST: usize = 64;
+    let rules = Rules::of(deny);
+    let named = (from..argv.len()).filter_map(|at| Some((Spellings::written(argv[at].guess()?), at)));
+    let met = named
+        .filter_map(move |(spellings, at)| rules.begin(&spellings).then(|| rules.meet(&spellings, &argv[at + 1..])));
+    met.take(MOST).flatten()
+}
+
+/// Deny rules with all that mean the same.
+struct Rules<'a>(Vec<(&'a CommandRule, Vec<Vec<String>>)>);
+
+impl<'a> Rules<'a> {
+    fn of(deny: &'a [CommandRule]) -> Rules<'a> {
+        Rules(deny.iter().map(|rule| (rule, names::meanings(rule.words()))).collect())
+    }
+
+    fn begin(&self, spellings: &Spellings) -> bool {
+        let mut all = self.0.iter().flat_map(|(_, all)| all);
+        all.any(|words| words.first().is_some_and(|program| spellings.are(program)))
+    }
+
+    /// The first rule that surely meets a command, else the first that may.
+    fn meet(&self, spellings: &Spellings, args: &[Word]) -> Option<(&'a CommandRule, Meets)> {
+        let mut perhaps = None;
+        for (rule, all) in &self.0 {
+            match all.iter().map(|words| meets(words, spellings, args)).max() {
+                Some(Meets::Yes) => return Some((rule, Meets::Yes)),
+                Some(Meets::Maybe) => perhaps = perhaps.or(Some((*rule, Meets::Maybe))),
+                Some(Meets::No) | None => {}
+            }
+        }
+        perhaps
+    }
 }
 
 /// What is to be said where only a run would tell which program runs, and some are denied.
@@ -176,13 +227,16 @@ impl Spellings {
     fn are(&self, word: &str) -> bool {
         match word.contains('/') {
             true => self.paths.iter().any(|path| path == word || *path == rules::collapsed(word)),
-            false => self.names.iter().any(|name| name == word),
+            false => self.names.iter().any(|name| name == word || names::are_versions(name, word)),
         }
     }
 
+    fn is_one_of(&self, programs: &str) -> bool {
+        self.names.iter().any(|name| has(programs, name) || has(programs, names::unversioned(name)))
+    }
+
     fn globals(&self) -> Option<&'static Globals> {
-        let known = |globals: &&Globals| self.names.iter().any(|name| has(globals.programs, name));
-        GLOBALS.iter().find(known)
+        GLOBALS.iter().find(|globals| self.is_one_of(globals.programs))
     }
 }
 
@@ -193,12 +247,13 @@ fn last(name: &str) -> &str {
 /// Holds a rule against a command. Every way to read an option, with a value behind it or without, is followed at once: the
 /// places where the next word of the rule may stand are marked from left to right, so that it takes time in the words of
 /// the command times those of the rule.
-fn meets(rule: &CommandRule, spellings: &Spellings, args: &[Word]) -> Meets {
-    let Some((program, rest)) = rule.words().split_first() else { return Meets::No };
+fn meets(rule: &[String], spellings: &Spellings, args: &[Word]) -> Meets {
+    let Some((program, rest)) = rule.split_first() else { return Meets::No };
     if !spellings.are(program) {
         return Meets::No;
     }
     let globals = spellings.globals();
+    let many = spellings.is_one_of(names::MANY);
     let mut here = vec![Meets::No; args.len() + 1];
     here[0] = Meets::Yes;
     for (at, wanted) in rest.iter().enumerate() {
@@ -229,6 +284,10 @@ fn meets(rule: &CommandRule, spellings: &Spellings, args: &[Word]) -> Meets {
                     any = true;
                 }
             }
+            if many && word.guess().is_some_and(|text| !text.starts_with('-')) {
+                mark(&mut here, place + 1, so_far);
+                continue;
+            }
             // What may stand between the words of the rule.
             match skipped(word, globals.filter(|_| at == 0), wanted) {
                 Skip::Nothing => {}
@@ -246,8 +305,9 @@ fn meets(rule: &CommandRule, spellings: &Spellings, args: &[Word]) -> Meets {
             }
         }
         if !any {
-            // The word that is wanted may be one that an alias of git's own settings on this line stands for.
-            return if at == 0 && gives_alias(spellings, args) { Meets::Maybe } else { Meets::No };
+            // The word that is wanted may be one that an alias stands for, of the settings on this line or of those in files.
+            let alias = at == 0 && (gives_alias(spellings, args) || names::may_be_alias(&spellings.names, args));
+            return if alias { Meets::Maybe } else { Meets::No };
         }
         here = next;
     }

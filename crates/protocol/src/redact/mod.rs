@@ -61,7 +61,8 @@ impl Redactor {
     /// of them at most, the longest.
     #[must_use]
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Redactor {
-        let secret = |(name, value): &(String, String)| named::is_secret(name) && value.len() >= SHORTEST_VALUE;
+        let secret =
+            |(name, value): &(String, String)| named::is_secret_with(name, value) && value.len() >= SHORTEST_VALUE;
         self.values.extend(variables.into_iter().filter(secret));
         // One value may hold another.
         self.values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
@@ -99,7 +100,7 @@ impl Redactor {
 
     fn field(&self, key: &str, value: &Value) -> Value {
         match value {
-            Value::String(text) if named::is_secret(key) && !text.is_empty() => mark("value").into(),
+            Value::String(text) if named::is_secret_with(key, text) && !text.is_empty() => mark("value").into(),
             other => self.value(other),
         }
     }
@@ -126,6 +127,7 @@ fn next(text: &str, from: usize) -> Option<Found<'static>> {
     (from..bytes.len()).find_map(|at| match bytes[at] {
         b'=' | b':' => named::at(bytes, at),
         b'-' => shapes::private_key(bytes, at).or_else(|| options::option(bytes, at)),
+        b's' | b'c' => shapes::token(bytes, at).or_else(|| options::setting(bytes, at)),
         byte if byte.is_ascii_alphabetic() => shapes::token(bytes, at),
         _ => None,
     })

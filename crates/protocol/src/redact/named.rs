@@ -20,7 +20,18 @@ const WORDS: &[&str] = &[
 ];
 
 /// Names that hold such a word and no secret.
-const HARMLESS: &[&str] = &["tokens", "tokenizer", "tokenlimit", "maxtoken", "tokencount", "secretname", "tokentype"];
+const HARMLESS: &[&str] =
+    &["tokens", "tokenizer", "tokenlimit", "maxtoken", "tokencount", "secretname", "tokentype", "credentialhelper"];
+
+/// The last word of the name of a variable or an option that holds a password, where it is no name by itself: `PWD` is a
+/// folder and `PASS` the outcome of a test.
+const SHORT_WORDS: &[&str] = &["pass", "pwd"];
+
+/// Words before it, where the name is in small letters: `render_pass` is none.
+const OWNERS: &[&str] = &[
+    "admin", "api", "auth", "bind", "db", "ftp", "http", "imap", "key", "ldap", "mail", "my", "mysql", "pg", "proxy",
+    "redis", "root", "smtp", "sql", "store", "user",
+];
 
 /// The longest name that is looked at.
 const LONGEST_NAME: usize = 64;
@@ -47,6 +58,31 @@ pub(super) fn is_secret(name: &str) -> bool {
     sounds && !HARMLESS.iter().any(|word| plain.contains(word))
 }
 
+/// Whether a variable or key of this name holds a secret where this is its value.
+pub(super) fn is_secret_with(name: &str, value: &str) -> bool {
+    is_secret(name) || is_short_secret(name) && !is_place(value.as_bytes())
+}
+
+/// `MYSQL_PWD`, `db_pass`, `--pass`.
+fn is_short_secret(name: &str) -> bool {
+    let option = name.starts_with('-');
+    let mut words = name.trim_start_matches('-').rsplit(['_', '-', '.']);
+    let last = words.next().unwrap_or_default();
+    if !SHORT_WORDS.iter().any(|word| last.eq_ignore_ascii_case(word)) {
+        return false;
+    }
+    match words.next() {
+        None => option,
+        Some(owner) if name.bytes().any(|byte| byte.is_ascii_lowercase()) => OWNERS.contains(&owner),
+        Some(owner) => !owner.is_empty(),
+    }
+}
+
+/// A folder is no password.
+fn is_place(value: &[u8]) -> bool {
+    value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/")
+}
+
 /// The value behind `=` or `:`, where the name before it is one of a secret; or the password behind `://`.
 pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     if bytes[at..].starts_with(b"://") {
@@ -58,7 +94,8 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     {
         return Some(found);
     }
-    if !is_secret(name) {
+    let short = !is_secret(name);
+    if short && !is_short_secret(name) {
         return None;
     }
     let (start, form) = beginning(bytes, at + 1)?;
@@ -67,6 +104,7 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     // In a program the name of a type or of another variable stands there.
     let looks_secret = form != Form::Bare || is_shouted(name.as_bytes()) || value.iter().any(u8::is_ascii_digit);
     let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
+    let fits = fits && !(short && is_place(value));
     fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
 }
 

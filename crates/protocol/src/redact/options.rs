@@ -8,7 +8,38 @@ use super::Found;
 use super::named::{Form, beginning, is_reference};
 
 /// Last words of the names of options whose value is a secret, as they stand behind `--`.
-const NAMES: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "apikey", "credential", "credentials"];
+const NAMES: &[&str] =
+    &["password", "passwd", "passphrase", "pass", "token", "secret", "apikey", "credential", "credentials"];
+
+/// The same behind one `-`, as Java's programs and older ones have them.
+const NAMES_OF_ONE_DASH: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "passin",
+    "passout",
+    "token",
+    "secret",
+    "storepass",
+    "keypass",
+    "srcstorepass",
+    "deststorepass",
+    "srckeypass",
+    "destkeypass",
+];
+
+/// What stands before a value that only says where the password is, for the options of openssl.
+const SOURCES: &[&str] = &["file:", "env:", "fd:", "stdin", "prompt"];
+
+/// Short options of curl without a value: others may be joined behind them.
+const CURL_FLAGS: &[u8] = b"#012346aBfgGhiIjJklLMnNOpqRsSvVZ";
+
+/// Programs that keep settings, which they are told by name and value.
+const SETTERS: &[&str] = &[
+    "aws", "npm", "pnpm", "yarn", "git", "kubectl", "gcloud", "heroku", "pulumi", "gh", "pip", "poetry", "composer",
+    "bundle", "flyctl", "fly", "vercel", "doctl", "az", "vault", "glab",
+];
 
 /// The same for names of which one word says nothing.
 const NAMES_OF_TWO: &[&str] = &[
@@ -52,7 +83,14 @@ const SHORT: &[Short] = &[
     Short { programs: &["redis-cli"], option: "-a", join: Join::Apart, part: Part::All },
     Short { programs: &["ldapsearch", "ldapmodify", "ldapadd"], option: "-w", join: Join::Both, part: Part::All },
     Short { programs: &["login"], option: "-p", join: Join::Apart, part: Part::All },
+    Short { programs: &["openssl"], option: "-k", join: Join::Apart, part: Part::All },
+    Short { programs: &["openssl"], option: "-K", join: Join::Apart, part: Part::All },
+    Short { programs: SAMBA, option: "-U", join: Join::Both, part: Part::BehindPercent },
+    Short { programs: SAMBA, option: "--user", join: Join::Apart, part: Part::BehindPercent },
 ];
+
+const SAMBA: &[&str] =
+    &["smbclient", "rpcclient", "smbget", "smbcacls", "smbcquotas", "smbtree", "net", "wmic", "winexe"];
 
 /// Programs that are no program of [`SHORT`] and whose options have other meanings: the nearest name before an option counts.
 const OTHERS: &[&str] =
@@ -142,6 +180,8 @@ enum Part {
     All,
     /// `user:X`
     BehindColon,
+    /// `user%X`
+    BehindPercent,
     /// A cookie; without `=` it is the name of a file.
     Cookie,
 }
@@ -162,15 +202,41 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         let (start, form) = apart(bytes, at + 2 + name.len())?;
         return value(bytes, start, form, Part::All);
     }
+    if NAMES_OF_ONE_DASH.iter().any(|name| word.strip_prefix(b"-") == Some(name.as_bytes())) {
+        let (start, form) = apart(bytes, at + word.len())?;
+        return passed(bytes, start, form);
+    }
     let second = *word.get(1)?;
     let mut fits = SHORT.iter().filter(|short| {
         let option = short.option.as_bytes();
         option[1] == second && word.starts_with(option) && (word.len() == option.len() || short.join != Join::Apart)
     });
-    let first = fits.next()?;
+    let Some(first) = fits.next() else { return joined(bytes, at, word) };
     let program = program_before(bytes, at)?;
     let short = std::iter::once(first).chain(fits).find(|short| short.programs.contains(&program))?;
-    let end = at + short.option.len();
+    of_short(bytes, at + short.option.len(), short)
+}
+
+/// The value of an option of curl that is joined behind others: `-su user:X`.
+fn joined(bytes: &[u8], at: usize, word: &[u8]) -> Option<Found<'static>> {
+    let place = 1 + word.get(1..)?.iter().position(|byte| !CURL_FLAGS.contains(byte))?;
+    let is_one = |short: &&Short| short.option.as_bytes() == [b'-', word[place]] && short.programs.contains(&"curl");
+    let short = SHORT.iter().find(is_one)?;
+    (program_before(bytes, at)? == "curl").then(|| of_short(bytes, at + place + 1, short))?
+}
+
+/// What `openssl -pass` takes: the password behind `pass:`, or the place where it is.
+fn passed(bytes: &[u8], start: usize, form: Form) -> Option<Found<'static>> {
+    let rest = &bytes[start..];
+    if SOURCES.iter().any(|source| rest.starts_with(source.as_bytes())) {
+        return None;
+    }
+    let skipped = if rest.starts_with(b"pass:") { 5 } else { 0 };
+    value(bytes, start + skipped, form, Part::All)
+}
+
+/// The value of an option that ends here.
+fn of_short(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'static>> {
     let is_attached = bytes
         .get(end)
         .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'=' | b',' | b'"' | b'\'' | b'\\'));
@@ -180,9 +246,45 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
         // `-p'X'`; a quote with a comma or a blank behind it closes the option's own.
         Join::Attached | Join::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
         Join::Attached => return None,
+        _ if short.option.starts_with("--") && bytes.get(end) == Some(&b'=') => beginning(bytes, end)?,
         _ => apart(bytes, end)?,
     };
     value(bytes, start, form, short.part)
+}
+
+/// The value that a program is told to keep under the name of a secret: `aws configure set aws_secret_access_key X`,
+/// `git config http.x.password X`.
+pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+    /// Options between the verb and the name, and between the name and the value.
+    const MOST_OPTIONS: usize = 3;
+    let rest = &bytes[at..bytes.len().min(at + LOOKED_AT)];
+    let verb = ["set ", "set-value ", "config "].iter().find(|verb| rest.starts_with(verb.as_bytes()))?;
+    if at == 0 || bytes[at - 1] != b' ' {
+        return None;
+    }
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':');
+    let mut start = verb.len();
+    let name = (0..=MOST_OPTIONS).find_map(|_| {
+        start += rest[start..].iter().take_while(|&&byte| byte == b' ').count();
+        let word = &rest[start..];
+        let word = &word[..word.iter().take_while(|&&byte| is_name(byte)).count()];
+        start += word.len();
+        (!word.starts_with(b"-")).then_some(word)
+    })?;
+    // What stands right behind the verb may be another one: `config set`.
+    if matches!(name, b"set" | b"add") {
+        return None;
+    }
+    let name = std::str::from_utf8(name).ok().filter(|name| super::named::is_secret(name))?;
+    let program = program_of(&bytes[..at], SETTERS)?;
+    let mut end = at + start;
+    for option in [" --body", " -b", " --value"] {
+        end += if bytes[end..].starts_with(option.as_bytes()) { option.len() } else { 0 };
+    }
+    let (start, form) = apart(bytes, end)?;
+    // Keys of git have a section; `git config password` would be a sentence about it.
+    let is_key = program != "git" || name.contains('.');
+    if is_key { value(bytes, start, form, Part::All) } else { None }
 }
 
 fn closes(bytes: &[u8], at: usize) -> bool {
@@ -195,7 +297,10 @@ fn is_secret(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let last = name.rsplit(['-', '_']).next().unwrap_or_default();
     // `--no-password` and its kin are switches.
-    let switch = ["no-", "use-", "with-", "show-", "ask-", "prompt-"].iter().any(|head| name.starts_with(head));
+    let switch =
+        ["no-", "use-", "with-", "show-", "ask-", "prompt-", "single-", "one-", "two-", "multi-", "first-", "second-"]
+            .iter()
+            .any(|head| name.starts_with(head));
     !switch && (NAMES.contains(&last) || NAMES_OF_TWO.iter().any(|known| name.ends_with(known)))
 }
 
@@ -229,7 +334,19 @@ fn apart(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
 
 /// The nearest name of a known program on the line before a place.
 fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
-    let line = &bytes[at.saturating_sub(LOOKED_BACK)..at];
+    nearest(&bytes[..at], |word| {
+        let known = SHORT.iter().flat_map(|short| short.programs).chain(OTHERS);
+        known.copied().find(|name| name.as_bytes() == word)
+    })
+}
+
+/// The same of these programs.
+fn program_of(before: &[u8], programs: &[&'static str]) -> Option<&'static str> {
+    nearest(before, |word| programs.iter().copied().find(|name| name.as_bytes() == word))
+}
+
+fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Option<&'static str> {
+    let line = &before[before.len().saturating_sub(LOOKED_BACK)..];
     let line = &line[memchr::memrchr(b'\n', line).map_or(0, |end| end + 1)..];
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let mut end = line.len();
@@ -243,11 +360,12 @@ fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
         }
         let is_scheme = line.get(end) == Some(&b':');
         // Most words are told apart by this: the longest name of a program has 13 bytes.
-        if !is_scheme && (2..=13).contains(&word.len()) && word[0] != b'-' {
-            let known = SHORT.iter().flat_map(|short| short.programs).chain(OTHERS);
-            if let Some(name) = known.copied().find(|name| name.as_bytes() == word) {
-                return Some(name);
-            }
+        if !is_scheme
+            && (2..=13).contains(&word.len())
+            && word[0] != b'-'
+            && let Some(name) = find(word)
+        {
+            return Some(name);
         }
         end = start;
     }
@@ -264,13 +382,14 @@ fn value(bytes: &[u8], start: usize, form: Form, part: Part) -> Option<Found<'st
         Part::Cookie if whole.contains(&b'=') => 0,
         Part::Cookie => return None,
         Part::BehindColon => memchr::memchr(b':', whole)? + 1,
+        Part::BehindPercent => memchr::memchr(b'%', whole)? + 1,
     };
     let secret = &whole[skipped..];
     let fits = match part {
         Part::All => form != Form::Bare || is_likely(secret),
         // `1000:1000` are numbers of a user and a group.
         Part::BehindColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
-        Part::Cookie => true,
+        Part::Cookie | Part::BehindPercent => true,
     };
     let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { Form::Bare } else { form });
     let what = if part == Part::Cookie { "cookie" } else { "value" };

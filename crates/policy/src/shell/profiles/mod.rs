@@ -422,6 +422,11 @@ fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
     Known { verb, folders, profiles, from, module: !named.is_empty() }
 }
 
+/// Whether the program is an interpreter that runs a file of the project, with words of the file's own.
+pub(super) fn runs_a_file(program: &str) -> bool {
+    table::programs(program).iter().any(|profile| matches!(profile.operands, Operands::Program))
+}
+
 /// Whether a program tells no more than names and sizes of what it is pointed at.
 pub(super) fn tells_names_only(program: &str) -> bool {
     table::programs(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)

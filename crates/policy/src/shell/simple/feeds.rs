@@ -1,16 +1,17 @@
 //! What a command writes to the next one, where its own words say it.
 
-use super::{Input, Simple, Walker, Word, base_name};
+use super::{Adds, Inner, Input, Simple, Walker, Word, base_name, wrappers};
 
 /// The most bytes of a text that is followed.
 const MOST: usize = 4096;
 
 /// What the next command of a pipeline would read.
 pub(in crate::shell) fn output(simple: &Simple) -> Input {
-    let words: Option<Vec<&str>> = simple.argv.iter().map(Word::guess).collect();
+    let (argv, adds_nothing) = unwrapped(&simple.argv);
+    let words: Option<Vec<&str>> = argv.iter().map(Word::guess).collect();
     let Some(words) = words else { return Input::Unknown };
     let Some((name, args)) = words.split_first() else { return Input::Nothing };
-    let certain = simple.argv.iter().all(|word| word.literal().is_some());
+    let certain = adds_nothing && simple.argv.iter().all(|word| word.literal().is_some());
     let output = match (base_name(name), args) {
         ("echo", args) => text(&echoed(args)),
         ("printf", ["--", args @ ..]) => printed(args),
@@ -27,6 +28,18 @@ pub(in crate::shell) fn output(simple: &Simple) -> Input {
         Input::Text(text) if !certain => Input::Guess(text),
         output => output,
     }
+}
+
+/// The words of the command behind all wrappers, which writes what they write; whether these are sure to add nothing.
+pub(super) fn unwrapped(argv: &[Word]) -> (&[Word], bool) {
+    let (mut argv, mut adds_nothing) = (argv, true);
+    while let Some(program) = argv.first().and_then(Word::guess).map(base_name).filter(|name| *name != "xargs") {
+        let inners = wrappers::inner(program, argv);
+        let [Inner::Command { from, adds, .. }] = inners.as_slice() else { break };
+        adds_nothing &= *adds == Adds::Nothing;
+        argv = &argv[*from..];
+    }
+    (argv, adds_nothing)
 }
 
 fn text(text: &str) -> Input {

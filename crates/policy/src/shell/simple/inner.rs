@@ -77,6 +77,9 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
     if let Some(finding) = denied::finding(walker.ground, &here, &argv[at..]) {
         walker.report.note(finding);
     }
+    if let Some(finding) = denied::among(walker.ground, "", &argv[at..]) {
+        walker.report.note(finding);
+    }
     let deeds = profiles::Deeds::default();
     let reader = profiles::Reader::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     match reader.program_of_its_own(&argv[at], &argv[1..]) {

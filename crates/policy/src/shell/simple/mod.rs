@@ -48,9 +48,10 @@ pub(super) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
     }
 }
 
-/// Whether the program takes its first operand for a script.
-pub(super) fn runs_files(program: &Word) -> bool {
-    let name = program.guess().map(base_name);
+/// Whether the program that these words begin with, behind its wrappers, takes its first operand for a script.
+pub(super) fn runs_files(argv: &[Word]) -> bool {
+    let (argv, _) = feeds::unwrapped(argv);
+    let name = argv.first().and_then(Word::guess).map(base_name);
     name.is_some_and(|name| matches!(name, "source" | ".") || wrappers::is_shell(name))
 }
 
@@ -83,6 +84,17 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     }
 }
 
+/// In these arrays the shell keeps which program a name stands for.
+pub(super) fn renames(walker: &mut Walker<'_>, variable: &str) {
+    if !["BASH_CMDS", "BASH_ALIASES"].iter().any(|name| variable.starts_with(name)) {
+        return;
+    }
+    walker.report.note(Finding::ask("unknown_program", "It changes which program a name stands for."));
+    if let Some(finding) = denied::unknown_program(walker.ground) {
+        walker.report.note(finding);
+    }
+}
+
 /// The words of the command that runs in the end, behind wrappers that add nothing.
 fn run(argv: &[Word]) -> &[Word] {
     let mut argv = argv;
@@ -107,7 +119,7 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         walker.git.other("a program that only a run would tell");
         walker.report.note(Finding::ask("unknown_program", "The program is a word that only a run would tell."));
         names(walker, "", argv, &[]);
-        return suspect_tail(walker, argv);
+        return suspect_tail(walker, "", argv);
     };
     let program = base_name(name);
     walker.calls(name);
@@ -118,6 +130,7 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     }
     if SUBSCRIPTS.contains(&program) {
         args.iter().for_each(|word| walker.subscripts(word));
+        args.iter().for_each(|word| renames(walker, &word.pattern()));
     }
     git_calls::count(walker, program, argv, input, is_of_the_system(name, program));
     let inners = wrappers::inner(program, argv);
@@ -141,6 +154,8 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let known = inner::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
         walker.report.writes();
+        // A rule that denies counts over one that allows, also where what is allowed runs what is denied.
+        denied_tail(walker, program, argv);
     } else if !known {
         unless_known(walker, name, program, argv, input);
     }
@@ -216,6 +231,10 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     let reader = profiles::Reader::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
     let system = is_of_the_system(name, program);
     let checked = if system { reader.check(program, &argv[1..]) } else { reader.program_of_its_own(&argv[0], argv) };
+    if !system || profiles::runs_a_file(program) {
+        // A script of the project may run what it is given.
+        denied_tail(walker, program, argv);
+    }
     if let Err(finding) = checked {
         walker.report.note(advice::added(program, finding));
         return suspect(walker, program, argv);
@@ -240,13 +259,20 @@ fn suspect(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
     for text in wrappers::texts(program, argv) {
         walker.suspected(&text);
     }
-    suspect_tail(walker, argv);
+    suspect_tail(walker, program, argv);
 }
 
 /// A program that nobody knows may be a wrapper: `valgrind rm -rf /`.
-fn suspect_tail(walker: &mut Walker<'_>, argv: &[Word]) {
+fn suspect_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
+    denied_tail(walker, program, argv);
     let folders = walker.folders.clone().unwrap_or_default();
     if let Some(finding) = rules::blocked_behind(argv, &folders) {
+        walker.report.note(finding);
+    }
+}
+
+fn denied_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
+    if let Some(finding) = denied::among(walker.ground, program, argv) {
         walker.report.note(finding);
     }
 }

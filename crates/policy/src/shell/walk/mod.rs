@@ -372,9 +372,7 @@ impl<'a> Walker<'a> {
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
                 let output = self.stream(kind, subshell);
-                if let (Input::Text(text) | Input::Guess(text), true) =
-                    (output, simple.argv.first().is_some_and(simple::runs_files))
-                {
+                if let (Input::Text(text) | Input::Guess(text), true) = (output, simple::runs_files(&simple.argv)) {
                     self.suspected(&text);
                 }
                 let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.walls().hold;
@@ -394,6 +392,9 @@ impl<'a> Walker<'a> {
 
     /// The name that is assigned, and its value where that is certain; what it may be is followed.
     fn assign(&mut self, assignment: &ast::Assignment) -> (String, Option<String>) {
+        let (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _)) =
+            &assignment.name;
+        simple::renames(self, name);
         match (&assignment.name, &assignment.value) {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
                 // Its substitutions were met with the whole word.

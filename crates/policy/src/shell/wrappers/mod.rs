@@ -83,6 +83,9 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
         "find" => Some(executed(argv)),
         "trap" => Some(trapped(argv)),
         "alias" => Some(aliases(argv)),
+        "hash" => Some(hashed(argv)),
+        "parallel" | "sem" | "env_parallel" => Some(parallel(argv)),
+        _ if is_loader(program) => table::wrapper("ld.so").map(|loader| vec![command(loader, argv)]),
         "command" => looks_up(argv).then(Vec::new),
         "env" if argv.len() == 1 => Some(Vec::new()),
         "env" => split_string(argv).map(|text| vec![Inner::script(text)]),
@@ -162,6 +165,54 @@ fn executed(argv: &[Word]) -> Vec<Inner> {
 fn aliases(argv: &[Word]) -> Vec<Inner> {
     let texts = argv.iter().skip(1).filter_map(|word| word.guess()?.split_once('='));
     texts.map(|(_, text)| Inner::script(text)).collect()
+}
+
+/// What `hash -p PATH NAME` makes of a name: as good as a function that runs the program.
+fn hashed(argv: &[Word]) -> Vec<Inner> {
+    let mut words = argv.iter().skip(1);
+    let given = words.find_map(|word| match word.guess() {
+        Some(text) => {
+            text.strip_prefix('-')?.split_once('p').map(|(_, attached)| (!attached.is_empty()).then_some(attached))
+        }
+        None => Some(None),
+    });
+    let Some(attached) = given else { return Vec::new() };
+    let Some(path) = attached.or_else(|| words.next().and_then(Word::guess)) else { return vec![Inner::Untold] };
+    let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let path = path.replace('\'', "'\\''");
+    let defined = words.map(|word| match word.guess().filter(plain) {
+        Some(name) => Inner::script(format!("{name}() {{ '{path}' \"$@\"; }}")),
+        None => Inner::Untold,
+    });
+    defined.collect()
+}
+
+/// The loader of the system's programs under any of its names: what it is told to load, it runs.
+fn is_loader(program: &str) -> bool {
+    program.starts_with("ld-linux") || program.starts_with("ld-musl") || program.starts_with("ld64.so")
+}
+
+/// What GNU parallel would run: a text of its words for each argument, or the arguments and lines themselves.
+fn parallel(argv: &[Word]) -> Vec<Inner> {
+    let Some(read) = table::wrapper("parallel").and_then(|wrapper| wrapper.options(argv)) else {
+        return vec![Inner::Untold];
+    };
+    let rest = argv.get(read.from..).unwrap_or(&[]);
+    let is_source = |word: &Word| word.guess().is_some_and(|text| has("::: :::+ :::: ::::+", text));
+    let end = rest.iter().position(is_source).unwrap_or(rest.len());
+    if end == 0 {
+        let texts =
+            rest.iter().filter(|word| !is_source(word)).map(|word| word.guess().map_or(Inner::Untold, Inner::script));
+        let files = rest.iter().any(|word| word.guess().is_some_and(|text| text.starts_with("::::")));
+        let input = (rest.is_empty() || files).then_some(Inner::Input);
+        return texts.chain(input).collect();
+    }
+    let words: Option<Vec<&str>> = rest[..end].iter().map(Word::guess).collect();
+    let Some(words) = words else { return vec![Inner::Untold] };
+    let text = words.join(" ");
+    let unknown = "\"$unknown\"";
+    let text = if text.contains("{}") { text.replace("{}", unknown) } else { format!("{text} {unknown}") };
+    vec![Inner::script(text)]
 }
 
 /// What `env -S TEXT` would run: the text stands for arguments of `env` itself, and the rest follows.

@@ -107,6 +107,29 @@ const WRAPPERS: &[Wrapper] = &[
     wraps("flock").short("nsxuoF").value("wE").long("nonblock shared exclusive close").operands(1),
     wraps("setarch").short("RZvB").operands(1),
     wraps("systemd-run").short("tPGqd").value("pEu").long("user pty pipe wait collect scope quiet"),
+    wraps("rlwrap").short("aceEhiInNoprRuUvWXA").value("bCDefgHlMmOPqsStwz").long(
+        "always-readline ansi-colour-aware complete-filenames case-insensitive pass-sigint-as-sigterm no-children \
+         one-shot multi-line no-warnings remember renice version polling",
+    ),
+    wraps("ld.so")
+        .long("list verify inhibit-cache list-tunables list-diagnostics help version")
+        .long_value("library-path glibc-hwcaps-prepend glibc-hwcaps-mask inhibit-rpath audit preload argv0"),
+    wraps("setpriv numactl prlimit firejail proot cgexec cpulimit trickle eatmydata uclampset ccache sccache distcc corepack")
+        .long("quiet noprofile clear-groups keep-groups init-groups no-new-privs")
+        .long_value("reuid regid groups inh-caps bounding-set cpunodebind membind physcpubind interleave"),
+    wraps("tini dumb-init chronic retry heaptrack aa-exec ssh-agent dbus-launch").short("svgcdw"),
+    wraps("gosu su-exec faketime").operands(1),
+    wraps("parallel")
+        .short("0kqtuvXmrp")
+        .value("aCdIjLlnNPsS")
+        .long(
+            "keep-order verbose dry-run bar progress eta ungroup group line-buffer lb no-notice will-cite null xargs tag \
+             halt-on-error resume shuf semaphore fg bg pipe quote plus no-run-if-empty",
+        )
+        .long_value(
+            "jobs arg-file colsep delimiter max-args max-replace-args max-procs joblog results timeout delay retries halt \
+             tmpdir workdir wd tagstring env memfree load sshlogin sshloginfile basefile block recstart recend id",
+        ),
     wraps("valgrind").short("qv").long_value("leak-check tool log-file"),
 ];
 
@@ -262,26 +285,41 @@ pub(super) struct Runner {
     verb: &'static str,
     /// Options that may stand before the command.
     options: &'static str,
+    /// Words between the options and the command.
+    operands: usize,
 }
 
 const fn runs(program: &'static str, verb: &'static str, options: &'static str) -> Runner {
-    Runner { program, verb, options }
+    Runner { program, verb, options, operands: 0 }
 }
 
 pub(super) const RUNNERS: &[Runner] = &[
     runs("npx", "", "--no-install --no --offline"),
     runs("npm", "exec", "--no --offline"),
+    runs("npm", "x", "--no --offline"),
     runs("pnpm", "exec", "-r --recursive"),
     runs("yarn", "exec", ""),
     runs("bundle", "exec", ""),
     runs("poetry", "run", ""),
     runs("pipenv", "run", ""),
     runs("uv", "run", "--offline --frozen --no-sync"),
-    runs("direnv", "exec", ""),
+    runs("direnv", "exec", "").operands(1),
     runs("mise", "exec", ""),
+    runs("mise", "x", ""),
+    runs("rye", "run", ""),
+    runs("pdm", "run", ""),
+    runs("hatch", "run", ""),
+    runs("rbenv", "exec", ""),
+    runs("pyenv", "exec", ""),
+    runs("rustup", "run", "--install").operands(1),
 ];
 
 impl Runner {
+    const fn operands(mut self, count: usize) -> Runner {
+        self.operands = count;
+        self
+    }
+
     pub(super) fn is(&self, program: &str, argv: &[Word]) -> bool {
         self.program == program && (self.verb.is_empty() || argv.get(1).and_then(Word::guess) == Some(self.verb))
     }
@@ -295,6 +333,7 @@ impl Runner {
             }
             from += 1;
         }
+        from += self.operands;
         // Names of packages hold versions and addresses: those are fetched.
         let fetched = argv.get(from).and_then(Word::guess).is_none_or(|name| name.contains(['@', ':', '/']));
         let adds = if fetched { Adds::Unknown } else { Adds::Project };
