@@ -9,6 +9,10 @@ const MOST_NAMED: usize = 20;
 /// Characters of a line that are shown.
 const MOST_SHOWN: usize = 160;
 
+/// What is said of a file that nothing here can see the lines of.
+const LONE_RETURNS: &str = "The file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it \
+                            line feeds with a command first.";
+
 /// A hunk that could not be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -33,6 +37,8 @@ impl Miss {
 pub enum Why {
     /// Its old lines are nowhere; where they would stand best, if any of them is there at all.
     NotFound(Option<Closest>),
+    /// None of its old lines is there, and the file ends its lines with carriage returns alone, so that it is one line here.
+    LoneReturns,
     /// Its old lines are in several places.
     Ambiguous {
         /// The first of them.
@@ -118,6 +124,7 @@ impl fmt::Display for Miss {
                 "was not found: none of its old lines is in the file. Is it the right file? Read it and write the hunk again.",
             ),
             Why::NotFound(Some(closest)) => write!(out, "was not found. {closest}"),
+            Why::LoneReturns => write!(out, "was not found. {LONE_RETURNS}"),
             Why::Ambiguous { lines, total } => {
                 let named: Vec<String> = lines.iter().map(usize::to_string).collect();
                 let more = if *total > lines.len() { format!(" and {} more", total - lines.len()) } else { String::new() };
@@ -171,10 +178,7 @@ impl fmt::Display for Closest {
             _ => out.write_str("  file: has no such line"),
         }?;
         if self.lone_returns {
-            return out.write_str(
-                "\nThe file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it line \
-                 feeds with a command first.",
-            );
+            return write!(out, "\n{LONE_RETURNS}");
         }
         out.write_str("\nRead that part of the file again and copy its lines exactly.")
     }

@@ -227,7 +227,10 @@ impl<'p, 'a> Placer<'p, 'a> {
         {
             return Why::NotAtEnd { line: at + 1, lines: self.text.len() };
         }
-        Why::NotFound(explain::closest(self.text, index, hunk, &old, near))
+        match explain::closest(self.text, index, hunk, &old, near) {
+            None if explain::has_lone_returns(self.text) => Why::LoneReturns,
+            closest => Why::NotFound(closest),
+        }
     }
 
     /// Where the new lines stand as they are.
