@@ -2,6 +2,7 @@
 
 use super::model::Hunk;
 use std::fmt;
+use toolfence_protocol::invisible::{self, Invisible};
 
 /// Candidates that are named; how many more there are is said.
 const MOST_NAMED: usize = 20;
@@ -212,9 +213,9 @@ fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
     if before == whole { 0 } else { inside.len() }
 }
 
-/// What has no width or turns text around.
+/// What cannot be seen or turns text around, but for the selectors of emoji.
 pub(super) fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+    invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector)
 }
 
 #[cfg(test)]
@@ -227,6 +228,7 @@ mod tests {
         assert_eq!(visible(b" "), "·");
         assert_eq!(visible(b""), "(an empty line)");
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
+        assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
         assert_eq!(visible(b"\xff\x1b["), "\u{fffd}\\u{1b}[");
         assert_eq!(visible(&[b'x'; 500]).len(), 163);
     }

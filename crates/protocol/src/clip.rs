@@ -248,13 +248,6 @@ impl Boundaries for str {
     }
 }
 
-/// Whether a name has nothing in it that can be seen: white space, and marks of no width.
-pub fn is_blank(name: &str) -> bool {
-    name.chars().all(|c| {
-        c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{180e}' | '\u{ad}')
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
