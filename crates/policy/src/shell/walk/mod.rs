@@ -86,6 +86,10 @@ pub(super) struct Walker<'a> {
     pub(super) loops: usize,
     /// How often the other loops that are open, `for` over literal words, run what is read, all of them taken together.
     rounds: usize,
+    /// The variables that are set for every command behind, but for those that change nothing but how output looks.
+    pub(super) exported: Vec<String>,
+    /// Whether a file was read into the shell: its functions may stand for any program behind.
+    pub(super) sourced: bool,
     /// Whether the body of a loop is being read for one of its values.
     unrolling: bool,
 }
@@ -111,6 +115,8 @@ impl<'a> Walker<'a> {
             suspicions: 0,
             loops: 0,
             rounds: 1,
+            exported: Vec::new(),
+            sourced: false,
             unrolling: false,
         }
     }
