@@ -38,7 +38,7 @@ impl Miss {
 pub enum Why {
     /// Its old lines are nowhere; where they would stand best, if any of them is there at all.
     NotFound(Option<Closest>),
-    /// None of its old lines is there, and the file ends its lines with carriage returns alone, so that it is one line here.
+    /// The file ends its lines with carriage returns alone, so that it is one line here, in which nothing can be changed.
     LoneReturns,
     /// Its old lines are in several places.
     Ambiguous {
