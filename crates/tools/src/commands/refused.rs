@@ -80,9 +80,8 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
     let name = output.lines().filter_map(opened).find(is_hidden)?;
     Some(format!(
-        "{} is blocked and hidden from commands, and git tracks it with a change, so that all changes at once cannot be taken. \
-         Name what is wanted instead, such as git add src or git commit -m TEXT -- src (git stash push -- src), or ask the \
-         user to do it.",
+        "{} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted instead (git \
+         add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
         names::shown(Path::new(&name))
     ))
 }
