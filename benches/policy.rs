@@ -3,7 +3,7 @@
 use criterion::{Criterion, Throughput, criterion_group};
 use std::hint::black_box;
 use std::time::Instant;
-use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
 
 /// The goal is told of commands up to this many bytes.
 const SHORT: usize = 80;
@@ -25,8 +25,8 @@ impl Facts for World {
         RepositoryFact::Plain
     }
 
-    fn walls(&self) -> Walls {
-        Walls::default()
+    fn sandbox(&self) -> Sandbox {
+        Sandbox::default()
     }
 }
 

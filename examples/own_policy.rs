@@ -2,10 +2,10 @@
 //! and runs none. The policy is pure; a host that keeps its files elsewhere answers its questions itself.
 
 use toolfence::ToolCall;
-use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, Settings, Verdict, Walls};
+use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, Sandbox, Settings, Verdict};
 
 const RULES: &str = r#"
-mode = "dangerous"
+ask = "risky"
 [commands]
 allow = [{ prefix = "cargo test", match = ["cargo test --lib"], not_match = ["cargo build"] }]
 deny = ["git push"]
@@ -29,8 +29,8 @@ impl Facts for Table {
         ProgramFact::System
     }
 
-    fn walls(&self) -> Walls {
-        Walls::default() // none: what runs project code is asked about
+    fn sandbox(&self) -> Sandbox {
+        Sandbox::default() // none: what runs project code is asked about
     }
 }
 

@@ -6,7 +6,7 @@ mod counting;
 
 use counting::Counter;
 use std::time::Instant;
-use toolfence::policy::{Decision, Facts, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+use toolfence::policy::{Decision, Facts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
 
 /// A host whose answers cost nothing.
 struct World;
@@ -24,8 +24,8 @@ impl Facts for World {
         RepositoryFact::Plain
     }
 
-    fn walls(&self) -> Walls {
-        Walls::default()
+    fn sandbox(&self) -> Sandbox {
+        Sandbox::default()
     }
 }
 

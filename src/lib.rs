@@ -9,7 +9,7 @@
 //! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`], [`redact`] and the words everybody uses |
 //! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
 //! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
-//! | the tools | `tools` | `validate`: what is wrong with a text before and after a change; `workspace`, `walls`, `process`, `tools`; `trial`: breaks the walls to see whether they hold; `audit`: the log; `undo`: what turns changed, to take it back |
+//! | the tools | `tools` | `validate`: what is wrong with a text before and after a change; `workspace`, `sandbox`, `process`, `tools`; `trial`: breaks the sandbox to see whether it holds; `audit`: the log; `undo`: what turns changed, to take it back |
 //! | the driver | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
 //! | the proxy | `http` | `proxy`: an OpenAI-shaped server in front of one that only talks |
 //!
@@ -45,11 +45,11 @@ pub use toolfence_toolbox as toolbox;
 #[cfg(feature = "tools")]
 pub mod process;
 #[cfg(feature = "tools")]
+pub mod sandbox;
+#[cfg(feature = "tools")]
 pub mod undo;
 #[cfg(feature = "tools")]
 pub mod validate;
-#[cfg(feature = "tools")]
-pub mod walls;
 #[cfg(feature = "tools")]
 pub mod workspace;
 #[cfg(feature = "tools")]

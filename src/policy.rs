@@ -5,8 +5,9 @@
 
 pub use toolfence_policy::settings;
 pub use toolfence_policy::{
-    Cleared, CommandRule, CommandSettings, Decision, Effective, Facts, HistoryFact, Judgement, Met, Mode, NoFacts,
-    PathFact, PathSettings, Pending, Policy, ProgramFact, RepositoryFact, Rule, Seen, Settings, Target, Verdict, Walls,
+    AskMode, Cleared, CommandRule, CommandSettings, Decision, Effective, Facts, HistoryFact, Judgement, Met, NoFacts,
+    PathFact, PathSettings, Pending, Policy, ProgramFact, RepositoryFact, Rule, Sandbox, Seen, Settings, Target,
+    Verdict,
 };
 pub use toolfence_rules::GIT_HOOKS;
 pub use toolfence_rules::PathRules;

@@ -2,7 +2,7 @@
 //!
 //! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace tells it of every change before it is
 //! made; what commands change is found by looking at the project before and after them, up to
-//! [`SnapshotLimits`](crate::workspace::SnapshotLimits), but for those that run where walls let them write nothing of it.
+//! [`SnapshotLimits`](crate::workspace::SnapshotLimits), but for those that run where the sandbox lets them write nothing of it.
 //! [`History::undo`] puts back what the last turn changed, name by
 //! name: one that is not what the turn left is left alone and told. An undo is recorded like a turn, so that
 //! [`History::redo`] takes it back; a new turn that changes something ends what can be redone, as in editors.

@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::policy::{Decision, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+use toolfence::policy::{Decision, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
 
 /// A project at `/proj` on a system that has every program.
 struct World {
-    walls: bool,
+    sandbox: bool,
 }
 
 impl Facts for World {
@@ -35,10 +35,10 @@ impl Facts for World {
         RepositoryFact::Plain
     }
 
-    fn walls(&self) -> Walls {
-        let mut walls = Walls::default();
-        walls.hold = self.walls;
-        walls
+    fn sandbox(&self) -> Sandbox {
+        let mut sandbox = Sandbox::default();
+        sandbox.hold = self.sandbox;
+        sandbox
     }
 }
 
@@ -57,7 +57,7 @@ const BLOCKED: &[&str] = &[
 fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(rest);
-    let world = World { walls: first & 1 != 0 };
+    let world = World { sandbox: first & 1 != 0 };
     let judge = |text: &str| Policy::default().judge_command(text, "", &world);
     let alone = judge(&text);
     assert_eq!(alone, judge(&text), "the same text, another verdict");

@@ -10,7 +10,7 @@ use toolfence::agent::{Agent, Host, Nobody};
 use toolfence::backend::replay::Recorded;
 use toolfence::backend::{Backend, Replay};
 use toolfence::parse::Event;
-use toolfence::policy::{Mode, NoFacts, Pending};
+use toolfence::policy::{AskMode, NoFacts, Pending};
 use toolfence::session::{Answer, Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, Role, ToolCall, ToolResult, ToolSpec};
@@ -76,7 +76,7 @@ fn fixture(backend: impl Backend + 'static) -> Fixture {
     let (look, reads) = waiter("look", Effect::Read);
     let (change, writes) = waiter("change", Effect::Write);
     let toolbox = Toolbox::new().with(look).with(change);
-    let policy = crate::support::policy(Mode::Dangerous);
+    let policy = crate::support::policy(AskMode::Risky);
     let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
     Fixture { agent: Agent::new(session, toolbox, Arc::new(backend)), reads, writes }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use toolfence::agent::{Agent, Nobody};
 use toolfence::backend::http::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
-use toolfence::policy::{Mode, NoFacts};
+use toolfence::policy::{AskMode, NoFacts};
 use toolfence::session::{Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
@@ -174,7 +174,7 @@ async fn a_turn_goes_all_the_way() {
     std::fs::write(file.path(), reply).unwrap();
     let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap()]) else { return };
     let toolbox = Toolbox::new().with(List(ToolSpec::new("list", "List the files.").effect(|_| Effect::Read)));
-    let policy = crate::support::policy(Mode::Dangerous);
+    let policy = crate::support::policy(AskMode::Risky);
     let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
     let backend = Http::new(options(&server.url, None)).unwrap();
     let mut agent = Agent::new(session, toolbox, Arc::new(backend));

@@ -31,6 +31,8 @@ mod proxy;
 mod random;
 mod redact;
 mod safety;
+#[cfg(all(feature = "tools", target_os = "linux"))]
+mod sandbox;
 #[cfg(feature = "policy")]
 mod session;
 #[cfg(feature = "cli")]
@@ -48,5 +50,3 @@ mod tools;
 mod undo;
 #[cfg(feature = "tools")]
 mod validate;
-#[cfg(all(feature = "tools", target_os = "linux"))]
-mod walls;

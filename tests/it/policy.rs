@@ -11,8 +11,8 @@ mod languages;
 mod names;
 
 use toolfence::policy::{
-    Decision, Effective, Facts, HistoryFact, Judgement, Mode, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact,
-    Seen, Settings, Verdict, Walls,
+    AskMode, Decision, Effective, Facts, HistoryFact, Judgement, NoFacts, PathFact, Policy, ProgramFact,
+    RepositoryFact, Sandbox, Seen, Settings, Verdict,
 };
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -20,7 +20,7 @@ use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure,
 /// the project and `nosuch` does not exist.
 #[derive(Default)]
 struct World {
-    walls: bool,
+    sandbox: bool,
 }
 
 impl Facts for World {
@@ -62,10 +62,10 @@ impl Facts for World {
         if cwd == "vendor" { RepositoryFact::Special } else { RepositoryFact::Plain }
     }
 
-    fn walls(&self) -> Walls {
-        let mut walls = Walls::default();
-        walls.hold = self.walls;
-        walls
+    fn sandbox(&self) -> Sandbox {
+        let mut sandbox = Sandbox::default();
+        sandbox.hold = self.sandbox;
+        sandbox
     }
 }
 
@@ -136,9 +136,9 @@ fn the_folder_it_runs_in_counts() {
 }
 
 #[test]
-fn walls_let_unnamed_files_be_read() {
+fn sandbox_let_unnamed_files_be_read() {
     for text in ["rg foo", "grep -rn foo src", "cat src/*.rs", "diff a b"] {
-        let judge = |walls| Policy::default().judge_command(text, "", &World { walls });
+        let judge = |sandbox| Policy::default().judge_command(text, "", &World { sandbox });
         assert_eq!(judge(false).rule, "unnamed_files", "{text}");
         assert_eq!(judge(true).judgement, Judgement::Allow, "{text}");
     }
@@ -147,7 +147,7 @@ fn walls_let_unnamed_files_be_read() {
 #[test]
 fn what_only_reads_is_told_from_what_may_write() {
     let policy = settings("[commands]\nallow = [\"make\", \"touch x\"]\n");
-    let only_reads = |text: &str| policy.judge_command(text, "", &World { walls: true }).only_reads;
+    let only_reads = |text: &str| policy.judge_command(text, "", &World { sandbox: true }).only_reads;
     for text in ["ls", "rg foo | head -3", "git status", "cd src && cat a.rs", "sed -n 1,3p a", "env LC_ALL=C sort a"] {
         assert!(only_reads(text), "{text}");
     }
@@ -163,34 +163,34 @@ fn what_only_reads_is_told_from_what_may_write() {
 fn modes_make_of_judgements_what_they_say() {
     let ask = "touch x";
     let table = [
-        (Mode::Dangerous, ["run", "ask", "ask", "deny"]),
-        (Mode::Always, ["ask", "ask", "ask", "deny"]),
-        (Mode::Walled, ["run", "run", "ask", "deny"]),
-        (Mode::Never, ["run", "run", "deny", "deny"]),
+        (AskMode::Risky, ["run", "ask", "ask", "deny"]),
+        (AskMode::Always, ["ask", "ask", "ask", "deny"]),
+        (AskMode::Sandboxed, ["run", "run", "ask", "deny"]),
+        (AskMode::Never, ["run", "run", "deny", "deny"]),
     ];
     for (mode, wanted) in table {
-        let policy = Policy::default().mode(mode);
-        let world = World { walls: true };
+        let policy = Policy::default().ask(mode);
+        let world = World { sandbox: true };
         let effective = |text| policy.effective(&policy.judge_command(text, "", &world), &world);
         let got = ["ls", ask, "echo '", "rm -rf /"].map(|text| serde_json::to_value(effective(text)).unwrap());
         assert_eq!(got.to_vec(), wanted.to_vec(), "{mode:?}");
     }
-    let walled = Policy::default().mode(Mode::Walled);
-    let decision = walled.judge_command(ask, "", &World::default());
-    assert_eq!(walled.effective(&decision, &World::default()), Effective::Ask);
+    let sandboxed = Policy::default().ask(AskMode::Sandboxed);
+    let decision = sandboxed.judge_command(ask, "", &World::default());
+    assert_eq!(sandboxed.effective(&decision, &World::default()), Effective::Ask);
 }
 
 #[test]
-fn network_and_outside_the_walls_always_ask() {
-    let walled = Policy::default().mode(Mode::Walled);
-    for flag in ["network", "outside_walls"] {
+fn network_and_outside_the_sandbox_always_ask() {
+    let sandboxed = Policy::default().ask(AskMode::Sandboxed);
+    for flag in ["network", "outside_sandbox"] {
         let call = call("bash", serde_json::json!({"command": "ls", flag: true}));
-        match walled.review(call, &catalog(), &World { walls: true }) {
+        match sandboxed.review(call, &catalog(), &World { sandbox: true }) {
             Verdict::Ask(pending) => assert_eq!(pending.decision().rule, flag),
             other => panic!("{other:?}"),
         }
         let call = self::call("bash", serde_json::json!({"command": "cargo test", flag: true}));
-        assert_eq!(kind(&walled.review(call, &catalog(), &World { walls: true })), "ask");
+        assert_eq!(kind(&sandboxed.review(call, &catalog(), &World { sandbox: true })), "ask");
     }
 }
 
@@ -253,7 +253,7 @@ fn a_guessed_call_only_reads() {
     let review = |name: &str, args: serde_json::Value, repair| {
         let mut call = call(name, args);
         call.repairs = vec![Repair::TrailingComma, repair];
-        Policy::default().mode(Mode::Never).review(call, &catalog(), &World::default())
+        Policy::default().ask(AskMode::Never).review(call, &catalog(), &World::default())
     };
     let write = serde_json::json!({"path": "x", "content": "y".repeat(5000)});
     let failure = denied(review("write_file", write.clone(), Repair::AmbiguousEscape));

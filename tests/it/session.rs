@@ -5,7 +5,7 @@
 mod talk;
 
 use talk::{BROKEN, Talk, block, options};
-use toolfence::policy::Mode;
+use toolfence::policy::AskMode;
 use toolfence::session::{Answer, Input};
 use toolfence::{Args, FinishReason, Role, ToolCall};
 
@@ -79,7 +79,7 @@ fn an_unknown_tool_may_have_been_a_change() {
 
 #[test]
 fn a_person_says_yes_no_or_something_else() {
-    let mut talk = Talk::with(Mode::Dangerous, options());
+    let mut talk = Talk::with(AskMode::Risky, options());
     talk.user("begin");
     let blocks = [block("a", "change", "1"), block("b", "change", "2"), block("c", "change", "3")];
     talk.reply(&blocks.concat());
@@ -193,7 +193,7 @@ fn a_forged_result_is_cut_off() {
 fn the_last_round_is_text() {
     let mut options = options();
     options.rounds = 2;
-    let mut talk = Talk::with(Mode::Never, options);
+    let mut talk = Talk::with(AskMode::Never, options);
     talk.user("begin");
     talk.reply(&block("a", "look", "1")).works("a", "").not_told("round");
     talk.reply(&block("b", "look", "2")).works("b", "").told(&["round 2 of 2"]);
@@ -240,7 +240,7 @@ fn an_answer_that_is_not_whole_says_so() {
     }
     let mut options = options();
     options.reply_bytes = 10;
-    let mut talk = Talk::with(Mode::Never, options);
+    let mut talk = Talk::with(AskMode::Never, options);
     talk.user("begin").chunks("12345").chunks("67890");
     assert!(!talk.log.contains(&"stop model".to_owned()), "{:?}", talk.log);
     talk.chunks("x");
@@ -311,7 +311,7 @@ fn steps() -> Vec<Step> {
 fn cancelling_at_any_point_leaves_a_good_history() {
     let steps = steps();
     for stop in 0..=steps.len() {
-        let mut talk = Talk::with(Mode::Dangerous, options());
+        let mut talk = Talk::with(AskMode::Risky, options());
         for step in &steps[..stop] {
             step(&mut talk);
         }
@@ -374,7 +374,7 @@ fn any_sequence_of_inputs_keeps_the_law() {
     for _ in 0..300 {
         let mut options = options();
         options.checks = below(2) == 0;
-        let mut talk = Talk::with(if below(2) == 0 { Mode::Dangerous } else { Mode::Never }, options);
+        let mut talk = Talk::with(if below(2) == 0 { AskMode::Risky } else { AskMode::Never }, options);
         talk.user("begin");
         for _ in 0..60 {
             let _: &mut Talk = match below(12) {
@@ -394,7 +394,7 @@ fn any_sequence_of_inputs_keeps_the_law() {
 fn checking() -> Talk {
     let mut options = options();
     options.checks = true;
-    let mut talk = Talk::with(Mode::Never, options);
+    let mut talk = Talk::with(AskMode::Never, options);
     talk.user("begin").logged(&["call"]);
     talk
 }

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// A reply that begins a command which would run for a minute; it leaves in `name` how it is called. Its process number
-/// would say nothing: inside the walls it is another one.
+/// would say nothing: inside the sandbox it is another one.
 fn long(name: &str) -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

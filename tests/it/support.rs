@@ -1,10 +1,10 @@
 //! What several tests need.
 
-use toolfence::policy::{Mode, Policy};
+use toolfence::policy::{AskMode, Policy};
 
 /// The policy with nothing set but its mode.
-pub(crate) fn policy(mode: Mode) -> Policy {
-    Policy::default().mode(mode)
+pub(crate) fn policy(mode: AskMode) -> Policy {
+    Policy::default().ask(mode)
 }
 
 /// Whether this process was started with a signal ignored, as nohup(1) does with HUP and a shell's `&` with INT: what it

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
-use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
 
 const RUNS: usize = 15;
 const SHORT: usize = 80;
@@ -26,8 +26,8 @@ impl Facts for World {
         RepositoryFact::Plain
     }
 
-    fn walls(&self) -> Walls {
-        Walls::default()
+    fn sandbox(&self) -> Sandbox {
+        Sandbox::default()
     }
 }
 

@@ -6,7 +6,7 @@
 //! | event | fields besides `v` (1), `at`, `session` |
 //! |---|---|
 //! | `session` | `root` |
-//! | `run` | `id`, `tool`, `args`, `effect`, `verdict` (`allow` or `ask`), `rule`, `reason`, `by` (`policy` or `person`), for what executes `walls` (`namespaces`, `landlock` or `nothing`) and `hold` |
+//! | `run` | `id`, `tool`, `args`, `effect`, `verdict` (`allow` or `ask`), `rule`, `reason`, `by` (`policy` or `person`), for what executes `sandbox` (`namespaces`, `landlock` or `nothing`) and `hold` |
 //! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `why` |
 //! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args`, or `body` where the block could not be read |
 
@@ -23,7 +23,7 @@ use toolfence_protocol::clip::clip;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, Effect, Error, Result, ToolCall, ToolResult};
-use toolfence_sandbox::walls::Kind;
+use toolfence_sandbox::isolation::Kind;
 use toolfence_session::Answer;
 use toolfence_workspace::Workspace;
 
@@ -102,9 +102,9 @@ impl Audit {
         line["verdict"] = json!(decision.judgement);
         line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
         if cleared.effect() == Effect::Execute {
-            let outside = cleared.call().args.get("outside_walls").and_then(Value::as_bool) == Some(true);
+            let outside = cleared.call().args.get("outside_sandbox").and_then(Value::as_bool) == Some(true);
             let report = self.workspace.enclosure().report();
-            line["walls"] = json!(if outside { Kind::Nothing } else { report.kind });
+            line["sandbox"] = json!(if outside { Kind::Nothing } else { report.kind });
             line["hold"] = (report.holds && !outside).into();
         }
         self.line("run", line);

@@ -62,8 +62,8 @@ pub trait Facts: Send + Sync {
         Seen::Unknown
     }
 
-    /// Which walls would be around a command.
-    fn walls(&self) -> Walls;
+    /// Which sandbox would be around a command.
+    fn sandbox(&self) -> Sandbox;
 }
 
 /// What is known of blocked names in a history.
@@ -147,10 +147,10 @@ pub enum RepositoryFact {
     Unknown,
 }
 
-/// Which walls would be around a command.
+/// Which sandbox would be around a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Walls {
+pub struct Sandbox {
     /// Whether they fully hold: files, processes and network.
     pub hold: bool,
 }
@@ -168,7 +168,7 @@ impl Facts for NoFacts {
         ProgramFact::Unknown
     }
 
-    fn walls(&self) -> Walls {
-        Walls::default()
+    fn sandbox(&self) -> Sandbox {
+        Sandbox::default()
     }
 }

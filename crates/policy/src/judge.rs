@@ -26,11 +26,11 @@ pub(super) fn call(policy: &Policy, call: &ToolCall, spec: &ToolSpec, facts: &dy
     if effect != Effect::Read {
         decision.targets = targets(spec, &call.args, facts);
     }
-    for (name, what) in [("network", "use the network"), ("outside_walls", "run outside the walls")] {
+    for (name, what) in [("network", "use the network"), ("outside_sandbox", "run outside the sandbox")] {
         if is_set(spec, &call.args, name) {
             let decision_of_flag = Decision::new(Judgement::Ask, name, format!("It wants to {what}."));
             decision = decision.stricter(decision_of_flag);
-            decision.walls_suffice = false;
+            decision.sandbox_suffice = false;
         }
     }
     decision
@@ -45,7 +45,7 @@ fn by_effect(policy: &Policy, call: &ToolCall, spec: &ToolSpec, effect: Effect, 
     let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
     let text = command.and_then(|param| call.args.get(param.name.as_ref())).and_then(Value::as_str);
     if let Some(text) = text {
-        let held = facts.walls().hold && !is_set(spec, &call.args, "outside_walls");
+        let held = facts.sandbox().hold && !is_set(spec, &call.args, "outside_sandbox");
         return policy.command(text, text_of(&call.args, "cwd").unwrap_or(""), facts, held);
     }
     let name = shown(&spec.name, 64);
@@ -53,7 +53,7 @@ fn by_effect(policy: &Policy, call: &ToolCall, spec: &ToolSpec, effect: Effect, 
         Effect::Read => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
         Effect::Write => Decision::new(Judgement::Ask, CHANGES, format!("{name} changes files.")),
         Effect::Execute => Decision {
-            walls_suffice: true,
+            sandbox_suffice: true,
             ..Decision::new(Judgement::Ask, "execute", format!("{name} runs a program or changes what runs."))
         },
     }

@@ -15,7 +15,7 @@ pub mod settings;
 mod shell;
 
 pub use answers::Rule;
-pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
+pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
 pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};
 
 use answers::{Answers, Offer};
@@ -24,7 +24,7 @@ use std::ops::Range;
 use toolfence_protocol::{Catalog, Effect, ErrorCode, Repair, Result, ToolCall, ToolFailure, ToolResult, ToolSpec};
 use toolfence_rules::{Blocked, Harmless, PathRules};
 
-/// A judgement, the same in every mode. Ordered: the strictest of several is the greatest.
+/// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
@@ -32,7 +32,7 @@ pub enum Judgement {
     Allow,
     /// A person has to say yes.
     Ask,
-    /// Not in any mode.
+    /// Not with any setting of `ask`.
     Deny,
 }
 
@@ -40,14 +40,14 @@ pub enum Judgement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Mode {
+pub enum AskMode {
     /// Runs what is allowed, asks for the rest.
     #[default]
-    Dangerous,
+    Risky,
     /// Asks for everything that is not denied.
     Always,
-    /// Also runs what the walls fully hold.
-    Walled,
+    /// Also runs what the sandbox fully holds.
+    Sandboxed,
     /// Asks for nothing: runs what would be asked, but for text that cannot be read, which is denied.
     Never,
 }
@@ -111,17 +111,17 @@ pub struct Decision {
     /// Set where the text could not be read at all: then `never` denies as well.
     #[serde(skip)]
     pub unreadable: bool,
-    /// Set where only a person may say yes: the mode `never` denies it, and walls that hold do not answer it.
+    /// Set where only a person may say yes: the setting `ask = "never"` denies it, and a sandbox that holds does not answer it.
     #[serde(skip)]
     pub needs_person: bool,
     /// Set for a call of `bash` that writes a git repository: every simple command is git, or one of `cd`, `echo`, `true`
-    /// and `printf`, and makes git run no other program. Only such a call finds the repository writable in the walls.
+    /// and `printf`, and makes git run no other program. Only such a call finds the repository writable in the sandbox.
     pub writes_git: bool,
-    /// Set where the question is what a command could do, which walls that fully hold answer.
+    /// Set where the question is what a command could do, which a sandbox that fully holds answers.
     #[serde(skip)]
-    pub walls_suffice: bool,
+    pub sandbox_suffice: bool,
     /// Set where every part of a command is known to only read, so that it misses nothing where it cannot write. Without
-    /// walls nothing holds it to that.
+    /// sandbox nothing holds it to that.
     #[serde(skip)]
     pub only_reads: bool,
     /// The code a refusal carries, where it is another one than `denied`.
@@ -144,7 +144,7 @@ impl Decision {
             unreadable: false,
             needs_person: false,
             writes_git: false,
-            walls_suffice: false,
+            sandbox_suffice: false,
             only_reads: false,
             code: None,
         }
@@ -167,10 +167,10 @@ impl Decision {
         let unreadable = self.unreadable | other.unreadable;
         let needs_person = self.needs_person | other.needs_person;
         let writes_git = self.writes_git | other.writes_git;
-        // An answer by the walls must answer every question.
-        let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.walls_suffice;
-        let walls_suffice =
-            (self.walls_suffice | other.walls_suffice) && !needs_person && !open(&self) && !open(&other);
+        // An answer by the sandbox must answer every question.
+        let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.sandbox_suffice;
+        let sandbox_suffice =
+            (self.sandbox_suffice | other.sandbox_suffice) && !needs_person && !open(&self) && !open(&other);
         let met = self.met.iter().chain(&other.met).take(MOST_MET).cloned().collect();
         // Of two questions the one that only a person may answer says why.
         let rank = |decision: &Decision| (decision.judgement, decision.needs_person);
@@ -186,11 +186,11 @@ impl Decision {
         if dropped.judgement == Judgement::Ask {
             kept.offer = Offer::default();
         }
-        Decision { unreadable, needs_person, writes_git, walls_suffice, met, ..kept }
+        Decision { unreadable, needs_person, writes_git, sandbox_suffice, met, ..kept }
     }
 }
 
-/// What a mode makes of a decision.
+/// What the setting `ask` makes of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effective {
@@ -232,10 +232,10 @@ impl Policy {
         Ok(Policy { settings, paths, ..Policy::default() })
     }
 
-    /// The same in another mode.
+    /// Sets when a person is asked.
     #[must_use]
-    pub fn mode(mut self, mode: Mode) -> Policy {
-        self.settings.mode = mode;
+    pub fn ask(mut self, ask: AskMode) -> Policy {
+        self.settings.ask = ask;
         self
     }
 
@@ -345,35 +345,35 @@ impl Policy {
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
     pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
-        self.command(command, cwd, facts, facts.walls().hold)
+        self.command(command, cwd, facts, facts.sandbox().hold)
     }
 
-    /// Judges a shell command; `held` says whether walls that hold would be around this very call.
+    /// Judges a shell command; `held` says whether a sandbox that holds would be around this very call.
     fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
         let Policy { settings, answers, paths, exact_deny } = self;
         let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
         shell::judge(command, cwd, ground, held)
     }
 
-    /// In the mode that asks for everything, what was allowed before is asked about too.
+    /// With `ask = "always"`, what was allowed before is asked about too.
     fn offered(&self, mut decision: Decision) -> Decision {
-        if self.settings.mode == Mode::Always {
-            decision.offer.refuse("the mode `always` asks for everything");
+        if self.settings.ask == AskMode::Always {
+            decision.offer.refuse("the setting `ask = \"always\"` asks about everything");
         }
         decision
     }
 
-    /// What the mode makes of a decision.
+    /// What the setting `ask` makes of a decision.
     pub fn effective(&self, decision: &Decision, facts: &dyn Facts) -> Effective {
-        match (decision.judgement, self.settings.mode) {
+        match (decision.judgement, self.settings.ask) {
             (Judgement::Deny, _) => Effective::Deny,
-            (_, Mode::Always) => Effective::Ask,
+            (_, AskMode::Always) => Effective::Ask,
             (Judgement::Allow, _) => Effective::Run,
-            (Judgement::Ask, Mode::Dangerous) => Effective::Ask,
-            (Judgement::Ask, Mode::Walled) if decision.walls_suffice && facts.walls().hold => Effective::Run,
-            (Judgement::Ask, Mode::Walled) => Effective::Ask,
-            (Judgement::Ask, Mode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
-            (Judgement::Ask, Mode::Never) => Effective::Run,
+            (Judgement::Ask, AskMode::Risky) => Effective::Ask,
+            (Judgement::Ask, AskMode::Sandboxed) if decision.sandbox_suffice && facts.sandbox().hold => Effective::Run,
+            (Judgement::Ask, AskMode::Sandboxed) => Effective::Ask,
+            (Judgement::Ask, AskMode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
+            (Judgement::Ask, AskMode::Never) => Effective::Run,
         }
     }
 }

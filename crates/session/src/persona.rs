@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn reads_all_there_is() {
         let source = "\u{feff}+++\r\nname = \"a\"\r\ndescription = \"d\"\r\nmodel = \"m\"\r\ntools = []\r\n\
-                      [policy]\r\nmode = \"always\"\r\n+++\r\n\r\nOne.\r\n+++\r\nTwo.\r\n";
+                      [policy]\r\nask = \"always\"\r\n+++\r\n\r\nOne.\r\n+++\r\nTwo.\r\n";
         let persona = Persona::parse(source).unwrap();
         assert_eq!(persona.model.as_deref(), Some("m"));
         assert_eq!(persona.tools, Some(Vec::new()));
-        assert_eq!(persona.policy.as_deref(), Some("mode = \"always\"\n"));
+        assert_eq!(persona.policy.as_deref(), Some("ask = \"always\"\n"));
         assert_eq!(persona.text, "One.\n+++\nTwo.");
     }
 

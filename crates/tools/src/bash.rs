@@ -18,8 +18,8 @@ const YIELD: Duration = Duration::from_secs(60);
 /// How long the start of a job is watched: servers say then where they listen, or why they cannot.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// The tool. Commands run inside the walls of the workspace where these can be raised; see
-/// [`Workspace::walls`](toolfence_workspace::Workspace::walls).
+/// The tool. Commands run inside the sandbox of the workspace where it can be set up; see
+/// [`Workspace::sandbox`](toolfence_workspace::Workspace::sandbox).
 #[derive(Debug)]
 pub struct Bash {
     spec: ToolSpec,
@@ -50,7 +50,7 @@ impl Bash {
         let limit = if background { seconds } else { Some(seconds.unwrap_or(SECONDS)) };
         let wanted = Bash::wanted(permit, limit);
         // Only a helper can promise that a job ends with the session.
-        let can_be_job = !wanted.outside && self.jobs.commands.is_walled().await?;
+        let can_be_job = !wanted.outside && self.jobs.commands.is_sandboxed().await?;
         if background && !can_be_job {
             return Err(no_background(wanted.outside).into());
         }
@@ -81,7 +81,7 @@ impl Bash {
             folder: permit.text("cwd").unwrap_or(".").to_owned(),
             seconds,
             network: permit.flag("network", false),
-            outside: permit.flag("outside_walls", false),
+            outside: permit.flag("outside_sandbox", false),
             keep: KEPT,
             looks: permit.only_reads(),
             writes_git: permit.writes_git(),
@@ -100,7 +100,7 @@ impl Tool for Bash {
 }
 
 fn no_background(outside: bool) -> ToolFailure {
-    let why = if outside { "outside of the walls" } else { "because no walls stand here" };
+    let why = if outside { "outside of the sandbox" } else { "because no sandbox is available here" };
     let message = format!(
         "Nothing could promise that this job ends with the session, {why}. Run the command in the foreground with a timeout."
     );

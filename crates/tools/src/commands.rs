@@ -1,4 +1,4 @@
-//! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
+//! A command that a tool wants run: inside the sandbox where it is available, or not at all. And how its end is told.
 
 mod git_call;
 mod refused;
@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
+use toolfence_sandbox::isolation::{self, Errand, Kind};
 use toolfence_sandbox::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
-use toolfence_sandbox::walls::{self, Errand, Kind};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{
     Access, Command, Configurations, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace,
 };
 
-/// How often the walls are raised anew where the project changes under them.
+/// How often the sandbox is set up anew where the project changes meanwhile.
 const MOST_TRIES: u32 = 4;
 
 /// The most seconds a command in the foreground may run.
@@ -34,7 +34,7 @@ pub(super) const MOST_SECONDS: u64 = 600;
 pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 
 /// What is said of a command that nothing held.
-const UNSUPERVISED: &str = "There is no helper that holds what a command starts (toolfence-walls or coder, in the PATH), so a \
+const UNSUPERVISED: &str = "There is no helper that holds what a command starts (toolfence-sandbox or coder, in the PATH), so a \
                             process that left the process group of this one may go on running, and its memory had no limit.";
 
 /// What is said where the file with all of the output is not there.
@@ -84,7 +84,7 @@ pub(super) struct Checking<'a> {
     /// Its stdin.
     pub(super) input: &'a str,
     pub(super) seconds: u64,
-    /// Whether it may run without walls.
+    /// Whether it may run without a sandbox.
     pub(super) harmless: bool,
 }
 
@@ -114,12 +114,12 @@ impl Commands {
         &self.workspace
     }
 
-    /// Whether there are walls here; they are tried out at the first call.
-    pub(super) async fn is_walled(&self) -> Result<bool, ToolError> {
+    /// Whether there is a sandbox here; it is tried out at the first call.
+    pub(super) async fn is_sandboxed(&self) -> Result<bool, ToolError> {
         blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().kind > Kind::Nothing)).await
     }
 
-    /// Whether walls hold everything that runs.
+    /// Whether the sandbox holds everything that runs.
     pub(super) async fn is_held(&self) -> Result<bool, ToolError> {
         blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().holds)).await
     }
@@ -179,16 +179,16 @@ impl Commands {
             overflow: None,
             live: Some(live),
         };
-        let walled = !wanted.outside && self.is_walled().await?;
+        let sandboxed = !wanted.outside && self.is_sandboxed().await?;
         if let Some(why) = self.workspace.enclosure().refusal().filter(|_| !wanted.outside) {
             return Err(no_container(&why).into());
         }
-        let looks = walled && wanted.looks && self.workspace.enclosure().report().holds;
-        let told = if self.cannot_write(walled, looks) { None } else { Some(self.tell_beginning().await?) };
+        let looks = sandboxed && wanted.looks && self.workspace.enclosure().report().holds;
+        let told = if self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
-        let writes_git = walled && wanted.writes_git;
+        let writes_git = sandboxed && wanted.writes_git;
         let inside = Inside { words: &words, folder: &name, network: wanted.network, looks, writes_git };
-        let (outcome, notes) = if !walled {
+        let (outcome, notes) = if !sandboxed {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
             ran
@@ -200,7 +200,7 @@ impl Commands {
             ran
         };
         tracing::debug!(
-            walled,
+            sandboxed,
             status = outcome.exit_code,
             timed_out = outcome.timed_out,
             bytes = outcome.total_bytes,
@@ -221,7 +221,7 @@ impl Commands {
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
     }
 
-    /// Runs it without walls: supervised, so that it leaves nothing behind, wherever there is a helper for that.
+    /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.
     async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<String>), ToolError> {
         let Some(entry) = self.workspace.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
@@ -233,10 +233,10 @@ impl Commands {
         Ok((outcome, Vec::new()))
     }
 
-    /// Whether walls that hold leave nothing of the project to write to: then nothing has to be kept of it.
-    fn cannot_write(&self, walled: bool, looks: bool) -> bool {
+    /// Whether a sandbox that holds leaves nothing of the project to write to: then nothing has to be kept of it.
+    fn cannot_write(&self, sandboxed: bool, looks: bool) -> bool {
         let enclosure = self.workspace.enclosure();
-        walled && enclosure.report().holds && (looks || enclosure.settings().mode == walls::Mode::ReadOnly)
+        sandboxed && enclosure.report().holds && (looks || enclosure.settings().mode == isolation::Mode::ReadOnly)
     }
 
     async fn tell_beginning(&self) -> Result<Command, ToolError> {
@@ -251,7 +251,7 @@ impl Commands {
         blocking(&self.workspace, ended).await
     }
 
-    /// Runs a checker where it cannot change the project: inside, or where no walls hold a harmless one far from it. `None`
+    /// Runs a checker where it cannot change the project: inside, or where no sandbox holds a harmless one far from it. `None`
     /// where that cannot be.
     pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().clone())).await?;
@@ -287,7 +287,7 @@ impl Commands {
         blocking(&self.workspace, move |workspace, _| workspace.named_folder(&path)).await
     }
 
-    /// Runs what cannot write in the project inside, or not at all: it was cleared because the walls stand.
+    /// Runs what cannot write in the project inside, or not at all: it was cleared because the sandbox is set up.
     async fn run_inside(
         &self,
         job: &Job<'_>,
@@ -308,7 +308,7 @@ impl Commands {
                 // A file was put where another was looked at: the covers would be beside it.
                 Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
                 ended => {
-                    let outcome = ended.map_err(|error| not_walled(&error))?;
+                    let outcome = ended.map_err(|error| not_sandboxed(&error))?;
                     return Ok((
                         self.delivered(outcome, appeared).await?,
                         appeared.note().map(str::to_owned).into_iter().collect(),
@@ -402,7 +402,7 @@ impl Commands {
                     }
                     Err(failure.into())
                 }
-                (None, ended) => Ok((ended.map_err(|error| not_walled(&error))?, notes)),
+                (None, ended) => Ok((ended.map_err(|error| not_sandboxed(&error))?, notes)),
             };
         }
     }
@@ -414,7 +414,7 @@ impl Commands {
         let entry = self.workspace.enclosure().entry(&errand);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let mut environment = walls::environment(job.environment, self.workspace.root());
+        let mut environment = isolation::environment(job.environment, self.workspace.root());
         if writes_git {
             git_call::only_git(&mut environment, &self.workspace, covers.with_hooks());
         }
@@ -500,7 +500,7 @@ pub(super) fn shell_line(line: &str) -> Vec<OsString> {
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
 }
 
-/// Whether a checker may run where no walls hold it.
+/// Whether a checker may run where no sandbox holds it.
 pub(super) fn may_run_outside(workspace: &Workspace, harmless: bool) -> bool {
     harmless && workspace.enclosure().refusal().is_none()
 }
@@ -596,7 +596,7 @@ fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memor
 fn too_much_memory(most: u64) -> String {
     format!(
         "The command was ended: it used more than {} MiB of memory, with all it had started. Do it in smaller pieces or with \
-         fewer processes at a time; the user can change the limit with the setting walls.memory.",
+         fewer processes at a time; the user can change the limit with the setting sandbox.memory.",
         most >> 20
     )
 }
@@ -641,7 +641,7 @@ fn planted(name: &str) -> ToolFailure {
     let message = format!(
         "{name} appeared while the command ran. Git on this machine would run programs because of it, so the command was ended. \
          What it had done by then has stayed, but for this. If the project needs it, ask the user to make it, or to name it in \
-         walls.git_writable."
+         sandbox.git_writable."
     );
     ToolFailure::new(ErrorCode::Denied, message)
 }
@@ -671,14 +671,14 @@ fn uncovered(found: Uncovered) -> ToolFailure {
 fn no_container(why: &str) -> ToolFailure {
     let message = format!(
         "Commands run in a container here, and there is none: {why} Nothing was run. Tell the user, who can mend it or set \
-         walls.container to off."
+         sandbox.container to off."
     );
     ToolFailure::new(ErrorCode::IoError, message)
 }
 
-fn not_walled(error: &io::Error) -> ToolFailure {
+fn not_sandboxed(error: &io::Error) -> ToolFailure {
     let message = format!(
-        "The walls around the command could not be raised ({error}), so it was not run. Try again; if it fails again, tell \
+        "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails again, tell \
          the user: `coder doctor` says what is wrong with them."
     );
     ToolFailure::new(ErrorCode::IoError, message)

@@ -1,4 +1,4 @@
-//! `run_python`: a Python file of the project, run inside the walls as a command is.
+//! `run_python`: a Python file of the project, run inside the sandbox as a command is.
 
 use super::commands::{KEPT, MOST_SECONDS, Wanted};
 use super::jobs::Jobs;

@@ -188,7 +188,7 @@ fn bash() -> ToolSpec {
         .param(Param::new("cwd", ParamKind::Path, "folder to run in").aliases(["workdir", "working_directory"]))
         .param(flag("background", "keep it running as a job").aliases(["run_in_background"]))
         .param(flag("network", "let it use the network; always asks"))
-        .param(flag("outside_walls", "run it without the walls; always asks"))
+        .param(flag("outside_sandbox", "run it without the sandbox; always asks"))
         .effect(|_| Effect::Execute)
 }
 

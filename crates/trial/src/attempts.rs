@@ -2,11 +2,11 @@
 //! [`Ground`](super::ground::Ground).
 
 use super::ground::{Ground, Ran};
-use toolfence_sandbox::walls::{Mode, Settings};
+use toolfence_sandbox::isolation::{Mode, Settings};
 
-/// One attempt at a wall.
+/// One attempt at a barrier.
 pub(super) struct Attempt {
-    pub(super) wall: &'static str,
+    pub(super) barrier: &'static str,
     /// What a person reads: a verb first.
     pub(super) what: &'static str,
     pub(super) script: &'static str,
@@ -32,8 +32,8 @@ impl Attempt {
         self.needs != Needs::ReadOnly || settings.mode == Mode::ReadOnly
     }
 
-    const fn new(wall: &'static str, what: &'static str, script: &'static str) -> Attempt {
-        Attempt { wall, what, script, needs: Needs::Nothing, is_through: by_status, advice: None }
+    const fn new(barrier: &'static str, what: &'static str, script: &'static str) -> Attempt {
+        Attempt { barrier, what, script, needs: Needs::Nothing, is_through: by_status, advice: None }
     }
 
     const fn needs(self, needs: Needs) -> Attempt {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 use toolfence_rules::PathRules;
+use toolfence_sandbox::isolation::{self, Errand, Report, Settings};
 use toolfence_sandbox::process::{self, Job, environment};
-use toolfence_sandbox::walls::{self, Errand, Report, Settings};
 use toolfence_workspace::{Stop, Workspace};
 
 /// How long one attempt may take.
@@ -66,7 +66,8 @@ impl Ground {
             fs::write(path, content)?;
         }
         fs::hard_link(root.join(".env"), root.join("other-name"))?;
-        let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?.walls(settings.clone());
+        let workspace =
+            Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?.sandbox(settings.clone());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
         let environment = environment(std::env::vars_os(), workspace.search_path());
         let known = known(&beside, &server, settings)?;
@@ -108,9 +109,9 @@ impl Ground {
             looks: false,
             only_git: false,
         };
-        let entry = self.workspace.enclosure().entry(&errand).ok_or_else(|| io::Error::other("there are no walls"))?;
+        let entry = self.workspace.enclosure().entry(&errand).ok_or_else(|| io::Error::other("there is no sandbox"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let environment = walls::environment(&self.environment, self.workspace.root());
+        let environment = isolation::environment(&self.environment, self.workspace.root());
         let job = Job {
             program: &entry.program,
             args: &arguments,

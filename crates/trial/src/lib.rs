@@ -1,13 +1,13 @@
-//! Whether the walls hold here: each one is tried to be broken, from inside, in a folder made for that.
+//! Whether the sandbox holds here: each barrier is tried to be broken, from inside, in a folder made for that.
 //!
-//! This module raises no wall and judges no command: what is tried is its own, and harmless where a wall is down.
+//! This module sets up no barrier and judges no command: what is tried is its own, and harmless where a barrier is down.
 //!
 //! ```no_run
-//! # mod toolfence { pub use {toolfence_sandbox::walls, toolfence_trial as trial}; }
+//! # mod toolfence { pub use {toolfence_sandbox::isolation, toolfence_trial as trial}; }
 //! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
-//! let found = toolfence::trial::walls(&toolfence::walls::Settings::new(), scratch).await?;
+//! let found = toolfence::trial::sandbox(&toolfence::isolation::Settings::new(), scratch).await?;
 //! for finding in found.findings.iter().filter(|finding| finding.result == toolfence::trial::Held::No) {
-//!     println!("{}: {}", finding.wall, finding.attempt);
+//!     println!("{}: {}", finding.barrier, finding.attempt);
 //! }
 //! # Ok(())
 //! # }
@@ -23,20 +23,20 @@ use ground::Ground;
 use serde::Serialize;
 use std::path::Path;
 use toolfence_protocol::{Error, Result};
-use toolfence_sandbox::walls::{Kind, Report, Settings};
+use toolfence_sandbox::isolation::{Kind, Report, Settings};
 
 /// What was found.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trial {
-    /// Which walls stand, and why no better ones.
+    /// Which sandbox is available, and why no better one.
     pub report: Report,
-    /// What was tried, in the order of the walls. Nothing where no wall stands.
+    /// What was tried, in the order of the barriers. Empty where no sandbox is available.
     pub findings: Vec<Finding>,
 }
 
 impl Trial {
-    /// Whether walls stand and nothing that was tried got through.
+    /// Whether a sandbox is available and nothing that was tried got through.
     pub fn all_held(&self) -> bool {
         self.report.kind > Kind::Nothing && self.findings.iter().all(|finding| finding.result.is_fine())
     }
@@ -47,7 +47,7 @@ impl Trial {
 #[non_exhaustive]
 pub struct Finding {
     /// What was to stop it: files, blocked files, git, processes, network, system calls.
-    pub wall: &'static str,
+    pub barrier: &'static str,
     /// What was tried.
     pub attempt: String,
     /// Whether it was stopped.
@@ -59,7 +59,7 @@ pub struct Finding {
     pub advice: Option<&'static str>,
 }
 
-/// Whether a wall held.
+/// Whether a barrier held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -80,13 +80,13 @@ impl Held {
     }
 }
 
-/// Tries the walls of these settings around a project that is made in `scratch`, an empty folder, and left there.
+/// Tries the sandbox of these settings around a project that is made in `scratch`, an empty folder, and left there.
 ///
-/// It needs a tokio runtime with I/O and time enabled, and takes less than a second where the walls hold.
+/// It needs a tokio runtime with I/O and time enabled, and takes less than a second where the sandbox holds.
 ///
 /// # Errors
 /// The folder cannot be used.
-pub async fn walls(settings: &Settings, scratch: &Path) -> Result<Trial> {
+pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
     let ground = Ground::made(settings, scratch).map_err(|error| Error::because("make a project to try", error))?;
     let report = ground.report().clone();
     if report.kind == Kind::Nothing {
@@ -106,7 +106,7 @@ async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Findi
         _ => judged(attempt, ground).await,
     };
     let advice = attempt.advice.filter(|_| result == Held::No);
-    Finding { wall: attempt.wall, attempt: attempt.what.into(), result, said, advice }
+    Finding { barrier: attempt.barrier, attempt: attempt.what.into(), result, said, advice }
 }
 
 async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, String) {
@@ -123,9 +123,9 @@ async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, String) {
 const NOT_FOUND: i32 = 127;
 
 async fn system_calls(ground: &Ground) -> Vec<Finding> {
-    let wall = "system calls";
+    let barrier = "system calls";
     let finding = |attempt: &str, result, said: &str| Finding {
-        wall,
+        barrier,
         attempt: attempt.to_owned(),
         result,
         said: said.to_owned(),

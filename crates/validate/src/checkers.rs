@@ -16,7 +16,7 @@ pub struct Checker {
     pub reads: Reads,
     /// How much it sees.
     pub sight: Sight,
-    /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no walls stand too.
+    /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no sandbox is available too.
     pub harmless: bool,
 }
 
@@ -72,7 +72,7 @@ fn checker(files: &[&str], command: &[&str], reads: Reads, sight: Sight, harmles
 
 impl Checker {
     /// One that gets the text on its stdin, for the files of these globs: they match at any depth below the root and ignore
-    /// case. It runs only inside walls.
+    /// case. It runs only inside the sandbox.
     ///
     /// # Errors
     /// A glob that is not one, with the place of the mistake; no command.

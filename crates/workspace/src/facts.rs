@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -83,12 +83,12 @@ impl Facts for Workspace {
         }
     }
 
-    fn walls(&self) -> Walls {
+    fn sandbox(&self) -> Sandbox {
         // The first command is being judged; one of the next may ask.
         self.history();
-        let mut walls = Walls::default();
-        walls.hold = self.enclosure().report().holds;
-        walls
+        let mut sandbox = Sandbox::default();
+        sandbox.hold = self.enclosure().report().holds;
+        sandbox
     }
 }
 

@@ -1,7 +1,7 @@
 //! The only place where a model's string becomes a file, and what turns changed, kept so that it can be taken back.
 //!
 //! A [`Workspace`] holds the descriptor of one root. Every path is resolved below it, checked again on the open descriptor,
-//! and never used a second time. It also says what the walls have to hide of the project, and [`undo`] keeps what every turn
+//! and never used a second time. It also says what the sandbox has to hide of the project, and [`undo`] keeps what every turn
 //! changed. This crate knows no tools, no protocol and no runtime: its functions block. It judges files, not calls.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
@@ -78,12 +78,12 @@ use toolfence_git as git;
 use toolfence_git::Git;
 use toolfence_protocol::{Error, Result, ToolFailure};
 use toolfence_rules::PathRules;
-use toolfence_sandbox::walls::{Enclosure, Settings};
+use toolfence_sandbox::isolation::{Enclosure, Settings};
 
-/// Must be the first thing that a `main` does whose program raises its own walls. It comes back where the program was
+/// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
 pub fn enter_if_asked() {
-    toolfence_sandbox::walls::enter_if_asked(covers::settle_for_a_host);
+    toolfence_sandbox::isolation::enter_if_asked(covers::settle_for_a_host);
 }
 
 /// One project: its root as an open folder, and the rules about names in it.
@@ -94,7 +94,7 @@ pub struct Workspace {
     given: PathBuf,
     rules: PathRules,
     search_path: OsString,
-    walls: Settings,
+    sandbox: Settings,
     enclosure: OnceLock<Enclosure>,
     memory: covers::Memory,
     history: OnceLock<Arc<history::History>>,
@@ -126,7 +126,7 @@ impl Workspace {
             given,
             rules,
             search_path,
-            walls: Settings::default(),
+            sandbox: Settings::default(),
             enclosure: OnceLock::new(),
             memory: covers::Memory::default(),
             history: OnceLock::new(),

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use toolfence_rules::{Blocked, Harmless};
-use toolfence_sandbox::walls::identity_of;
+use toolfence_sandbox::isolation::identity_of;
 
 /// The most bytes of a file that are read to tell whether it holds certificates: bundles have a quarter of that.
 const MOST_BYTES: usize = 1 << 20;

@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use toolfence::prompt::Language;
-use toolfence::walls;
+use toolfence::sandbox;
 
 /// A coding agent for chat models that can only talk.
 ///
@@ -45,8 +45,8 @@ pub(crate) struct Options {
     /// Who the model is: coder, reviewer, or a file [default: coder]
     #[arg(long, global = true, value_name = "NAME|FILE")]
     pub(crate) persona: Option<String>,
-    /// Ask for nothing: run whatever is not denied. The same as --mode never
-    #[arg(long, global = true, conflicts_with = "mode")]
+    /// Ask for nothing: run whatever is not denied. The same as --ask never
+    #[arg(long, global = true, conflicts_with = "ask")]
     pub(crate) yes: bool,
     /// Calls, results and path decisions as JSON lines on stderr
     #[arg(long, global = true)]
@@ -68,9 +68,9 @@ pub(crate) struct Options {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What may run, besides the files of settings")]
 pub(crate) struct Rules {
-    /// When you are asked [default: dangerous]
+    /// When you are asked [default: risky]
     #[arg(long, global = true, value_enum)]
-    pub(crate) mode: Option<Mode>,
+    pub(crate) ask: Option<AskMode>,
     /// Run commands that begin with these words without a question; may be given several times
     #[arg(long, global = true, value_name = "WORDS")]
     pub(crate) allow: Vec<String>,
@@ -86,9 +86,9 @@ pub(crate) struct Rules {
     /// Never open files of this name
     #[arg(long, global = true, value_name = "GLOB")]
     pub(crate) deny_path: Vec<String>,
-    /// What the walls around a command leave writable [default: project-write]
+    /// What the sandbox around a command leaves writable [default: project-write]
     #[arg(long, global = true, value_enum, value_name = "MODE")]
-    pub(crate) walls: Option<Walls>,
+    pub(crate) sandbox: Option<Sandbox>,
     /// Let every command use the network
     #[arg(long, global = true)]
     pub(crate) network: bool,
@@ -117,7 +117,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Break each wall around commands, to see which hold here; and what checks changed files
+    /// Try to break each barrier of the sandbox, to see which hold here; and what checks changed files
     Doctor(DoctorArguments),
     /// Take back what the last turn changed in the project's files
     Undo(UndoArguments),
@@ -332,7 +332,7 @@ pub(crate) struct ExplainArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
-    /// "user":..,"findings":[{"wall":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..],
+    /// "user":..,"findings":[{"barrier":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..],
     /// "checks":{"programs":[{"files":[..],"program":..,"found":..,"asked":..,"reads":"text|project:FILE","built_in":..,
     /// "without":[..]}],"in_process":[{"language":..,"files":[..]}]}}
     #[arg(long)]
@@ -430,21 +430,21 @@ pub(crate) enum Color {
 
 /// When a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
+pub(crate) enum AskMode {
     /// Nothing asks, and whatever is not denied runs
     Never,
-    /// What the walls around a command fully hold runs too
-    Walled,
+    /// What the sandbox around a command fully holds runs too
+    Sandboxed,
     /// What is known to be harmless runs, everything else asks
-    Dangerous,
+    Risky,
     /// Everything asks
     Always,
 }
 
-/// What the walls leave writable.
+/// What the sandbox leaves writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Walls {
-    /// There are none, and what only walls hold asks
+pub(crate) enum Sandbox {
+    /// There is none, and what only the sandbox holds asks
     Off,
     /// As project-write, in the container that the settings name
     Container,
@@ -454,12 +454,12 @@ pub(crate) enum Walls {
     ReadOnly,
 }
 
-impl From<Walls> for walls::Mode {
-    fn from(walls: Walls) -> walls::Mode {
-        match walls {
-            Walls::Off => walls::Mode::Off,
-            Walls::Container | Walls::ProjectWrite => walls::Mode::ProjectWrite,
-            Walls::ReadOnly => walls::Mode::ReadOnly,
+impl From<Sandbox> for sandbox::Mode {
+    fn from(sandbox: Sandbox) -> sandbox::Mode {
+        match sandbox {
+            Sandbox::Off => sandbox::Mode::Off,
+            Sandbox::Container | Sandbox::ProjectWrite => sandbox::Mode::ProjectWrite,
+            Sandbox::ReadOnly => sandbox::Mode::ReadOnly,
         }
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure>
 fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match (&one.program, one.may_run) {
         (Some(_), true) => (Style::Good, "asked"),
-        (Some(_), false) => (Style::Dim, "no walls"),
+        (Some(_), false) => (Style::Dim, "no sandbox"),
         (None, _) => (Style::Dim, "missing"),
     };
     let project = match &one.checker.reads {

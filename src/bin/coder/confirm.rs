@@ -80,7 +80,7 @@ fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
 
 /// Which hooks would run, where the settings approve some and the call is git alone.
 fn hooks(pending: &Pending, workspace: &Workspace) -> String {
-    let outside = pending.call().args.get("outside_walls").is_some_and(|value| value.as_bool() != Some(false));
+    let outside = pending.call().args.get("outside_sandbox").is_some_and(|value| value.as_bool() != Some(false));
     if !pending.decision().writes_git || outside {
         return String::new();
     }

@@ -22,8 +22,8 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: this program is also the helper that raises the walls around a command.
-    toolfence::walls::enter_if_asked();
+    // Before anything else: this program is also the helper that sets up the sandbox around a command.
+    toolfence::sandbox::enter_if_asked();
     let cli = Cli::parse();
     if cli.options.debug {
         debug::start();

@@ -1,6 +1,6 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
-use crate::args::{BackendKind, Color, Instructions, Lang, Options, Walls};
+use crate::args::{BackendKind, Color, Instructions, Lang, Options, Sandbox};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::terminal;
@@ -15,12 +15,12 @@ use toolfence::policy::settings::Value;
 use toolfence::policy::{PathRules, Policy};
 use toolfence::prompt::{self, Language};
 use toolfence::redact::Redactor;
+use toolfence::sandbox::{Container, Engine};
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools::{self, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::validate::Checker;
-use toolfence::walls::{Container, Engine};
 use toolfence::workspace::Workspace;
 
 /// The personas that come with the program: name, English, Portuguese.
@@ -182,14 +182,14 @@ impl Setup {
     }
 }
 
-/// The files and commands of the project at this root, behind its walls.
+/// The files and commands of the project at this root, in its sandbox.
 pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
     let workspace = Workspace::open(root, paths)
         .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
     for notice in workspace.notices() {
         eprintln!("[an earlier run was killed while a command ran: {notice}]");
     }
-    Ok(workspace.walls(walls(config)?))
+    Ok(workspace.sandbox(sandbox(config)?))
 }
 
 /// What turns changed, unless the person does not want it kept.
@@ -231,25 +231,26 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
 }
 
 /// What the layers want around every command.
-pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failure> {
-    let mode = config.choice::<Walls>("walls.mode")?;
-    let network = config.text("walls.network") == Some("on");
-    let settings = toolfence::walls::Settings::new().mode(mode.into()).network(network);
+pub(crate) fn sandbox(config: &Config) -> Result<toolfence::sandbox::Settings, Failure> {
+    let mode = config.choice::<Sandbox>("sandbox.mode")?;
+    let network = config.text("sandbox.network") == Some("on");
+    let settings = toolfence::sandbox::Settings::new().mode(mode.into()).network(network);
     let settings = settings
-        .git_writable(config.merged.texts("walls.git_writable"))
-        .and_then(|settings| settings.git_hooks(config.merged.texts("walls.git_hooks")))
+        .git_writable(config.merged.texts("sandbox.git_writable"))
+        .and_then(|settings| settings.git_hooks(config.merged.texts("sandbox.git_hooks")))
         .map_err(|error| Failure::wrong_use(error.to_string()))?;
-    let memory = match config.set("walls.memory") {
+    let memory = match config.set("sandbox.memory") {
         // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.
-        Some(true) => settings.memory.min(config.count("walls.memory") << 20),
-        Some(false) => config.count("walls.memory") << 20,
+        Some(true) => settings.memory.min(config.count("sandbox.memory") << 20),
+        Some(false) => config.count("sandbox.memory") << 20,
         None => settings.memory,
     };
     let settings = settings.memory(memory);
     Ok(match container(config)? {
         Some(container) => settings.container(container),
-        None if mode == Walls::Container => {
-            let missing = "--walls container needs to know which: set walls.container and walls.image in your settings";
+        None if mode == Sandbox::Container => {
+            let missing =
+                "--sandbox container needs to know which: set sandbox.container and sandbox.image in your settings";
             return Err(Failure::wrong_use(missing));
         }
         None => settings,
@@ -257,14 +258,16 @@ pub(crate) fn walls(config: &Config) -> Result<toolfence::walls::Settings, Failu
 }
 
 fn container(config: &Config) -> Result<Option<Container>, Failure> {
-    let engine = match config.text("walls.container") {
+    let engine = match config.text("sandbox.container") {
         Some("podman") => Engine::Podman,
         Some("docker") => Engine::Docker,
         _ => return Ok(None),
     };
-    match config.text("walls.image").filter(|image| !image.is_empty() && !image.starts_with('-')) {
+    match config.text("sandbox.image").filter(|image| !image.is_empty() && !image.starts_with('-')) {
         Some(image) => Ok(Some(Container::new(engine, image))),
-        None => Err(Failure::wrong_use("walls.container needs an image: set walls.image, such as \"debian:stable\"")),
+        None => {
+            Err(Failure::wrong_use("sandbox.container needs an image: set sandbox.image, such as \"debian:stable\""))
+        }
     }
 }
 

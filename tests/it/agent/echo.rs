@@ -4,7 +4,7 @@ use std::sync::Arc;
 use toolfence::agent::{Agent, Host};
 use toolfence::backend::Replay;
 use toolfence::backend::replay::Recorded;
-use toolfence::policy::{Mode, PathRules, Pending, Policy};
+use toolfence::policy::{AskMode, PathRules, Pending, Policy};
 use toolfence::session::{Answer, Session, SessionOptions};
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools;
@@ -29,13 +29,13 @@ const WRITES: &str =
     "```tool\n{\"args\": {\"content\": \"1\", \"file_path\": \"a.txt\"}, \"name\": \"write_file\"}\n```\n";
 
 /// One turn in which the model replies so; what is asked is denied. Answers with what was asked, and whether `a.txt` is there.
-fn turn(mode: Mode, prompt: &str, replies: &[&str]) -> (Vec<(String, String)>, bool) {
+fn turn(mode: AskMode, prompt: &str, replies: &[&str]) -> (Vec<(String, String)>, bool) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     std::fs::write(folder.path().join("README.md"), README).expect("it can be written");
     std::fs::write(folder.path().join("b.txt"), "b\n").expect("it can be written");
     let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).expect("it is a folder"));
     let toolbox = tools::standard(Arc::clone(&workspace));
-    let policy = Policy::default().mode(mode);
+    let policy = Policy::default().ask(mode);
     let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, workspace);
     let backend = Replay::new(replies.iter().map(|reply| Recorded::new(*reply)));
     let mut agent = Agent::new(session, toolbox, Arc::new(backend));
@@ -57,9 +57,9 @@ fn what_a_tool_showed_asks_and_the_question_names_the_source() {
         (call("search", r#"{"pattern": "write_file", "context": 1}"#), "search"),
     ] {
         // In the mode that asks about nothing a person is still needed, and is not there.
-        let (asked, written) = turn(Mode::Never, "hello", &[&shown, WRITES, "done"]);
+        let (asked, written) = turn(AskMode::Never, "hello", &[&shown, WRITES, "done"]);
         assert!(asked.is_empty() && !written, "{source}: {asked:?}");
-        let (asked, written) = turn(Mode::Dangerous, "hello", &[&shown, WRITES, "done"]);
+        let (asked, written) = turn(AskMode::Risky, "hello", &[&shown, WRITES, "done"]);
         let echo = asked.iter().find(|(rule, _)| rule == "echo").unwrap_or_else(|| panic!("{source}: {asked:?}"));
         assert!(echo.1.contains(source) && !written, "{source}: {asked:?}");
     }
@@ -68,19 +68,19 @@ fn what_a_tool_showed_asks_and_the_question_names_the_source() {
 #[test]
 fn what_was_not_read_before_is_no_echo() {
     // The user asked for it.
-    let (_, written) = turn(Mode::Never, WRITES, &[&call("read_file", r#"{"path": "README.md"}"#), WRITES, "done"]);
+    let (_, written) = turn(AskMode::Never, WRITES, &[&call("read_file", r#"{"path": "README.md"}"#), WRITES, "done"]);
     assert!(written);
     // The model wrote it first, and again after it had read it.
     let reads = call("read_file", r#"{"path": "README.md"}"#);
-    let (_, written) = turn(Mode::Never, "hello", &[WRITES, &reads, WRITES, "done"]);
+    let (_, written) = turn(AskMode::Never, "hello", &[WRITES, &reads, WRITES, "done"]);
     assert!(written);
     // Another file, though the README has a call like it.
     let other = call("write_file", r#"{"path": "a.txt", "content": "2"}"#);
-    let (_, written) = turn(Mode::Never, "hello", &[&reads, &other, "done"]);
+    let (_, written) = turn(AskMode::Never, "hello", &[&reads, &other, "done"]);
     assert!(written);
     // Our own answer to a block that could not be read shows it again.
     let broken = WRITES.replace("\"1\"}", "\"1\"");
-    let (_, written) = turn(Mode::Never, "hello", &[&broken, WRITES, "done"]);
+    let (_, written) = turn(AskMode::Never, "hello", &[&broken, WRITES, "done"]);
     assert!(written);
 }
 
@@ -88,6 +88,6 @@ fn what_was_not_read_before_is_no_echo() {
 fn reads_run() {
     let reads = call("read_file", r#"{"path": "README.md"}"#);
     let again = call("read_file", r#"{"path": "b.txt"}"#);
-    let (asked, _) = turn(Mode::Dangerous, "hello", &[&reads, &again, "done"]);
+    let (asked, _) = turn(AskMode::Risky, "hello", &[&reads, &again, "done"]);
     assert!(asked.is_empty(), "{asked:?}");
 }

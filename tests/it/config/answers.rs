@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::policy::{
-    Facts, HistoryFact, Judgement, Mode, PathFact, Pending, Policy, ProgramFact, RepositoryFact, Seen, Verdict, Walls,
+    AskMode, Facts, HistoryFact, Judgement, PathFact, Pending, Policy, ProgramFact, RepositoryFact, Sandbox, Seen,
+    Verdict,
 };
 use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
 use toolfence::{Catalog, FinishReason, Output, ToolCall, ToolResult};
@@ -11,7 +12,7 @@ use toolfence::{Catalog, FinishReason, Output, ToolCall, ToolResult};
 /// A project where every relative path is inside, `deploy` is a program of the project, and `link` leads to `real`.
 #[derive(Default)]
 struct World {
-    walls: bool,
+    sandbox: bool,
 }
 
 impl Facts for World {
@@ -44,10 +45,10 @@ impl Facts for World {
         RepositoryFact::Plain
     }
 
-    fn walls(&self) -> Walls {
-        let mut walls = Walls::default();
-        walls.hold = self.walls;
-        walls
+    fn sandbox(&self) -> Sandbox {
+        let mut sandbox = Sandbox::default();
+        sandbox.hold = self.sandbox;
+        sandbox
     }
 }
 
@@ -216,16 +217,16 @@ fn never_for_what_runs_something_else() {
 }
 
 #[test]
-fn walls_that_hold_let_more_be_stored() {
-    let walled = World { walls: true };
+fn sandbox_that_hold_let_more_be_stored() {
+    let sandboxed = World { sandbox: true };
     let args = json!({"command": "python3 -c 1"});
     let mut policy = Policy::default();
-    let pending = asked(&policy, "bash", &args, &walled).expect("it asks");
+    let pending = asked(&policy, "bash", &args, &sandboxed).expect("it asks");
     policy.remember(pending.approve_always().1);
-    assert!(asked(&policy, "bash", &args, &walled).is_none());
-    assert!(asked(&policy, "bash", &args, &World::default()).is_some(), "without the walls it is asked again");
+    assert!(asked(&policy, "bash", &args, &sandboxed).is_none());
+    assert!(asked(&policy, "bash", &args, &World::default()).is_some(), "without the sandbox it is asked again");
     let network = json!({"command": "touch a", "network": true});
-    let pending = asked(&policy, "bash", &network, &walled).expect("it asks");
+    let pending = asked(&policy, "bash", &network, &sandboxed).expect("it asks");
     assert!(pending.always().is_err(), "the network is asked for every time");
 }
 
@@ -244,9 +245,9 @@ fn a_beginning_is_stored_only_as_it_was_typed() {
     }
     let pending = bash(&policy, "python3 -c 1").expect("it asks");
     assert!(pending.beginning(&words("python3")).is_none());
-    let walled = World { walls: true };
-    let pending = asked(&policy, "bash", &json!({"command": "python3 -c 1"}), &walled).expect("it asks");
-    assert!(pending.beginning(&words("python3")).is_none(), "not with walls either: they may go");
+    let sandboxed = World { sandbox: true };
+    let pending = asked(&policy, "bash", &json!({"command": "python3 -c 1"}), &sandboxed).expect("it asks");
+    assert!(pending.beginning(&words("python3")).is_none(), "not with the sandbox either: they may go");
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn a_file_is_stored_with_its_tool() {
 
 #[test]
 fn the_mode_that_asks_for_everything_offers_nothing() {
-    let policy = Policy::default().mode(Mode::Always);
+    let policy = Policy::default().ask(AskMode::Always);
     for command in ["ls", "touch a"] {
         assert!(bash(&policy, command).expect("it asks").always().is_err(), "{command}");
     }

@@ -82,14 +82,14 @@ impl Place {
 #[test]
 fn every_layer_counts_over_the_one_below() {
     let place = Place::new();
-    assert_eq!(place.value("mode", &[]), ("dangerous".into(), "default".into()));
-    let place = place.own("mode = \"walled\"\nmodel = \"mine\"\nlang = \"pt\"\n");
-    assert_eq!(place.value("mode", &[]), ("walled".into(), "user".into()));
+    assert_eq!(place.value("ask", &[]), ("risky".into(), "default".into()));
+    let place = place.own("ask = \"sandboxed\"\nmodel = \"mine\"\nlang = \"pt\"\n");
+    assert_eq!(place.value("ask", &[]), ("sandboxed".into(), "user".into()));
     assert_eq!(place.value("model", &[]), ("mine".into(), "user".into()));
-    let place = place.project("mode = \"always\"\n");
-    assert_eq!(place.value("mode", &[]), ("always".into(), "project".into()));
-    assert_eq!(place.value("mode", &["--mode", "dangerous"]), ("dangerous".into(), "command_line".into()));
-    assert_eq!(place.value("mode", &["--yes"]), ("never".into(), "command_line".into()));
+    let place = place.project("ask = \"always\"\n");
+    assert_eq!(place.value("ask", &[]), ("always".into(), "project".into()));
+    assert_eq!(place.value("ask", &["--ask", "risky"]), ("risky".into(), "command_line".into()));
+    assert_eq!(place.value("ask", &["--yes"]), ("never".into(), "command_line".into()));
     assert_eq!(place.value("model", &["--model", "other"]), ("other".into(), "command_line".into()));
     let prompt = place.run(&["prompt"], "").out;
     assert_ne!(prompt, place.run(&["prompt", "--lang", "en"], "").out, "lang counts");
@@ -129,17 +129,17 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
         ("persona = \"p.md\"\n", "persona may not stand here"),
         ("replies = \"r\"\n", "replies may not stand here"),
         ("color = \"always\"\n", "color may not stand here"),
-        ("[walls]\ngit_hooks = [\"pre-commit\"]\n", "line 2, column 1: walls.git_hooks may not stand here"),
+        ("[sandbox]\ngit_hooks = [\"pre-commit\"]\n", "line 2, column 1: sandbox.git_hooks may not stand here"),
         ("[checks]\ncheckers = []\n", "line 2, column 1: checks.checkers may not stand here"),
     ] {
         let ran = Place::new().project(text).run(&["tools"], "");
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{text}");
         assert!(ran.err.contains(wanted) && ran.err.contains("/project/.toolfence.toml: line "), "{text}: {}", ran.err);
     }
-    let looser = Place::new().project("mode = \"never\"\n");
+    let looser = Place::new().project("ask = \"never\"\n");
     let ran = looser.run(&["tools"], "");
-    assert!(ran.status == 0 && ran.err.contains("is looser than dangerous, so it has no effect"), "{}", ran.err);
-    assert_eq!(looser.value("mode", &[]), ("dangerous".into(), "default".into()));
+    assert!(ran.status == 0 && ran.err.contains("is looser than risky, so it has no effect"), "{}", ran.err);
+    assert_eq!(looser.value("ask", &[]), ("risky".into(), "default".into()));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_project_file_is_a_plain_file() {
 
 #[test]
 fn mistakes_have_a_place_and_a_suggestion() {
-    let place = Place::new().own("mode = \"always\"\n\n[commands]\nalow = []\n");
+    let place = Place::new().own("ask = \"always\"\n\n[commands]\nalow = []\n");
     for args in [&["tools"][..], &["config", "show"], &["policy", "explain", "ls"], &["-p", "x"]] {
         let ran = place.run(args, "");
         assert_eq!(ran.status, 2, "{args:?}");
@@ -215,12 +215,12 @@ fn init_writes_a_file_once() {
     let first = place.run(&["config", "init"], "");
     assert_eq!(first.status, 0, "{}", first.err);
     let text = std::fs::read_to_string(place.own_file()).unwrap();
-    assert!(["#backend = ", "#mode = ", "[commands]\n", "#deny = "].iter().all(|part| text.contains(part)), "{text}");
+    assert!(["#backend = ", "#ask = ", "[commands]\n", "#deny = "].iter().all(|part| text.contains(part)), "{text}");
     assert_eq!(place.run(&["tools"], "").status, 0);
-    std::fs::write(place.own_file(), "mode = \"always\"\n").unwrap();
+    std::fs::write(place.own_file(), "ask = \"always\"\n").unwrap();
     let second = place.run(&["config", "init"], "");
     assert!(second.status == 2 && second.err.contains("left as it is"), "{}", second.err);
-    assert_eq!(std::fs::read_to_string(place.own_file()).unwrap(), "mode = \"always\"\n");
+    assert_eq!(std::fs::read_to_string(place.own_file()).unwrap(), "ask = \"always\"\n");
     let paths = place.run(&["config", "path"], "").out;
     assert!(
         paths.contains("config/toolfence/config.toml\n") && paths.contains(".toolfence.toml  (not there)"),
@@ -233,7 +233,7 @@ fn show_tells_every_key_and_every_place() {
     let place =
         Place::new().own("[commands]\nonly = [\"git\", \"ls\"]\n").project("[commands]\nonly = [\"git log\"]\n");
     let shown = place.run(&["config", "show", "--deny", "rm"], "").out;
-    for (key, place) in [("mode ", "default"), ("commands.only", "config.toml:2"), ("commands.deny", "--deny")] {
+    for (key, place) in [("ask ", "default"), ("commands.only", "config.toml:2"), ("commands.deny", "--deny")] {
         let line = shown.lines().find(|line| line.starts_with(key)).expect(&shown);
         assert!(line.ends_with(place), "{line}");
     }
@@ -270,7 +270,7 @@ fn checkers_of_ones_own_are_asked() {
             place.run(&["exec", "--yes", "--json"], &format!("```tool\n{call}\n```\n"))
         };
         let ran = write(right);
-        if ran.out.contains("no walls stand here") {
+        if ran.out.contains("no sandbox is available here") {
             eprintln!("skipped: {}", ran.out);
             return;
         }
@@ -311,13 +311,13 @@ fn a_checker_that_cannot_be_is_told_what_to_write() {
 
 /// Tries to write a file by the tool for it.
 fn write(path: &str) -> String {
-    let call = json!({"name": "write_file", "args": {"path": path, "content": "mode = \"never\"\n"}});
+    let call = json!({"name": "write_file", "args": {"path": path, "content": "ask = \"never\"\n"}});
     format!("```tool\n{call}\n```\n")
 }
 
 #[test]
 fn tools_cannot_change_what_steers_the_program() {
-    let place = Place::new().project("mode = \"always\"\n").own("mode = \"dangerous\"\n");
+    let place = Place::new().project("ask = \"always\"\n").own("ask = \"risky\"\n");
     for path in [".toolfence.toml", ".TOOLFENCE.toml", "sub/.toolfence.toml", ".toolfence/x", "sub/../.toolfence.toml"]
     {
         let ran = place.run(&["exec", "--yes", "--json"], &write(path));
@@ -328,7 +328,7 @@ fn tools_cannot_change_what_steers_the_program() {
     {
         assert_eq!(place.verdict(command, &["--yes"])["effective"], "deny", "{command}");
     }
-    assert_eq!(std::fs::read_to_string(place.root().join(".toolfence.toml")).unwrap(), "mode = \"always\"\n");
+    assert_eq!(std::fs::read_to_string(place.root().join(".toolfence.toml")).unwrap(), "ask = \"always\"\n");
 
     // The home folder as the project.
     let home = place.folder.path();
@@ -343,7 +343,7 @@ fn tools_cannot_change_what_steers_the_program() {
         let ran = place.run_in(home, &["exec", "--yes", "--json"], &write(path));
         assert!(ran.status == 1 && ran.out.contains("\"code\":\"denied\""), "{path}: {}", ran.out);
     }
-    assert_eq!(std::fs::read_to_string(place.own_file()).unwrap(), "mode = \"dangerous\"\n");
+    assert_eq!(std::fs::read_to_string(place.own_file()).unwrap(), "ask = \"risky\"\n");
     let ran = place.run_in(home, &["exec", "--yes", "--json"], &write("config/other/config.toml"));
     assert_eq!(ran.status, 0, "{}", ran.out);
 }
@@ -354,24 +354,24 @@ fn the_real_file_behind_a_link_is_not_for_tools_either() {
     let home = place.folder.path();
     std::fs::remove_file(place.own_file()).unwrap();
     std::fs::create_dir(home.join("dotfiles")).unwrap();
-    std::fs::write(home.join("dotfiles/coder.toml"), "mode = \"always\"\n").unwrap();
+    std::fs::write(home.join("dotfiles/coder.toml"), "ask = \"always\"\n").unwrap();
     std::os::unix::fs::symlink(home.join("dotfiles/coder.toml"), place.own_file()).unwrap();
-    assert_eq!(place.value("mode", &[]), ("always".into(), "user".into()));
+    assert_eq!(place.value("ask", &[]), ("always".into(), "user".into()));
     let ran = place.run_in(home, &["exec", "--yes", "--json"], &write("dotfiles/coder.toml"));
     assert!(ran.status == 1 && ran.out.contains("\"code\":\"denied\""), "{}", ran.out);
 }
 
 #[test]
 fn a_persona_tightens() {
-    let place = Place::new().own("persona = \"careful.md\"\nmode = \"never\"\n");
+    let place = Place::new().own("persona = \"careful.md\"\nask = \"never\"\n");
     let persona = |policy: &str| {
         let text = format!("+++\nname = \"careful\"\n[policy]\n{policy}+++\nYou are careful.\n");
         std::fs::write(place.own_file().with_file_name("careful.md"), text).unwrap();
     };
-    persona("mode = \"always\"\n[policy.commands]\ndeny = [\"git push\"]\n");
-    assert_eq!(place.value("mode", &[]), ("always".into(), "persona".into()));
+    persona("ask = \"always\"\n[policy.commands]\ndeny = [\"git push\"]\n");
+    assert_eq!(place.value("ask", &[]), ("always".into(), "persona".into()));
     assert_eq!(place.verdict("git push", &[])["rule"], "commands.deny");
-    assert_eq!(place.value("mode", &["--yes"]), ("never".into(), "command_line".into()));
+    assert_eq!(place.value("ask", &["--yes"]), ("never".into(), "command_line".into()));
     persona("[policy.commands]\nallow = [\"git push\"]\n");
     let ran = place.run(&["tools"], "");
     assert!(
@@ -401,7 +401,7 @@ fn replay_shows_what_other_settings_would_decide() {
 
     let same = replay(&[]);
     assert_eq!((same.status, same.out.as_str()), (0, "4 calls; 0 would be decided differently\n"), "{}", same.err);
-    let never = replay(&["--mode", "never"]);
+    let never = replay(&["--ask", "never"]);
     assert!(never.out.contains("write_file x\n  now   ask    a person is asked, by write: "), "{}", never.out);
     assert!(
         never.out.contains("  then  ask    it runs, by write: ")
@@ -411,7 +411,7 @@ fn replay_shows_what_other_settings_would_decide() {
     );
 
     let other = place.folder.path().join("other.toml");
-    std::fs::write(&other, "mode = \"dangerous\"\n").unwrap();
+    std::fs::write(&other, "ask = \"risky\"\n").unwrap();
     let lines: Vec<Value> = replay(&["--config", other.to_str().unwrap(), "--json"])
         .out
         .lines()
@@ -481,7 +481,7 @@ fn commands_that_look_at_the_project_are_asked_after_a_change() {
     let found = results.last().expect("there are results");
     assert_eq!((results.len(), &*found.tool), (2, "project_check"), "{}{}", ran.out, ran.err);
     let held = format!("`{line}` finds 1 new error.\na.txt: line 1: WRONG it\n");
-    let open = format!("`{line}` could not be asked: No walls stand here");
+    let open = format!("`{line}` could not be asked: No sandbox is available here");
     assert!(found.output == held || found.output.starts_with(&open), "{}", found.output);
     assert_eq!(place.run(&["exec", "--yes"], "Only prose.\n").out, "");
 

@@ -1,7 +1,7 @@
 //! The layers as the library puts them together: what each may do, and where a value comes from.
 
 use toolfence::policy::settings::{InProject, KEYS, Key, Layer, Merged, Mistake, Takes, read, template};
-use toolfence::policy::{Judgement, Mode, NoFacts, Policy};
+use toolfence::policy::{AskMode, Judgement, NoFacts, Policy};
 
 fn layer(text: &str, layer: Layer) -> Result<Merged, Mistake> {
     let keys: Vec<&Key> = KEYS.iter().collect();
@@ -17,8 +17,8 @@ fn merged(user: &str, project: &str) -> Result<Merged, Mistake> {
 
 /// A key with a value that would loosen what the person's file says.
 const LOOSENING: &[(&str, &str, &str)] = &[
-    ("mode", "mode = \"dangerous\"", "mode = \"never\""),
-    ("mode", "mode = \"always\"", "mode = \"dangerous\""),
+    ("ask", "ask = \"risky\"", "ask = \"never\""),
+    ("ask", "ask = \"always\"", "ask = \"risky\""),
     ("commands.allow", "", "[commands]\nallow = [\"make\"]"),
     ("commands.deny", "[commands]\ndeny = [\"make\"]", "[commands]\ndeny = []"),
     ("commands.only", "[commands]\nonly = [\"ls\"]", "[commands]\nonly = []"),
@@ -58,16 +58,16 @@ fn no_key_of_a_project_loosens() {
 
 #[test]
 fn a_looser_mode_is_told() {
-    let merged = merged("mode = \"always\"\n", "\n\nmode = \"never\"\n").unwrap();
-    assert_eq!((merged.text("mode"), merged.settings().mode), (Some("always"), Mode::Always));
-    assert_eq!(merged.notes(), ["/proj/.toolfence.toml:3: mode = never is looser than always, so it has no effect."]);
+    let merged = merged("ask = \"always\"\n", "\n\nask = \"never\"\n").unwrap();
+    assert_eq!((merged.text("ask"), merged.settings().ask), (Some("always"), AskMode::Always));
+    assert_eq!(merged.notes(), ["/proj/.toolfence.toml:3: ask = never is looser than always, so it has no effect."]);
 }
 
 #[test]
 fn every_value_knows_its_place() {
-    let user = "mode = \"walled\"\n[commands]\nallow = [\n  \"cargo test\",\n  \"ls\",\n]\ndeny = [\"rm\"]\n";
+    let user = "ask = \"sandboxed\"\n[commands]\nallow = [\n  \"cargo test\",\n  \"ls\",\n]\ndeny = [\"rm\"]\n";
     let merged = merged(user, "[commands]\ndeny = [\"mv\"]\n").unwrap();
-    assert_eq!(merged.origin("mode").to_string(), "/home/me/config.toml:1");
+    assert_eq!(merged.origin("ask").to_string(), "/home/me/config.toml:1");
     let lines = |key: &str| merged.entries(key).map(|entry| entry.origin.to_string()).collect::<Vec<_>>();
     assert_eq!(lines("commands.allow"), ["/home/me/config.toml:4", "/home/me/config.toml:5"]);
     assert_eq!(lines("commands.deny"), ["/home/me/config.toml:7", "/proj/.toolfence.toml:2"]);
@@ -77,12 +77,12 @@ fn every_value_knows_its_place() {
 
 #[test]
 fn the_stricter_of_two_counts_whatever_the_order() {
-    let words = ["never", "walled", "dangerous", "always"];
+    let words = ["never", "sandboxed", "risky", "always"];
     for (index, user) in words.iter().enumerate() {
         for (other, project) in words.iter().enumerate() {
-            let mode = |word: &str| format!("mode = \"{word}\"");
-            let merged = merged(&mode(user), &mode(project)).unwrap();
-            assert_eq!(merged.text("mode"), Some(words[index.max(other)]), "{user} {project}");
+            let ask = |word: &str| format!("ask = \"{word}\"");
+            let merged = merged(&ask(user), &ask(project)).unwrap();
+            assert_eq!(merged.text("ask"), Some(words[index.max(other)]), "{user} {project}");
         }
     }
 }
@@ -91,8 +91,8 @@ fn the_stricter_of_two_counts_whatever_the_order() {
 fn a_personas_layer_only_tightens_too() {
     assert!(layer("[commands]\nallow = [\"x\"]", Layer::Persona).is_err());
     assert!(layer("[commands]\ndeny = [\"x\"]", Layer::Persona).is_ok());
-    let merged = layer("mode = \"never\"", Layer::Persona).unwrap();
-    assert_eq!((merged.text("mode"), merged.notes().len()), (None, 1));
+    let merged = layer("ask = \"never\"", Layer::Persona).unwrap();
+    assert_eq!((merged.text("ask"), merged.notes().len()), (None, 1));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_rule_may_carry_examples() {
 
 #[test]
 fn hostile_texts_end_in_a_mistake() {
-    let deep = format!("mode = {}", "[".repeat(100_000));
+    let deep = format!("ask = {}", "[".repeat(100_000));
     let tables = format!("[{}]\n", vec!["a"; 50_000].join("."));
     let many = format!("[paths]\ndeny = [{}]\n", "\"x\",".repeat(3000));
     let long = format!("# {}\n", "x".repeat(300 << 10));

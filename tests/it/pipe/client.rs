@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
 use toolfence::agent::Canceller;
 use toolfence::pipe::{Ending, Pipe, SCHEMA};
-use toolfence::policy::Mode;
+use toolfence::policy::AskMode;
 use toolfence::tools;
 use toolfence::workspace::Workspace;
 
@@ -22,7 +22,7 @@ pub(super) struct Client {
 
 /// A pipe to a folder, that asks for changes.
 pub(super) fn fixture(root: &Path) -> Pipe {
-    let policy = crate::support::policy(Mode::Dangerous);
+    let policy = crate::support::policy(AskMode::Risky);
     let workspace = Arc::new(Workspace::open(root, policy.paths().clone()).unwrap());
     Pipe::new(tools::standard(workspace.clone()), policy, workspace)
 }

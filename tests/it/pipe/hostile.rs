@@ -5,7 +5,7 @@ use super::{answer, bash, end};
 use crate::random::Random;
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolfence::policy::Mode;
+use toolfence::policy::AskMode;
 
 #[test]
 fn a_line_that_does_not_fit_changes_nothing() {
@@ -74,7 +74,7 @@ fn a_command_keeps_its_deadline_while_nobody_reads() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("big"), "0123456789012345678901234567890123456789\n".repeat(1000)).unwrap();
     let mut pipe = fixture(folder.path());
-    pipe.policy = pipe.policy.mode(Mode::Never);
+    pipe.policy = pipe.policy.ask(AskMode::Never);
     let read = json!({"name": "read_file", "args": {"path": "big"}});
     let command = json!({"command": "touch begun; sleep 3; touch late", "timeout": 1});
     let run = json!({"name": "bash", "args": command});

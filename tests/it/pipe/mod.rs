@@ -7,7 +7,7 @@ use client::{Client, fixture, served};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::audit::Audit;
-use toolfence::policy::Mode;
+use toolfence::policy::AskMode;
 use toolfence::redact::Redactor;
 use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
 use toolfence::workspace::Workspace;
@@ -229,7 +229,7 @@ fn what_looks_at_the_project_is_told_like_a_call() {
 fn what_is_decided_is_logged() {
     let (folder, logs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let log = logs.path().join("audit.jsonl");
-    let policy = crate::support::policy(Mode::Dangerous);
+    let policy = crate::support::policy(AskMode::Risky);
     let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
     let mut pipe = fixture(folder.path());
     pipe.audit = Some(Arc::new(Audit::open(&log, Redactor::new(), workspace).unwrap()));

@@ -49,10 +49,10 @@ fn every_program_that_starts_was_seen() {
     let mut counts: BTreeMap<Seen, usize> = BTreeMap::new();
     let (mut allowed, mut held, mut wrong) = (0, 0, Vec::new());
     for (command, started) in commands.iter().zip(started.drain(..)) {
-        let decision = POLICY.judge_command(command, "", &World { walls: false });
+        let decision = POLICY.judge_command(command, "", &World { sandbox: false });
         allowed += usize::from(decision.judgement == Judgement::Allow && !started.is_empty());
         // In the sandbox more is allowed, and the same law holds for it.
-        let inside = POLICY.judge_command(command, "", &World { walls: true });
+        let inside = POLICY.judge_command(command, "", &World { sandbox: true });
         held += usize::from(inside.judgement == Judgement::Allow && !started.is_empty());
         let any_words = |program: &Started| ONLY_READ.contains(&program.0[0].as_str());
         for program in started.iter().filter(|program| !any_words(program) && !holds(&inside, program, true)) {
@@ -108,7 +108,7 @@ fn denied(command: &str, rules: &[&[String]]) -> Vec<String> {
     let settings =
         Settings::from_toml(&format!("[commands]\ndeny = {}", serde_json::to_string(rules).unwrap())).unwrap();
     let policy = Policy::new(settings).unwrap();
-    let met = policy.judge_command(command, "", &World { walls: false }).met;
+    let met = policy.judge_command(command, "", &World { sandbox: false }).met;
     met.into_iter().filter(|met| met.rule == "commands.deny").map(|met| met.reason).collect()
 }
 
@@ -117,11 +117,11 @@ fn reason(words: &[String]) -> String {
 }
 
 /// What an allowed command starts has to be allowed when it stands alone.
-fn holds(decision: &Decision, program: &Started, walls: bool) -> bool {
+fn holds(decision: &Decision, program: &Started, sandbox: bool) -> bool {
     if decision.judgement > Judgement::Allow {
         return true;
     }
     let quoted: Vec<String> = program.0.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    let alone = POLICY.judge_command(&quoted.join(" "), "", &World { walls });
+    let alone = POLICY.judge_command(&quoted.join(" "), "", &World { sandbox });
     alone.judgement == Judgement::Allow
 }

@@ -12,7 +12,7 @@ const LEAST_EVERYDAY: usize = 1_000;
 #[derive(Debug)]
 struct Case {
     file: String,
-    /// `allow`, `ask`, `deny`; `walls` is allowed while the walls hold and asked otherwise; `mixed` is asked, and denied while
+    /// `allow`, `ask`, `deny`; `sandbox` is allowed while the sandbox holds and asked otherwise; `mixed` is asked, and denied while
     /// they hold, as the repository is then read-only for it.
     verdict: String,
     command: String,
@@ -52,18 +52,18 @@ fn unmarked(text: &str) -> String {
     out
 }
 
-fn judged(command: &str, walls: bool) -> Decision {
-    Policy::default().judge_command(command, "", &World { walls })
+fn judged(command: &str, sandbox: bool) -> Decision {
+    Policy::default().judge_command(command, "", &World { sandbox })
 }
 
 fn verdict(command: &str) -> &'static str {
     match (judged(command, false).judgement, judged(command, true).judgement) {
         (Judgement::Allow, Judgement::Allow) => "allow",
-        (Judgement::Ask, Judgement::Allow) => "walls",
+        (Judgement::Ask, Judgement::Allow) => "sandbox",
         (Judgement::Ask, Judgement::Ask) => "ask",
         (Judgement::Ask, Judgement::Deny) => "mixed",
         (Judgement::Deny, Judgement::Deny) => "deny",
-        _ => "stricter with walls",
+        _ => "stricter with the sandbox",
     }
 }
 
@@ -96,10 +96,15 @@ fn what_is_hostile_is_never_allowed() {
 fn what_is_used_every_day_is_never_denied() {
     let cases = cases("everyday");
     assert_verdicts(&cases);
-    assert!(cases.iter().all(|case| matches!(case.verdict.as_str(), "allow" | "walls" | "ask" | "mixed")));
+    assert!(cases.iter().all(|case| matches!(case.verdict.as_str(), "allow" | "sandbox" | "ask" | "mixed")));
     assert!(cases.len() >= LEAST_EVERYDAY, "only {} cases", cases.len());
     let count = |verdict| cases.iter().filter(|case| case.verdict == verdict).count();
-    println!("everyday: {} cases, {} allowed, {} while the walls hold", cases.len(), count("allow"), count("walls"));
+    println!(
+        "everyday: {} cases, {} allowed, {} while the sandbox holds",
+        cases.len(),
+        count("allow"),
+        count("sandbox")
+    );
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn list() -> Vec<(String, Wanted, String)> {
     all
 }
 
-fn judged(command: &str, walls: bool) -> Decision {
-    Policy::default().judge_command(command, "", &World { walls })
+fn judged(command: &str, sandbox: bool) -> Decision {
+    Policy::default().judge_command(command, "", &World { sandbox })
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Deny rules meet a command however it is spelled; and no spelling of a command gets a milder verdict.
 
 use super::{World, settings};
-use toolfence::policy::{Effective, Facts, Judgement, Mode, PathFact, Policy, ProgramFact, RepositoryFact, Walls};
+use toolfence::policy::{AskMode, Effective, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
 
 /// The world of the other tests, where `./tidy` is a link to `/bin/rm` and `push-it` one to `/usr/bin/git`.
 struct Linked(World);
@@ -27,13 +27,13 @@ impl Facts for Linked {
         self.0.repository(cwd)
     }
 
-    fn walls(&self) -> Walls {
-        self.0.walls()
+    fn sandbox(&self) -> Sandbox {
+        self.0.sandbox()
     }
 }
 
-const WORLD: Linked = Linked(World { walls: true });
-const MODES: [Mode; 4] = [Mode::Dangerous, Mode::Always, Mode::Walled, Mode::Never];
+const WORLD: Linked = Linked(World { sandbox: true });
+const MODES: [AskMode; 4] = [AskMode::Risky, AskMode::Always, AskMode::Sandboxed, AskMode::Never];
 
 fn denying(rule: &str) -> Policy {
     // What is allowed by a shorter rule is denied all the same.
@@ -205,7 +205,7 @@ fn a_deny_rule_meets_every_spelling_of_its_program() {
     ];
     for (rule, met, others) in cases {
         for mode in MODES {
-            let policy = denying(rule).mode(mode);
+            let policy = denying(rule).ask(mode);
             for text in met {
                 let decision = policy.judge_command(text, "", &WORLD);
                 assert_eq!(decision.judgement, Judgement::Deny, "{rule}: {text}: {decision:?}");
@@ -242,12 +242,12 @@ fn a_program_that_only_a_run_would_tell_needs_a_person_where_some_are_denied() {
     ];
     for text in dynamic {
         for mode in MODES {
-            let policy = settings("[commands]\ndeny = [\"git push\"]").mode(mode);
+            let policy = settings("[commands]\ndeny = [\"git push\"]").ask(mode);
             let decision = policy.judge_command(text, "", &WORLD);
             assert!(decision.needs_person || decision.judgement == Judgement::Deny, "{text}: {decision:?}");
-            let wanted = if mode == Mode::Never { Effective::Deny } else { Effective::Ask };
+            let wanted = if mode == AskMode::Never { Effective::Deny } else { Effective::Ask };
             assert_eq!(policy.effective(&decision, &WORLD), wanted, "{mode:?} {text}");
-            let free = Policy::default().mode(mode).judge_command(text, "", &WORLD);
+            let free = Policy::default().ask(mode).judge_command(text, "", &WORLD);
             assert!(!free.needs_person, "without a rule there is nothing to ask for: {text}");
         }
     }
@@ -282,10 +282,10 @@ fn denied_words_among_those_of_a_program_that_nobody_knows_need_a_person() {
     for (rule, met, others) in cases {
         for allow in ["", "allow = [\"whoknows\", \"perf\"]\n"] {
             for mode in MODES {
-                let policy = settings(&format!("[commands]\n{allow}deny = [\"{rule}\"]\n")).mode(mode);
+                let policy = settings(&format!("[commands]\n{allow}deny = [\"{rule}\"]\n")).ask(mode);
                 for text in met {
                     let decision = policy.judge_command(text, "", &WORLD);
-                    let wanted = if mode == Mode::Never { Effective::Deny } else { Effective::Ask };
+                    let wanted = if mode == AskMode::Never { Effective::Deny } else { Effective::Ask };
                     assert!(decision.needs_person, "{rule}: {text}: {decision:?}");
                     assert_eq!(policy.effective(&decision, &WORLD), wanted, "{mode:?} {text}");
                 }
@@ -354,7 +354,7 @@ fn spellings(command: &str) -> Vec<String> {
     if name.is_empty() || !rest.starts_with(' ') || rest.starts_with(" (") || keyword.contains(&name) {
         return Vec::new();
     }
-    // `./name` is another program: one of the project, which the walls hold.
+    // `./name` is another program: one of the project, which the sandbox holds.
     let mut all = vec![format!("/usr/bin/{command}"), format!("/opt/x/{command}")];
     let options = HARMLESS.iter().filter(|(program, _)| *program == name).flat_map(|(_, options)| *options);
     all.extend(options.map(|option| format!("{name} {option}{rest}")));

@@ -3,7 +3,7 @@
 
 use super::{World, call, catalog, denied, settings};
 use serde_json::json;
-use toolfence::policy::{Decision, Effective, Facts, Judgement, Mode, Policy, Verdict};
+use toolfence::policy::{AskMode, Decision, Effective, Facts, Judgement, Policy, Verdict};
 
 /// The least commands in the file.
 const LEAST: usize = 250;
@@ -49,7 +49,7 @@ fn of_kind(wanted: &str) -> Vec<String> {
 }
 
 fn held(command: &str) -> Decision {
-    Policy::default().judge_command(command, "", &World { walls: true })
+    Policy::default().judge_command(command, "", &World { sandbox: true })
 }
 
 fn kind(decision: &Decision) -> &'static str {
@@ -66,7 +66,8 @@ fn kind(decision: &Decision) -> &'static str {
 #[test]
 fn what_is_no_git_alone_is_none_with_or_without_a_sandbox() {
     let mut wrong = [of_kind("mixed"), of_kind("other")].concat();
-    let writes = |walls: bool, command: &str| Policy::default().judge_command(command, "", &World { walls }).writes_git;
+    let writes =
+        |sandbox: bool, command: &str| Policy::default().judge_command(command, "", &World { sandbox }).writes_git;
     wrong.retain(|command| writes(true, command) || writes(false, command));
     assert!(wrong.is_empty(), "{wrong:?}");
 }
@@ -145,16 +146,16 @@ fn what_reads_writes_nothing_and_may_stand_beside_what_writes() {
 }
 
 #[test]
-fn only_walls_that_hold_answer_what_is_mixed() {
+fn only_sandbox_that_hold_answer_what_is_mixed() {
     for command in of_kind("mixed") {
-        let free = Policy::default().judge_command(&command, "", &World { walls: false });
+        let free = Policy::default().judge_command(&command, "", &World { sandbox: false });
         assert_eq!(free.judgement, Judgement::Ask, "{command}");
         assert!(!free.writes_git, "{command}");
-        let args = json!({"command": command, "outside_walls": true});
-        let outside = Policy::default().review(call("bash", args), &catalog(), &World { walls: true });
+        let args = json!({"command": command, "outside_sandbox": true});
+        let outside = Policy::default().review(call("bash", args), &catalog(), &World { sandbox: true });
         assert!(matches!(outside, Verdict::Ask(_)), "{command}");
         let within =
-            Policy::default().review(call("bash", json!({"command": command})), &catalog(), &World { walls: true });
+            Policy::default().review(call("bash", json!({"command": command})), &catalog(), &World { sandbox: true });
         let message = denied(within).message;
         assert!(message.contains("git_mixed") && message.contains("a call of their own"), "{message}");
     }
@@ -165,13 +166,13 @@ fn every_mode_asks_a_person_about_configuration_or_denies_it() {
     let rules = r#"commands.allow = ["git config", "git remote", "git submodule"]"#;
     for policy in [Policy::default(), settings(rules)] {
         for command in of_kind("person").iter().chain(&of_kind("alone")) {
-            for walls in [false, true] {
-                let world = World { walls };
-                let modes = [Mode::Dangerous, Mode::Always, Mode::Walled, Mode::Never];
+            for sandbox in [false, true] {
+                let world = World { sandbox };
+                let modes = [AskMode::Risky, AskMode::Always, AskMode::Sandboxed, AskMode::Never];
                 for mode in modes {
-                    let policy = policy.clone().mode(mode);
+                    let policy = policy.clone().ask(mode);
                     let decision = policy.judge_command(command, "", &world);
-                    let wanted = if mode == Mode::Never { Effective::Deny } else { Effective::Ask };
+                    let wanted = if mode == AskMode::Never { Effective::Deny } else { Effective::Ask };
                     assert_eq!(policy.effective(&decision, &world), wanted, "{command} in {mode:?}");
                     assert!(decision.always().is_err(), "{command}");
                 }
@@ -183,7 +184,7 @@ fn every_mode_asks_a_person_about_configuration_or_denies_it() {
 
 #[test]
 fn writes_that_are_allowed_are_writes_all_the_same() {
-    let world = World { walls: true };
+    let world = World { sandbox: true };
     let by_rule = settings(r#"commands.allow = ["git add", "git commit"]"#);
     let decision = by_rule.judge_command("git add -A && git commit -m x", "", &world);
     assert_eq!((decision.judgement, decision.writes_git), (Judgement::Allow, true));
@@ -201,13 +202,13 @@ fn writes_that_are_allowed_are_writes_all_the_same() {
 }
 
 #[test]
-fn walls_that_hold_do_not_answer_a_write() {
-    let world = World { walls: true };
+fn sandbox_that_hold_do_not_answer_a_write() {
+    let world = World { sandbox: true };
     for command in of_kind("writes") {
-        let policy = Policy::default().mode(Mode::Walled);
+        let policy = Policy::default().ask(AskMode::Sandboxed);
         let decision = policy.judge_command(&command, "", &world);
         assert_eq!(policy.effective(&decision, &world), Effective::Ask, "{command}");
-        let policy = policy.mode(Mode::Never);
+        let policy = policy.ask(AskMode::Never);
         assert_eq!(policy.effective(&decision, &world), Effective::Run, "{command}");
     }
 }
@@ -224,8 +225,8 @@ impl Facts for Linked {
         World::default().program(program)
     }
 
-    fn walls(&self) -> toolfence::policy::Walls {
-        World { walls: true }.walls()
+    fn sandbox(&self) -> toolfence::policy::Sandbox {
+        World { sandbox: true }.sandbox()
     }
 }
 

@@ -125,7 +125,7 @@ fn is_allowed(program: &str, words: &[String], file: &str) -> bool {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let command = format!("{program} {} {file}", words.join(" "));
     static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
-    POLICY.judge_command(&command, "", &World { walls: false }).judgement == Judgement::Allow
+    POLICY.judge_command(&command, "", &World { sandbox: false }).judgement == Judgement::Allow
 }
 
 /// A folder in which scripts run, with what they could touch around it.

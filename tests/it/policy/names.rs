@@ -1,14 +1,14 @@
 //! Blocked files under every name they have, in every place where a command takes one.
 
 use super::World;
-use toolfence::policy::{Facts, HistoryFact, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Seen, Walls};
+use toolfence::policy::{Facts, HistoryFact, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox, Seen};
 
 /// A project in which `.env` can also be reached by a link, a hard link and a name in another form.
 struct Twins;
 
 impl Facts for Twins {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
-        let PathFact::Inside { mut names } = World { walls: true }.path(cwd, path) else { return PathFact::Outside };
+        let PathFact::Inside { mut names } = World { sandbox: true }.path(cwd, path) else { return PathFact::Outside };
         if matches!(names[0].as_str(), "link" | "deep/link" | "hard.txt" | "．ｅｎｖ" | "notes.md") {
             names.push(".env".into());
         }
@@ -16,7 +16,7 @@ impl Facts for Twins {
     }
 
     fn program(&self, program: &str) -> ProgramFact {
-        World { walls: true }.program(program)
+        World { sandbox: true }.program(program)
     }
 
     fn history_has_blocked(&self, _: &str) -> HistoryFact {
@@ -28,11 +28,11 @@ impl Facts for Twins {
     }
 
     fn repository(&self, cwd: &str) -> RepositoryFact {
-        World { walls: true }.repository(cwd)
+        World { sandbox: true }.repository(cwd)
     }
 
-    fn walls(&self) -> Walls {
-        World { walls: true }.walls()
+    fn sandbox(&self) -> Sandbox {
+        World { sandbox: true }.sandbox()
     }
 }
 
@@ -199,7 +199,7 @@ fn archives_of_everything_ask() {
     for command in
         ["tar cf x.tar .", "tar czf - . | base64", "zip -r x.zip .", "cp -r . x", "rsync -a . x", "cat *", "cat .*"]
     {
-        let decision = default.judge_command(command, "", &World { walls: false });
+        let decision = default.judge_command(command, "", &World { sandbox: false });
         assert_eq!(decision.judgement, Judgement::Ask, "{command}");
     }
 }

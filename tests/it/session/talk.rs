@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use toolfence::parse::Event;
-use toolfence::policy::{Mode, NoFacts, Pending};
+use toolfence::policy::{AskMode, NoFacts, Pending};
 use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
 use toolfence::{
     Catalog, Effect, ErrorCode, FinishReason, Output, Param, ParamKind, Role, ToolFailure, ToolResult, ToolSpec,
@@ -35,10 +35,10 @@ pub(super) struct Talk {
 
 impl Talk {
     pub(super) fn new() -> Talk {
-        Talk::with(Mode::Never, options())
+        Talk::with(AskMode::Never, options())
     }
 
-    pub(super) fn with(mode: Mode, options: SessionOptions) -> Talk {
+    pub(super) fn with(mode: AskMode, options: SessionOptions) -> Talk {
         let session = Session::new(options, Arc::new(catalog()), crate::support::policy(mode), Arc::new(NoFacts));
         Talk { session, log: Vec::new(), asked: None, chunk: usize::MAX }
     }

@@ -4,7 +4,7 @@ use super::{Place, picture};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::policy::{Mode, Policy, Settings, Verdict};
+use toolfence::policy::{AskMode, Policy, Settings, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::workspace::Workspace;
 use toolfence::{ErrorCode, ToolCall, ToolResult, tools};
@@ -19,7 +19,7 @@ pub(super) struct Hands {
 impl Hands {
     pub(super) fn on(place: &Place) -> Hands {
         let workspace = Arc::new(place.workspace());
-        let policy = Policy::new(Settings::default()).expect("the defaults are right").mode(Mode::Never);
+        let policy = Policy::new(Settings::default()).expect("the defaults are right").ask(AskMode::Never);
         Hands { toolbox: tools::standard(Arc::clone(&workspace)), workspace, policy }
     }
 
@@ -151,7 +151,7 @@ fn bash_tells_status_and_time() {
     assert_eq!(result.error.expect("it fails").code, ErrorCode::Timeout);
     assert!(started.elapsed() < Duration::from_secs(10));
     let (code, message) = failure(&place, "bash", json!({"command": "true", "background": true}));
-    assert!(code == ErrorCode::InvalidArgument && message.contains("no walls stand here"), "{message}");
+    assert!(code == ErrorCode::InvalidArgument && message.contains("no sandbox is available here"), "{message}");
     assert_eq!(failure(&place, "bash", json!({"command": "true", "cwd": "none"})).0, ErrorCode::NotFound);
 }
 

@@ -6,7 +6,7 @@
 use super::{Place, picture};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::policy::{Mode, Policy, Verdict};
+use toolfence::policy::{AskMode, Policy, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ToolCall, ToolResult, tools};
@@ -28,7 +28,7 @@ fn arguments(tool: &str, path: &str) -> Value {
 
 fn called(workspace: &Arc<Workspace>, toolbox: &Toolbox, tool: &str, path: &str) -> ToolResult {
     let args: Args = arguments(tool, path).as_object().expect("an object").clone().into_iter().collect();
-    let policy = Policy::default().mode(Mode::Never);
+    let policy = Policy::default().ask(AskMode::Never);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     match policy.review(ToolCall::new("1", tool, args), &toolbox.catalog(), &**workspace) {
         Verdict::Denied(result) => result,

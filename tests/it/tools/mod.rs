@@ -18,7 +18,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use toolfence::policy::PathRules;
-use toolfence::walls::{Mode, Settings};
+use toolfence::sandbox::{Mode, Settings};
 use toolfence::workspace::Workspace;
 
 /// A project with everything a path can meet, and a folder beside it that nothing may touch.
@@ -85,8 +85,8 @@ impl Place {
 
     fn workspace(&self) -> Workspace {
         let workspace = Workspace::open(&self.root, PathRules::default()).expect("the root is there");
-        // Without walls, but not without somebody who holds what a command starts.
-        workspace.walls(Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_toolfence-walls")))
+        // Without a sandbox, but not without somebody who holds what a command starts.
+        workspace.sandbox(Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_toolfence-sandbox")))
     }
 
     fn content(&self, path: &str) -> String {

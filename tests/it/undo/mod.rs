@@ -48,7 +48,7 @@ impl Place {
         (self.history, self.workspace) = opened(self.home.path(), Limits::default());
     }
 
-    /// Runs a command as the tools do it, apart from the walls.
+    /// Runs a command as the tools do it, apart from the sandbox.
     fn bash(&self, script: &str) {
         self.history.command_begins(&self.workspace, &Stop::default());
         run(&self.root(), script);

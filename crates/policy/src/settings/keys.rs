@@ -80,14 +80,14 @@ impl Key {
 /// The keys of the policy.
 pub const KEYS: &[Key] = &[
     Key::new(
-        "mode",
-        Takes::Choice(&["never", "walled", "dangerous", "always"]),
+        "ask",
+        Takes::Choice(&["never", "sandboxed", "risky", "always"]),
         InProject::Stricter,
-        "\"dangerous\"",
-        "When you are asked. What is denied is denied in every mode.\n\
-         dangerous: what is known to be harmless runs, everything else asks.\n\
+        "\"risky\"",
+        "When you are asked. What is denied is denied with every setting.\n\
+         risky: what is known to be harmless runs, everything else asks.\n\
          always: everything asks.\n\
-         walled: what the walls around a command fully hold runs too.\n\
+         sandboxed: what the sandbox around a command fully holds runs too.\n\
          never: nothing asks, and whatever is not denied runs.",
     ),
     Key::new(
@@ -100,7 +100,13 @@ pub const KEYS: &[Key] = &[
          A rule may carry examples, which are checked when the file is read:\n\
          { prefix = \"cargo test\", match = [\"cargo test -q\"], not_match = [\"cargo publish\"] }",
     ),
-    Key::new("commands.deny", Takes::Commands, InProject::Adds, "[]", "Commands that never run, in any mode."),
+    Key::new(
+        "commands.deny",
+        Takes::Commands,
+        InProject::Adds,
+        "[]",
+        "Commands that never run, with any setting of ask.",
+    ),
     Key::new(
         "commands.only",
         Takes::Commands,

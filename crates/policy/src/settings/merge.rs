@@ -1,6 +1,6 @@
 //! Layers put together: what counts, and where each value comes from.
 
-use super::super::Mode;
+use super::super::AskMode;
 use super::{CommandRule, CommandSettings, Entry, InProject, Key, Layer, Origin, PathSettings, Settings, Takes, Value};
 
 /// What counts of all layers.
@@ -52,7 +52,7 @@ impl Merged {
         let rules = |key: &str| self.entries(key).filter_map(command).cloned().collect();
         let globs = |key: &str| self.entries(key).filter_map(glob).cloned().collect();
         Settings {
-            mode: self.text("mode").and_then(mode).unwrap_or_default(),
+            ask: self.text("ask").and_then(ask_mode).unwrap_or_default(),
             commands: CommandSettings {
                 allow: rules("commands.allow"),
                 deny: rules("commands.deny"),
@@ -105,12 +105,12 @@ fn rank(key: &Key, word: &str) -> Option<u64> {
     }
 }
 
-fn mode(word: &str) -> Option<Mode> {
+fn ask_mode(word: &str) -> Option<AskMode> {
     match word {
-        "dangerous" => Some(Mode::Dangerous),
-        "always" => Some(Mode::Always),
-        "walled" => Some(Mode::Walled),
-        "never" => Some(Mode::Never),
+        "risky" => Some(AskMode::Risky),
+        "always" => Some(AskMode::Always),
+        "sandboxed" => Some(AskMode::Sandboxed),
+        "never" => Some(AskMode::Never),
         _ => None,
     }
 }
@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn the_modes_are_words_of_the_table() {
-        let Takes::Choice(words) = KEYS[0].takes else { panic!("mode takes words") };
+        let Takes::Choice(words) = KEYS[0].takes else { panic!("ask takes words") };
         for word in words {
-            assert_eq!(serde_json::to_value(mode(word).unwrap()).unwrap(), *word);
+            assert_eq!(serde_json::to_value(ask_mode(word).unwrap()).unwrap(), *word);
         }
-        assert_eq!(serde_json::to_value(Mode::default()).unwrap(), KEYS[0].default.trim_matches('"'));
+        assert_eq!(serde_json::to_value(AskMode::default()).unwrap(), KEYS[0].default.trim_matches('"'));
     }
 
     #[test]

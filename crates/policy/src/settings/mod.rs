@@ -1,4 +1,4 @@
-//! What a person settled: mode, rules about commands, rules about paths; and the layers it comes from.
+//! What a person settled: when to ask, rules about commands, rules about paths; and the layers it comes from.
 //!
 //! This module reads text, not files: where the text comes from, and whether a file is trusted, is the host's business.
 //! A table of [`Key`]s says what may be written, what each takes, and what a project's file may do with it; a host adds
@@ -10,11 +10,11 @@
 //! use toolfence::policy::settings::{KEYS, Layer, Merged, read};
 //!
 //! let keys: Vec<_> = KEYS.iter().collect();
-//! let user = read("mode = \"walled\"\n[commands]\nallow = [\"cargo test\"]\n", "config.toml", Layer::User, &keys)?;
-//! let project = read("mode = \"always\"\n", ".toolfence.toml", Layer::Project { trusted: false }, &keys)?;
+//! let user = read("ask = \"sandboxed\"\n[commands]\nallow = [\"cargo test\"]\n", "config.toml", Layer::User, &keys)?;
+//! let project = read("ask = \"always\"\n", ".toolfence.toml", Layer::Project { trusted: false }, &keys)?;
 //! let merged = Merged::of([user, project]);
-//! assert_eq!(merged.text("mode"), Some("always"));
-//! assert_eq!(merged.origin("mode").to_string(), ".toolfence.toml:1");
+//! assert_eq!(merged.text("ask"), Some("always"));
+//! assert_eq!(merged.origin("ask").to_string(), ".toolfence.toml:1");
 //!
 //! let loosens = read("[commands]\nallow = [\"rm\"]\n", ".toolfence.toml", Layer::Project { trusted: true }, &keys);
 //! assert!(loosens.unwrap_err().to_string().contains("line 2, column 1"));
@@ -35,13 +35,13 @@ pub use merge::Merged;
 pub use read::read;
 pub use rule::CommandRule;
 
-use super::{Mode, PathRules};
+use super::{AskMode, PathRules};
 use toolfence_protocol::{Error, Result};
 
 /// The settings of the policy, merged.
 ///
 /// ```
-/// let text = "mode = \"dangerous\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
+/// let text = "ask = \"risky\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
 /// # mod toolfence { pub use toolfence_policy as policy; }
 /// let settings = toolfence::policy::Settings::from_toml(text)?;
 /// assert_eq!(settings.commands.allow.len(), 1);
@@ -51,7 +51,7 @@ use toolfence_protocol::{Error, Result};
 #[non_exhaustive]
 pub struct Settings {
     /// What is done with a judgement.
-    pub mode: Mode,
+    pub ask: AskMode,
     /// Rules about shell commands.
     pub commands: CommandSettings,
     /// Rules about names of files.
@@ -105,12 +105,12 @@ mod tests {
     #[test]
     fn mistakes_name_their_place() {
         let error = |text: &str| Settings::from_toml(text).unwrap_err().to_string();
-        let misspelt = error("mode = \"always\"\n[commands]\nalow = []\n");
+        let misspelt = error("ask = \"always\"\n[commands]\nalow = []\n");
         assert!(misspelt.starts_with("cannot read the settings: line 3, column 1: "), "{misspelt}");
         assert!(misspelt.contains("commands.alow") && misspelt.contains("Did you mean commands.allow?"), "{misspelt}");
-        assert!(error("mode = 3").contains("line 1, column 8"), "{}", error("mode = 3"));
+        assert!(error("ask = 3").contains("line 1, column 7"), "{}", error("ask = 3"));
         assert!(error("a = \n").contains("line 1, column 5"), "{}", error("a = \n"));
-        assert!(error("mode = \"alway\"").contains("Did you mean always?"), "{}", error("mode = \"alway\""));
+        assert!(error("ask = \"alway\"").contains("Did you mean always?"), "{}", error("ask = \"alway\""));
         for (text, wanted) in [
             ("[paths]\ndeny = [\"a[\"]", "line 2, column 9"),
             ("[commands]\ndeny = [\"\"]", "line 2, column 9"),
@@ -118,7 +118,7 @@ mod tests {
             ("commands = 1", "a table"),
             ("deny = []", "Did you mean paths.deny or commands.deny?"),
             ("[comands]\ndeny = []", "there is no key comands. Did you mean commands?"),
-            ("xyzzy = 1", "The keys are mode, commands.allow, "),
+            ("xyzzy = 1", "The keys are ask, commands.allow, "),
             ("\"é\" = 1\n", "no key é"),
         ] {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));

@@ -40,7 +40,7 @@ const ADVICE: &[(&str, &str)] = &[
     ("nohup disown setsid", "Start it with `background` set, and look after it with the job tool."),
     (
         "npm yarn pnpm bun pip pip3 cargo go gem bundle",
-        "Tests, builds and checks run without a question while the walls are up.",
+        "Tests, builds and checks run without a question while the sandbox holds.",
     ),
     ("crontab at batch systemctl service launchctl", "Nothing may outlive the session; run it as a background job."),
     ("kill pkill killall", "End jobs with the job tool."),

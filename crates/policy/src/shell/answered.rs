@@ -74,7 +74,7 @@ fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, giv
         return Err("not every word of it is literal".into());
     };
     let cwd = folder(walker, given.folders.as_deref())?;
-    if !walker.ground.facts.walls().hold {
+    if !walker.ground.facts.sandbox().hold {
         harmless(walker, words[0], simple)?;
     }
     let (assignments, redirects) = around(command)?;

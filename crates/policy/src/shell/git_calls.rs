@@ -31,7 +31,7 @@ impl GitCalls {
         self.writes && self.other.is_none()
     }
 
-    /// The answer to a line that writes a repository and is more than git: walls in which the repository is read-only
+    /// The answer to a line that writes a repository and is more than git: a sandbox in which the repository is read-only
     /// would make it fail halfway.
     pub(super) fn mixed(&self) -> Option<Finding> {
         let other = self.other.as_deref().filter(|_| self.writes)?;

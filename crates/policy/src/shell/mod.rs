@@ -32,7 +32,7 @@ pub(super) struct Ground<'a> {
     pub(super) exact_deny: bool,
 }
 
-/// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether walls would be around it,
+/// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether a sandbox would be around it,
 /// in which the repository is read-only but for calls of git alone.
 pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
@@ -43,10 +43,11 @@ pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) ->
     if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {
         walker.report.note(finding);
     }
-    let beyond_walls = walker.report.beyond_walls;
+    let beyond_sandbox = walker.report.beyond_sandbox;
     let mut decision = walker.report.decide(command);
     decision.writes_git = git.writes_alone() && !decision.unreadable && decision.judgement != Judgement::Deny;
-    // Walls do not hold what a call may do to a repository that is writable for it, nor what is committed.
-    decision.walls_suffice = !decision.unreadable && !decision.needs_person && !decision.writes_git && !beyond_walls;
+    // The sandbox does not hold what a call may do to a repository that is writable for it, nor what is committed.
+    decision.sandbox_suffice =
+        !decision.unreadable && !decision.needs_person && !decision.writes_git && !beyond_sandbox;
     decision
 }

@@ -18,8 +18,8 @@ pub(super) struct Finding {
     pub(super) unreadable: bool,
     /// Whether only a person may say yes to it.
     pub(super) needs_person: bool,
-    /// Whether walls do not hold what it is about.
-    pub(super) beyond_walls: bool,
+    /// Whether the sandbox does not hold what it is about.
+    pub(super) beyond_sandbox: bool,
     pub(super) code: Option<ErrorCode>,
 }
 
@@ -31,7 +31,7 @@ impl Finding {
             reason: reason.into(),
             unreadable: false,
             needs_person: false,
-            beyond_walls: false,
+            beyond_sandbox: false,
             code: None,
         }
     }
@@ -61,7 +61,7 @@ pub(super) struct Report {
     met: Vec<Met>,
     pub(super) unreadable: bool,
     pub(super) needs_person: bool,
-    pub(super) beyond_walls: bool,
+    pub(super) beyond_sandbox: bool,
     commands: Vec<String>,
     /// Where the commands that ask stand in the script, in characters.
     marks: Vec<Range<usize>>,
@@ -80,7 +80,7 @@ impl Report {
         let finding = finding.into();
         self.unreadable |= finding.unreadable;
         self.needs_person |= finding.needs_person;
-        self.beyond_walls |= finding.beyond_walls;
+        self.beyond_sandbox |= finding.beyond_sandbox;
         if finding.judgement == Judgement::Ask {
             self.offer.refuse("more than plain commands is asked about");
         }
@@ -172,7 +172,7 @@ impl Report {
         self.commands.truncate(MOST_SHOWN);
         self.unreadable |= own.unreadable;
         self.needs_person |= own.needs_person;
-        self.beyond_walls |= own.beyond_walls;
+        self.beyond_sandbox |= own.beyond_sandbox;
         self.allowed_by = own.allowed_by.or(self.allowed_by);
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
@@ -186,7 +186,7 @@ impl Report {
         again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
         self.unreadable |= again.unreadable;
         self.needs_person |= again.needs_person;
-        self.beyond_walls |= again.beyond_walls;
+        self.beyond_sandbox |= again.beyond_sandbox;
         self.allowed_by = self.allowed_by.or(again.allowed_by);
         again.worst.into_iter().for_each(|worst| self.worsen(worst));
     }

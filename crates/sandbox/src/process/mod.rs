@@ -1,6 +1,6 @@
 //! A child and all it starts: a deadline, bounded output, nothing left behind.
 //!
-//! This module judges no command and builds no walls. By itself it knows process groups: what leaves its group on purpose
+//! This module judges no command and sets up no sandbox. By itself it knows process groups: what leaves its group on purpose
 //! (a daemon that calls setsid(2)) is out of its reach. With a *keeper*, a program that holds the command and all it starts,
 //! nothing is.
 
@@ -243,7 +243,7 @@ impl Running {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         match timeout_at(Instant::now() + LAST_WAIT, keeper.tell(told, input)).await {
             Ok(_) => Ok(()),
-            Err(_) => Err(io::Error::other("the helper of the walls does not listen")),
+            Err(_) => Err(io::Error::other("the helper of the sandbox does not listen")),
         }
     }
 
@@ -289,7 +289,7 @@ impl Running {
             Answer::Memory => Ok(Ending { memory: true, ..Ending::of(None) }),
             Answer::None if timed_out => Ok(Ending::of(None)),
             Answer::None => Err(io::Error::other(format!(
-                "the helper that held the command ended before it ({status:?}); without walls, what the command started may \
+                "the helper that held the command ended before it ({status:?}); without a sandbox, what the command started may \
                  go on running"
             ))),
             Answer::Trouble(error) => Err(error),

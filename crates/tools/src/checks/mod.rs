@@ -43,7 +43,7 @@ pub struct Standing {
     pub checker: Checker,
     /// Where its program is; `None` where it is not installed.
     pub program: Option<PathBuf>,
-    /// Whether it may run here: most do only where walls hold.
+    /// Whether it may run here: most do only where the sandbox holds.
     pub may_run: bool,
     /// Whether it is built in.
     pub built_in: bool,
@@ -111,7 +111,7 @@ impl Checks {
         Checks { checkers: Arc::new(own.into_iter().chain(built_in()).collect()), ..self }
     }
 
-    /// What is asked and what is not, in the order it is asked. Tries the walls, which takes a moment.
+    /// What is asked and what is not, in the order it is asked. Tries the sandbox, which takes a moment.
     pub fn standing(&self) -> Vec<Standing> {
         let own = self.checkers.len() - built_in().len();
         let holds = self.workspace.enclosure().report().holds;

@@ -1,7 +1,7 @@
 //! Commands that look at the whole project, such as `cargo check`: once before the first change, so that it is known what was
 //! wrong already, and once after the last change of each reply.
 //!
-//! They are the person's, never the model's, and yet they run only inside the walls: a build runs what the model wrote.
+//! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
 use super::super::commands::{Commands, MOST_SECONDS, Wanted, shell_line};
 use super::super::{capped, counted};
@@ -115,7 +115,7 @@ impl ProjectChecks {
 
     async fn found(&self, line: &str) -> Result<Found, ToolError> {
         if !self.commands.is_held().await? {
-            let why = "No walls stand here that would hold it, and it may run what you wrote.";
+            let why = "No sandbox is available here that would hold it, and it may run what you wrote.";
             return Err(ToolFailure::new(ErrorCode::Denied, why).into());
         }
         let wanted = Wanted {

@@ -1,4 +1,4 @@
-//! Checkers, started: the text on their stdin or the project before them, inside the walls, for a bounded time.
+//! Checkers, started: the text on their stdin or the project before them, inside the sandbox, for a bounded time.
 //!
 //! `process` has the deadline, ends what a checker leaves running and ends all of it with the call; a blocking wait with a
 //! time-out would know the child alone.
@@ -55,7 +55,7 @@ impl Checks {
         let checking = Checking { words, input, seconds, harmless: checker.harmless };
         let outcome = match self.commands.check(&checking).await {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => return Ok(Said::Nothing("no walls stand here that would hold it".into())),
+            Ok(None) => return Ok(Said::Nothing("no sandbox is available here that would hold it".into())),
             Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
             Err(fatal) => return Err(fatal),
         };
@@ -88,7 +88,7 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
         return Said::Nothing(format!("it took longer than {seconds} seconds"));
     }
     if outcome.memory_exceeded {
-        return Said::Nothing("it used more memory than walls.memory lets it have".into());
+        return Said::Nothing("it used more memory than sandbox.memory lets it have".into());
     }
     if outcome.truncated {
         return Said::Nothing("it wrote more than anybody would read".into());

@@ -1,8 +1,8 @@
 //! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
 
 use std::path::Path;
+use toolfence_sandbox::isolation::How;
 use toolfence_sandbox::process::Outcome;
-use toolfence_sandbox::walls::How;
 use toolfence_workspace::{Covers, Workspace, names};
 
 /// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
@@ -58,7 +58,7 @@ pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) ->
     let cover = of_cover.map(|name| {
         format!(
             "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. The user can \
-             remove it, or name a repository of the build in walls.git_writable."
+             remove it, or name a repository of the build in sandbox.git_writable."
         )
     });
     let hidden = covers.list().iter().filter(|cover| matches!(cover.how, How::Hide | How::HideRemovable));

@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use toolfence_sandbox::walls::{How, Identity, identity_of};
+use toolfence_sandbox::isolation::{How, Identity, identity_of};
 
 /// Files that are read, the bytes of one and of all of them, and the lines that are kept. What is beyond is said to be.
 const MOST_FILES: usize = 256;

@@ -1,4 +1,4 @@
-//! One folder as the walls must know it, and what is remembered of it between two walks.
+//! One folder as the sandbox must know it, and what is remembered of it between two walks.
 
 use super::super::hops::Hop;
 use super::super::{Workspace, folder, names, resolve};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use toolfence_git::made::looks_bare;
-use toolfence_sandbox::walls::Identity;
+use toolfence_sandbox::isolation::Identity;
 
 /// Two changes within it may have the same time: a little more than the tick of the slowest kernel clock.
 const TICK: Duration = Duration::from_millis(12);

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::config::{Configured, keys_of};
 use toolfence_git::{Git, hooks, made};
-use toolfence_sandbox::walls::Mode;
+use toolfence_sandbox::isolation::Mode;
 
 /// The most hooks that are named in a sentence.
 const MOST_NAMED: usize = 8;
@@ -52,9 +52,9 @@ impl Workspace {
         self.covers_for(Access::WriteWithHooks, stop).map_or_else(|_| Hooks::default(), |covers| self.hooks_of(&covers))
     }
 
-    /// Whether the settings and the walls let any hook run.
+    /// Whether the settings and the sandbox let any hook run.
     pub fn may_run_hooks(&self) -> bool {
-        self.walls.approves_hooks() && self.walls.mode != Mode::ReadOnly && self.enclosure().report().holds
+        self.sandbox.approves_hooks() && self.sandbox.mode != Mode::ReadOnly && self.enclosure().report().holds
     }
 
     /// The same as [`Workspace::hooks`], for the repositories that were found for a call in which hooks would run.
@@ -81,7 +81,7 @@ impl Workspace {
             let others: BTreeSet<String> = others.into_iter().map(str::to_owned).collect();
             let (stand, are) = if others.len() == 1 { ("stands", "is") } else { ("stand", "are") };
             why = Some(format!(
-                "No hook ran in this call: {} {stand} in {} and {are} not in walls.git_hooks.",
+                "No hook ran in this call: {} {stand} in {} and {are} not in sandbox.git_hooks.",
                 list(&others),
                 list(&folders)
             ));
@@ -148,7 +148,7 @@ impl Workspace {
             if !standing.is_empty() && !is_inside {
                 return because(format!("the folder of hooks of {} is not in the project.", shown()));
             }
-            let others: Vec<&str> = standing.iter().copied().filter(|name| !self.walls.approves_hook(name)).collect();
+            let others: Vec<&str> = standing.iter().copied().filter(|name| !self.sandbox.approves_hook(name)).collect();
             if !others.is_empty() {
                 return Err(Hindrance::NotApproved(others, folder));
             }

@@ -1,7 +1,7 @@
-//! What of the project the walls must treat apart: blocked files and their other names, sockets, repositories and what
+//! What of the project the sandbox must treat apart: blocked files and their other names, sockets, repositories and what
 //! their configuration makes git run.
 //!
-//! The tree is walked to its full depth before every command that is walled in. A folder that has not changed since it was
+//! The tree is walked to its full depth before every command that is sandboxed. A folder that has not changed since it was
 //! read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
 //! there is something that no path is short enough to name.
 
@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolfence_git::made::looks_bare;
 use toolfence_protocol::{ErrorCode, ToolFailure};
-use toolfence_sandbox::walls::{Cover, Enclosure, How, Identity, Settings, identity_of};
+use toolfence_sandbox::isolation::{Cover, Enclosure, How, Identity, Settings, identity_of};
 pub use watch::Uncovered;
 
 /// Folders looked at before the walk is given up.
@@ -52,7 +52,7 @@ const MOST_COVERS: usize = 20_000;
 const MOST_TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What the walls have to cover, and what was there when it was looked for.
+/// What the sandbox has to cover, and what was there when it was looked for.
 #[derive(Debug, Clone, Default)]
 pub struct Covers {
     /// A folder stands before what is in it.
@@ -92,7 +92,7 @@ pub struct Looked {
 }
 
 impl Covers {
-    /// What to tell the walls.
+    /// What to tell the sandbox.
     pub fn list(&self) -> &[Cover] {
         &self.list
     }
@@ -125,22 +125,22 @@ impl Covers {
 }
 
 impl Workspace {
-    /// The same with other walls than the default ones around its commands.
+    /// The same with another sandbox than the default ones around its commands.
     #[must_use]
-    pub fn walls(self, settings: Settings) -> Workspace {
-        Workspace { walls: settings, enclosure: Default::default(), settler: Default::default(), ..self }
+    pub fn sandbox(self, settings: Settings) -> Workspace {
+        Workspace { sandbox: settings, enclosure: Default::default(), settler: Default::default(), ..self }
     }
 
-    /// The walls around the commands of this project.
+    /// The sandbox around the commands of this project.
     pub fn enclosure(&self) -> &Enclosure {
         self.enclosure.get_or_init(|| {
             let is = rustix::fs::fstat(&self.root).map_or(Identity(0, 0), |stat| identity_of(&stat));
             let hides = |shown: &Path, below: &Path, folder: bool| self.hides_beside(shown, below, folder);
-            Enclosure::new(self.walls.clone(), &self.canonical, is, self.search_path(), &hides)
+            Enclosure::new(self.sandbox.clone(), &self.canonical, is, self.search_path(), &hides)
         })
     }
 
-    /// What the walls have to cover now, around a command that only reads repositories.
+    /// What the sandbox has to cover now, around a command that only reads repositories.
     ///
     /// # Errors
     /// The walk was stopped, or there is too much to be sure of.
@@ -148,7 +148,7 @@ impl Workspace {
         self.covers_for(Access::Read, stop)
     }
 
-    /// What the walls have to cover now, around a command that has this access to repositories.
+    /// What the sandbox has to cover now, around a command that has this access to repositories.
     ///
     /// # Errors
     /// Those of [`Workspace::covers`].
@@ -157,7 +157,7 @@ impl Workspace {
         let mut covers = self.looked_over(access, stop)?;
         covers.with_hooks = access == Access::WriteWithHooks;
         covers.looked.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(looked = ?covers.looked, covers = covers.list.len(), "the project was walked for the walls");
+        tracing::debug!(looked = ?covers.looked, covers = covers.list.len(), "the project was walked for the sandbox");
         if covers.list.len() > MOST_COVERS { Err(too_much("blocked files")) } else { Ok(covers) }
     }
 
@@ -172,18 +172,18 @@ impl Workspace {
                 Err(Hitch::Moved) => std::thread::sleep(PAUSE),
             }
         }
-        let message = "Folders of the project are moved all the time, so the walls cannot be raised and nothing was run. \
+        let message = "Folders of the project are moved all the time, so the sandbox cannot be set up and nothing was run. \
                        Wait until whatever moves them has ended, and try again.";
         Err(ToolFailure::new(ErrorCode::Conflict, message))
     }
 
     /// After all processes of a command have ended: takes away what appeared meanwhile and would make git run something
-    /// outside the walls. Answers with what was done, in sentences.
+    /// outside the sandbox. Answers with what was done, in sentences.
     pub fn settle(&self, before: &Covers) -> Vec<String> {
         settle::settle(self, before)
     }
 
-    /// While a command runs: the name of something that has appeared and would make git run something outside the walls.
+    /// While a command runs: the name of something that has appeared and would make git run something outside the sandbox.
     pub fn planted(&self, before: &Covers, stop: &Stop) -> Option<String> {
         let (suspects, _) = settle::suspects(self, before, Purpose::Watch, stop)?;
         suspects.first().map(|suspect| names::shown(suspect.path()))
@@ -480,7 +480,7 @@ fn is_moved(errno: Errno) -> bool {
 
 fn too_much(what: &str) -> ToolFailure {
     let message = format!(
-        "The project has too many {what} for the walls to be sure of it, so nothing was run. Ask the user to work in a \
+        "The project has too many {what} for the sandbox to be sure of it, so nothing was run. Ask the user to work in a \
          smaller folder."
     );
     ToolFailure::new(ErrorCode::TooLarge, message)

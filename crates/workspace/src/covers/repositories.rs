@@ -16,7 +16,7 @@ use toolfence_git::config::{Configured, links_of, path_value, plain, pointed};
 use toolfence_git::way::Way;
 use toolfence_git::{Git, hooks, made};
 use toolfence_rules::GIT_HOOKS;
-use toolfence_sandbox::walls::{How, Identity};
+use toolfence_sandbox::isolation::{How, Identity};
 
 /// What a command may do with the repositories of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Wanted {
         let top = root.join(folder);
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
         let dirs = git_dirs(workspace, folder, kind);
-        if workspace.walls.leaves_git_writable(&names::text_of(&at)) {
+        if workspace.sandbox.leaves_git_writable(&names::text_of(&at)) {
             return Standing::Free;
         }
         let is_ignored = || Ignores::above(workspace, folder).is_within(folder);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 use toolfence_git::way::{Step, Way};
-use toolfence_sandbox::walls::{How, Identity};
+use toolfence_sandbox::isolation::{How, Identity};
 
 /// The most bytes of a record that is read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -184,7 +184,7 @@ impl Record {
                     RecordedUse { path, end, is_there: used.way.is_there, steps }
                 })
                 .collect(),
-            free: workspace.walls.globs_of_git().map(str::to_owned).collect(),
+            free: workspace.sandbox.globs_of_git().map(str::to_owned).collect(),
             of_hooks,
         }
     }
@@ -281,8 +281,8 @@ impl Workspace {
                 && record.root == bytes(self.root())
             {
                 // The settings of this start come later; those of the command count.
-                if let Ok(settings) = self.walls.clone().git_writable(&record.free) {
-                    self.walls = settings;
+                if let Ok(settings) = self.sandbox.clone().git_writable(&record.free) {
+                    self.sandbox = settings;
                 }
                 let until = Some(alive + SLACK);
                 let of_hooks = record.of_hooks.take();

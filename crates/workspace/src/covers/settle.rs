@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::made;
 use toolfence_git::way::{Step, Way};
-use toolfence_sandbox::walls::identity_of;
+use toolfence_sandbox::isolation::identity_of;
 
 /// What stands behind a name that was set aside, with a number.
 const ASIDE: &str = ".set-aside";
@@ -93,7 +93,7 @@ pub(super) fn suspects<'w>(
     };
     let judged = looking.covers.repositories.iter().filter(|now| {
         let is_left_alone = matches!(standing(now), Some(Standing::Protected | Standing::Free));
-        !is_left_alone && !workspace.walls.leaves_git_writable(&names::text_of(&now.at))
+        !is_left_alone && !workspace.sandbox.leaves_git_writable(&names::text_of(&now.at))
     });
     let mut found: Vec<Suspect> = judged.filter_map(|now| judge(workspace, before, now)).collect();
     let mut led: Vec<PathBuf> = before.used.iter().filter_map(|used| led_elsewhere(workspace, used)).collect();

@@ -3,7 +3,7 @@
 use super::super::{Workspace, names, resolve};
 use super::Covers;
 use rustix::fd::AsFd;
-use toolfence_sandbox::walls::{How, identity_of};
+use toolfence_sandbox::isolation::{How, identity_of};
 
 /// What a command finds without its cover, because somebody on the host has put another file in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

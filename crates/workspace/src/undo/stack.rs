@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// What is said of a turn whose program was killed.
 const CUT_SHORT: &str = "It was cut short. What was changed after its last sign of life counts as somebody else's work and is \
-                         left as it is; commands that ran outside of the walls may have gone on.";
+                         left as it is; commands that ran outside of the sandbox may have gone on.";
 
 /// The turns of a history.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! `coder doctor`: which walls hold here, found out by trying to break each; why the others do not, and what to do. And what
+//! `coder doctor`: which barriers of the sandbox hold here, found out by trying to break each; why the others do not, and what to do. And what
 //! looks at changed files.
 
 use crate::args::{DoctorArguments, Options};
@@ -9,15 +9,15 @@ use crate::setup;
 use crate::terminal::{Style, Terminal, set_colours};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use toolfence::sandbox::{Kind, Mode, Settings};
 use toolfence::trial::{self, Finding, Held, Trial};
-use toolfence::walls::{Kind, Mode, Settings};
 
-/// Tries the walls of the settings, and tells.
+/// Tries the sandbox of the settings, and tells.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     let (layers, _) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     set_colours(config.choice("color")?);
-    let settings = setup::walls(&config)?;
+    let settings = setup::sandbox(&config)?;
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
     let mut out = Terminal::stdout();
@@ -39,7 +39,7 @@ fn tried(settings: &Settings) -> Result<Trial, Failure> {
     let scratch = tempfile::tempdir().map_err(|error| Failure::broken(format!("no temporary folder: {error}")))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
-    runtime.block_on(trial::walls(settings, scratch.path())).map_err(Failure::broken)
+    runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
 }
 
 fn told(trial: &Trial, settings: &Settings) -> Value {
@@ -56,11 +56,11 @@ fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), F
     let (style, sentence) = headline(trial, settings);
     out.styled(style, &format!("{sentence}\n"))?;
     trial.report.why.iter().try_for_each(|why| out.line(&format!("  {why}")))?;
-    let mut wall = "";
+    let mut barrier = "";
     for finding in &trial.findings {
-        if finding.wall != wall {
-            wall = finding.wall;
-            out.line(&format!("\n{wall}"))?;
+        if finding.barrier != barrier {
+            barrier = finding.barrier;
+            out.line(&format!("\n{barrier}"))?;
         }
         row(finding, out)?;
     }
@@ -84,21 +84,25 @@ fn headline(trial: &Trial, settings: &Settings) -> (Style, &'static str) {
     let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
     match trial.report.kind {
         Kind::Nothing if settings.mode == Mode::Off => {
-            (Style::Dim, "The walls are switched off: what only walls hold asks.")
+            (Style::Dim, "The sandbox is switched off: what only the sandbox holds asks.")
         }
         Kind::Nothing if settings.container.is_some() => {
             (Style::Bad, "The container that was asked for is not there: no command runs.")
         }
-        Kind::Nothing => (Style::Bad, "No walls stand here: what only walls hold asks."),
-        Kind::Landlock => (Style::Bad, "Some walls stand, and they do not fully hold: what only walls hold asks."),
-        _ if broken => (Style::Bad, "The walls stand, and something gets through them. Please report it."),
-        _ if !trial.all_held() => (Style::Dim, "The walls stand, and not all of them could be tried."),
-        _ if settings.network => (Style::Dim, "The walls stand with an open network: what only walls hold asks."),
-        _ => (Style::Good, "All walls hold: tests, builds and checks of the project run without a question."),
+        Kind::Nothing => (Style::Bad, "No sandbox is available here: what only the sandbox holds asks."),
+        Kind::Landlock => {
+            (Style::Bad, "A sandbox is available, and it does not fully hold: what only the sandbox holds asks.")
+        }
+        _ if broken => (Style::Bad, "The sandbox is set up, and something gets through it. Please report it."),
+        _ if !trial.all_held() => (Style::Dim, "The sandbox is set up, and not all of it could be tried."),
+        _ if settings.network => {
+            (Style::Dim, "The sandbox is set up with an open network: what only the sandbox holds asks.")
+        }
+        _ => (Style::Good, "The whole sandbox holds: tests, builds and checks of the project run without a question."),
     }
 }
 
-/// What can be done about walls that do not stand.
+/// What can be done about a sandbox that cannot be set up.
 fn advice(trial: &Trial, settings: &Settings) -> Vec<String> {
     if trial.report.kind > Kind::Landlock || settings.mode == Mode::Off {
         return Vec::new();
@@ -107,7 +111,7 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<String> {
         let (engine, image) = (container.engine.name(), &container.image);
         return vec![format!(
             "`{engine} run --rm {image} bash -c true` has to work: start the engine, or get the image with `{engine} pull \
-             {image}`. Without it set walls.container to off."
+             {image}`. Without it set sandbox.container to off."
         )];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());

@@ -59,7 +59,7 @@ const OWN: &[Key] = &[
 ];
 
 /// What is around every command, and what is kept of it. A persona may tighten them too.
-const WALLS: &[Key] = &[
+const SANDBOX: &[Key] = &[
     Key::new(
         "audit",
         Takes::Choice(&["off", "on"]),
@@ -68,30 +68,30 @@ const WALLS: &[Key] = &[
         "Whether decisions and results are logged, without secrets, in $XDG_STATE_HOME/toolfence/audit.jsonl.",
     ),
     Key::new(
-        "walls.mode",
+        "sandbox.mode",
         Takes::Choice(&["off", "container", "project-write", "read-only"]),
         InProject::Stricter,
         "\"project-write\"",
-        "What the walls around a command leave writable. `coder doctor` shows which walls stand here.\n\
+        "What the sandbox around a command leaves writable. `coder doctor` shows which sandbox is available here.\n\
          project-write: the project, but for what is blocked and for repositories.\n\
          read-only: nothing but what is private to the command.\n\
-         container: as project-write, and only in the container of walls.container.\n\
-         off: there are no walls, and what only walls hold asks.",
+         container: as project-write, and only in the container of sandbox.container.\n\
+         off: there is no sandbox, and what only the sandbox holds asks.",
     ),
     Key::new(
-        "walls.network",
+        "sandbox.network",
         Takes::Choice(&["on", "off"]),
         InProject::Stricter,
         "\"off\"",
         "Whether every command may use the network. Where it is off, a command can ask for it, and you are asked.\n\
-         on: walls with an open network do not count as holding, so what only walls hold asks.",
+         on: a sandbox with an open network does not count as holding, so what only the sandbox holds asks.",
     ),
     Key::new(
-        "walls.memory",
+        "sandbox.memory",
         Takes::Count(1 << 24),
         InProject::Stricter,
         "8192",
-        "MiB of memory that a command may use with all it starts, with walls or without. What uses more is ended.\n\
+        "MiB of memory that a command may use with all it starts, with the sandbox or without. What uses more is ended.\n\
          Where nothing is set it is half of the machine's memory, and 8192 at the most. Files in its private folders, such\n\
          as /tmp, may take half as much again.",
     ),
@@ -100,7 +100,7 @@ const WALLS: &[Key] = &[
 /// What is left to commands, no project may say.
 const GIT: &[Key] = &[
     Key::new(
-        "walls.git_writable",
+        "sandbox.git_writable",
         Takes::Globs,
         InProject::Never,
         "[]",
@@ -108,12 +108,12 @@ const GIT: &[Key] = &[
          commands that are not git alone. What a command leaves in these, git on this machine may run.",
     ),
     Key::new(
-        "walls.git_hooks",
+        "sandbox.git_hooks",
         Takes::Words(GIT_HOOKS),
         InProject::Never,
         "[]",
         "Hooks of git that may run in a call that is git alone: [\"pre-commit\", \"commit-msg\"]. Whatever program a repository\n\
-         has under such a name runs inside the walls and may write the repository. If one hook of the project is not named\n\
+         has under such a name runs inside the sandbox and may write the repository. If one hook of the project is not named\n\
          here, none runs.",
     ),
 ];
@@ -121,14 +121,14 @@ const GIT: &[Key] = &[
 /// What a container is, no project may say.
 const CONTAINER: &[Key] = &[
     Key::new(
-        "walls.container",
+        "sandbox.container",
         Takes::Choice(&["off", "podman", "docker"]),
         InProject::Never,
         "\"off\"",
-        "Whose container is around every command in the place of walls of our own. Where it is not there, no command runs.",
+        "Whose container is around every command in the place of a sandbox of our own. Where it is not there, no command runs.",
     ),
     Key::new(
-        "walls.image",
+        "sandbox.image",
         Takes::Text,
         InProject::Never,
         "",
@@ -144,7 +144,7 @@ const CHECKS: &[Key] = &[
         Takes::Lines,
         InProject::Trusted,
         "[]",
-        "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the walls,\n\
+        "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the sandbox,\n\
          once before the first change and once after the changes of each reply; the model is told what is new.",
     ),
     Key::new(
@@ -153,7 +153,7 @@ const CHECKS: &[Key] = &[
         InProject::Never,
         "[]",
         "Programs of your own that say whether a change breaks a file; they are asked before those that are built in.\n\
-         They run without network in walls that hold, where they cannot write in the project, and nowhere else.\n\
+         They run without network in a sandbox that holds, where they cannot write in the project, and nowhere else.\n\
          { files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] } gets the new text on stdin, before it is written.\n\
          Status 0 means that nothing is wrong; else it prints lines such as `stdin:3: words` or `<stdin>:3:5: words`.\n\
          { files = [\"*.x\"], command = [\"xlint\", \"{folder}\"], reads = \"project:xlint.json\" } is asked before a change and\n\
@@ -202,12 +202,12 @@ const UNDO: &[Key] = &[
 
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).chain(WALLS).chain(GIT).chain(CONTAINER).chain(CHECKS).chain(UNDO).collect()
+    OWN.iter().chain(KEYS).chain(SANDBOX).chain(GIT).chain(CONTAINER).chain(CHECKS).chain(UNDO).collect()
 }
 
-/// The keys of the policy and the walls: all that a persona may hold.
+/// The keys of the policy and the sandbox: all that a persona may hold.
 pub(crate) fn of_policy() -> Vec<&'static Key> {
-    KEYS.iter().chain(WALLS).collect()
+    KEYS.iter().chain(SANDBOX).collect()
 }
 
 /// A key by its name.

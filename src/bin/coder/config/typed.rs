@@ -1,7 +1,7 @@
 //! The command line as a layer of settings.
 
 use super::keys;
-use crate::args::{Mode, Options};
+use crate::args::{AskMode, Options};
 use crate::failure::Failure;
 use clap::ValueEnum;
 use toolfence::policy::PathRules;
@@ -10,7 +10,7 @@ use toolfence::policy::settings::{CommandRule, Entry, Layer, Origin, Value};
 /// What was typed, as values of keys.
 pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
     let rules = &options.rules;
-    let mode = rules.mode.or(options.yes.then_some(Mode::Never));
+    let ask = rules.ask.or(options.yes.then_some(AskMode::Never));
     let mut entries = Vec::new();
     for (key, option, text) in [
         ("backend", "--backend", word(options.backend)),
@@ -21,9 +21,9 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("lang", "--lang", word(options.lang)),
         ("instructions", "--instructions", word(options.instructions)),
         ("color", "--color", word(options.color)),
-        ("walls.mode", "--walls", word(rules.walls)),
-        ("walls.network", "--network", rules.network.then(|| "on".to_owned())),
-        ("mode", if options.yes { "--yes" } else { "--mode" }, word(mode)),
+        ("sandbox.mode", "--sandbox", word(rules.sandbox)),
+        ("sandbox.network", "--network", rules.network.then(|| "on".to_owned())),
+        ("ask", if options.yes { "--yes" } else { "--ask" }, word(ask)),
     ] {
         entries.extend(text.map(|text| entry(key, option, Value::Text(text))));
     }
@@ -58,7 +58,7 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{BackendKind, Color, Instructions, Lang, Walls};
+    use crate::args::{BackendKind, Color, Instructions, Lang, Sandbox};
     use toolfence::policy::settings::Takes;
 
     /// The words a file may hold and those that can be typed are the same.
@@ -72,8 +72,8 @@ mod tests {
             ("lang", words::<Lang>()),
             ("instructions", words::<Instructions>()),
             ("color", words::<Color>()),
-            ("mode", words::<Mode>()),
-            ("walls.mode", words::<Walls>()),
+            ("ask", words::<AskMode>()),
+            ("sandbox.mode", words::<Sandbox>()),
         ] {
             let Some(Takes::Choice(known)) = keys::named(key).map(|key| key.takes) else { panic!("{key} takes words") };
             let (mut known, mut typed) = (known.to_vec(), typed);

@@ -132,7 +132,7 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
         return unknown(format!("{} is a name that git reads in its own way.", shown(&word.pattern(), 80)));
     }
     if !contents_are_named(name, profile, &read) {
-        reader.walls(&format!("git {name}"))?;
+        reader.sandbox(&format!("git {name}"))?;
     }
     history(reader, name, profile, &read)?;
     repository(reader, matches!(name, "show" | "cat-file"))
@@ -324,9 +324,9 @@ fn leading(args: &[Word]) -> Leading<'_> {
     Leading { folder, elsewhere, subcommand: None }
 }
 
-/// What is committed is in git's own folder, which no wall hides.
+/// What is committed is in git's own folder, which the sandbox does not hide.
 fn history_is_asked(reason: String) -> Checked {
-    Err(Finding { beyond_walls: true, ..Finding::ask("history", reason) })
+    Err(Finding { beyond_sandbox: true, ..Finding::ask("history", reason) })
 }
 
 /// The first three of the names.
@@ -389,7 +389,7 @@ fn is_name(revision: &str) -> bool {
 
 /// The repository must make git run nothing; and where it begins above the root, files of a commit may be outside.
 fn repository(reader: &Reader<'_>, named_from_top: bool) -> Checked {
-    if reader.ground.facts.walls().hold {
+    if reader.ground.facts.sandbox().hold {
         return Ok(());
     }
     let Some(folders) = reader.folders else {

@@ -1,5 +1,5 @@
 //! What a command of git does to a repository, and whether git runs no other program for it. Structural: the same answer
-//! whatever the walls, the settings and earlier answers are.
+//! whatever the sandbox, the settings and earlier answers are.
 
 use super::git::{is_exact, split_globals, verifies};
 use super::table::{GIT, GIT_WRITES, Operands, Profile};

@@ -1,4 +1,4 @@
-//! Commands that are known: those that only read, and those that run the project's own code, which walls hold. Exact
+//! Commands that are known: those that only read, and those that run the project's own code, which the sandbox holds. Exact
 //! options, operands that are inside the project and not blocked.
 
 mod arguments;
@@ -46,7 +46,7 @@ pub(super) struct Deeds {
     pub(super) stores: Cell<bool>,
 }
 
-/// Whether a command that needs no walls is known to only read.
+/// Whether a command that needs no sandbox is known to only read.
 pub(super) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
     Reader::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
 }
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
     pub(super) fn check(&self, program: &str, args: &[Word]) -> Checked {
         let checked = self.known(program, args);
         match &checked {
-            Err(finding) if program == "git" && !finding.beyond_walls => git::unknown_prints(self, args).and(checked),
+            Err(finding) if program == "git" && !finding.beyond_sandbox => git::unknown_prints(self, args).and(checked),
             _ => checked,
         }
     }
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
     }
 
     fn held(&self) -> bool {
-        self.ground.facts.walls().hold
+        self.ground.facts.sandbox().hold
     }
 
     /// Whether a variable in front of this command is held by the sandbox as the code of the project that it runs.
@@ -142,10 +142,10 @@ impl<'a> Reader<'a> {
         self.runs(&name)
     }
 
-    /// What runs code of the project is held by walls alone.
+    /// What runs code of the project is held by the sandbox alone.
     fn runs(&self, program: &str) -> Checked {
         self.runs.set(true);
-        if self.ground.facts.walls().hold { Ok(()) } else { Err(project_code(program)) }
+        if self.ground.facts.sandbox().hold { Ok(()) } else { Err(project_code(program)) }
     }
 
     /// Every way in which the table knows the program; the reason is that of the first.
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
-        let read = Arguments::of(program, profile, args, self.ground.facts.walls().hold)?;
+        let read = Arguments::of(program, profile, args, self.ground.facts.sandbox().hold)?;
         if !profile.needs.is_empty() && !read.has_any(profile.needs) {
             return unknown(format!("{program} is only known with one of: {}.", profile.needs));
         }
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         // What only goes into folders when it is told to does so whatever is piped into it.
         let reads_input = self.fed && read.places(profile).is_empty() && profile.recursive.is_empty();
         if profile.reads == Reads::Folders && !reads_input && read.goes_down(profile) {
-            self.walls(program)?;
+            self.sandbox(program)?;
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
             if !profile.reads_only {
                 return unknown(format!("{program} is not known with names that another command found."));
             }
-            return self.walls(program);
+            return self.sandbox(program);
         }
         if profile.runs {
             self.code(operand)?;
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         }
         self.path(operand)?;
         if (operand.is_glob() || operand.is_open()) && profile.reads != Reads::Names {
-            self.walls(program)?;
+            self.sandbox(program)?;
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
         let names = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
         let may_be_file = |word: &&Word| word.literal().is_some_and(names);
         let blocked = |word: &Word| files::blocked(self.ground, self.folders, word).is_some();
-        if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.walls(program) } else { Ok(()) }
+        if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.sandbox(program) } else { Ok(()) }
     }
 
     /// An interpreter that runs a file of the project.
@@ -308,20 +308,21 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What reads files that no word names is only sure of blocked ones where the walls hide them.
-    fn walls(&self, program: &str) -> Checked {
-        if self.ground.facts.walls().hold {
+    /// What reads files that no word names is only sure of blocked ones where the sandbox hides them.
+    fn sandbox(&self, program: &str) -> Checked {
+        if self.ground.facts.sandbox().hold {
             return Ok(());
         }
-        let reason =
-            format!("{program} would read files that no word names, blocked ones too; only walls could hide those.");
+        let reason = format!(
+            "{program} would read files that no word names, blocked ones too; only the sandbox could hide those."
+        );
         Err(Finding::ask("unnamed_files", reason))
     }
 }
 
-/// What the project means by a program is not known, and only walls hold it.
+/// What the project means by a program is not known, and only the sandbox holds it.
 pub(super) fn project_code(program: &str) -> Finding {
-    let reason = format!("{} runs code of the project, which only walls could hold.", shown(program, 80));
+    let reason = format!("{} runs code of the project, which only the sandbox could hold.", shown(program, 80));
     Finding::ask("project_code", reason)
 }
 
@@ -333,7 +334,7 @@ fn unknown(reason: String) -> Checked {
     Err(ask(reason))
 }
 
-/// The one of two reasons that says more: that walls are all that is missing.
+/// The one of two reasons that says more: that the sandbox is all that is missing.
 fn better(first: Option<Finding>, second: Finding) -> Finding {
     match first {
         Some(first) if second.rule == "not_known_read_only" || first.rule != "not_known_read_only" => first,

@@ -1,4 +1,4 @@
-//! The block list: what is never run, in whatever mode. Tables first, then how they are read.
+//! The block list: what is never run, with any setting. Tables first, then how they are read.
 
 mod reach;
 

@@ -52,7 +52,7 @@ fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
     match adds {
         Adds::Nothing => is_system(walker, program),
         Adds::Project => {
-            match walker.ground.facts.walls().hold {
+            match walker.ground.facts.sandbox().hold {
                 true => walker.report.runs(),
                 false => walker.report.note(profiles::project_code(program)),
             }

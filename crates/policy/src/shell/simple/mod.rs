@@ -64,7 +64,7 @@ fn base_name(name: &str) -> &str {
 
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     let program = simple.argv.first().and_then(Word::literal);
-    let held = walker.ground.facts.walls().hold;
+    let held = walker.ground.facts.sandbox().hold;
     let deeds = profiles::Deeds::default();
     let reader = profiles::Reader::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     let known = |name: &str, value: Option<&str>| match (program, value) {
@@ -109,7 +109,7 @@ fn exports(walker: &mut Walker<'_>, args: &[Word]) -> bool {
         if wrappers::is_harmless_variable(name) {
             continue;
         }
-        if !walker.ground.facts.walls().hold || !profiles::held_with_any_value(name) {
+        if !walker.ground.facts.sandbox().hold || !profiles::held_with_any_value(name) {
             return false;
         }
         names.push(name.to_owned());
@@ -232,7 +232,7 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
     let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
     for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
         // In the sandbox a mask is over what a pattern could match.
-        let globs_matter = !profiles::tells_names_only(program) && !walker.ground.facts.walls().hold;
+        let globs_matter = !profiles::tells_names_only(program) && !walker.ground.facts.sandbox().hold;
         let matters = globs_matter || word.guess().is_some();
         let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
         if let Some(finding) = found.filter(|finding| matters || finding.judgement == Judgement::Deny) {

@@ -328,7 +328,7 @@ impl<'a> Walker<'a> {
     /// A construct that the sandbox holds, where it is around the command. It is never git alone.
     fn unheld(&mut self, what: &str) {
         self.git.other(what);
-        if !self.ground.facts.walls().hold {
+        if !self.ground.facts.sandbox().hold {
             self.construct(what);
         }
     }
@@ -395,7 +395,7 @@ impl<'a> Walker<'a> {
                 if let (Input::Text(text) | Input::Guess(text), true) = (output, simple::runs_files(&simple.argv)) {
                     self.suspected(&text);
                 }
-                let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.walls().hold;
+                let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.sandbox().hold;
                 simple.argv.push(if reads { Word::stream() } else { Word::unknown() });
             }
         }

@@ -90,7 +90,7 @@ pub(super) struct Profile {
     pub(super) harmless: bool,
     /// Whether no option of the program writes or runs anything.
     pub(super) reads_only: bool,
-    /// Whether it runs code of the project, which only walls hold.
+    /// Whether it runs code of the project, which only the sandbox holds.
     pub(super) runs: bool,
     /// Whether what stands behind `--` is for what it runs.
     pub(super) passes: bool,

@@ -1,0 +1,82 @@
+//! System calls that must be refused inside, tried by the helper in the place of a command, right before it would start one.
+//!
+//! Arguments are such that nothing happens where a barrier is down: what is not refused then fails in another way, or changes
+//! only this process, which ends.
+#![allow(unsafe_code, reason = "calls that no safe crate has, made to see them refused")]
+
+use libc::{c_int, c_long};
+use rustix::io::Errno;
+use std::io::{self, Write};
+
+/// A call by its name, and its number and arguments.
+type Attempt = (&'static str, c_long, [u64; 5]);
+
+/// What a filter answers; anything else is the kernel's own word.
+const REFUSED: [Errno; 2] = [Errno::PERM, Errno::NOSYS];
+
+const TIOCSTI: u64 = 0x5412;
+
+/// What no command may do, network or not.
+fn always() -> Vec<Attempt> {
+    let flags = |flags: c_int| [u64::from(flags.cast_unsigned()), 0, 0, 0, 0];
+    let nothing = [0; 5];
+    // No descriptor has this number.
+    let wrong = [u64::MAX; 5];
+    vec![
+        ("mount a file system", libc::SYS_mount, nothing),
+        ("take a mount away", libc::SYS_umount2, nothing),
+        ("open a tree of mounts", libc::SYS_open_tree, wrong),
+        ("change another root", libc::SYS_chroot, nothing),
+        ("make namespaces", libc::SYS_unshare, flags(libc::CLONE_NEWUSER)),
+        // With CLONE_FS the kernel refuses it by itself, and no process comes of it.
+        ("make namespaces by clone", libc::SYS_clone, flags(libc::CLONE_NEWUSER | libc::CLONE_FS)),
+        ("hide flags in clone3", libc::SYS_clone3, nothing),
+        ("enter other namespaces", libc::SYS_setns, wrong),
+        ("trace a process", libc::SYS_ptrace, [u64::from(libc::PTRACE_TRACEME), 0, 0, 0, 0]),
+        ("read the memory of a process", libc::SYS_process_vm_readv, wrong),
+        ("take descriptors of a process", libc::SYS_pidfd_getfd, wrong),
+        ("open a file by its number", libc::SYS_open_by_handle_at, wrong),
+        ("load a program into the kernel", libc::SYS_bpf, wrong),
+        ("use the keys of the kernel", libc::SYS_keyctl, nothing),
+        ("handle page faults", libc::SYS_userfaultfd, wrong),
+        ("measure the machine", libc::SYS_perf_event_open, nothing),
+        ("use io_uring", libc::SYS_io_uring_setup, nothing),
+        ("type into a terminal", libc::SYS_ioctl, [0, TIOCSTI, 0, 0, 0]),
+        (
+            "open a socket to the kernel",
+            libc::SYS_socket,
+            [family(libc::AF_NETLINK), 3, libc::NETLINK_KOBJECT_UEVENT.cast_unsigned().into(), 0, 0],
+        ),
+        ("open a socket to the host of a machine", libc::SYS_socket, [family(libc::AF_VSOCK), 1, 0, 0, 0]),
+    ]
+}
+
+/// What only a command with the network may do.
+fn of_the_network() -> Vec<Attempt> {
+    let netlink = [family(libc::AF_NETLINK), 3, libc::NETLINK_ROUTE.cast_unsigned().into(), 0, 0];
+    vec![
+        ("open an internet socket", libc::SYS_socket, [family(libc::AF_INET), 1, 0, 0, 0]),
+        ("ask the kernel for addresses", libc::SYS_socket, netlink),
+    ]
+}
+
+fn family(number: c_int) -> u64 {
+    u64::from(number.cast_unsigned())
+}
+
+/// Tries them all and writes a line for each: `refused NAME`, or `allowed NAME`.
+pub(super) fn tell(network: bool, mut to: impl Write) -> io::Result<()> {
+    let network = if network { Vec::new() } else { of_the_network() };
+    for (name, number, arguments) in always().into_iter().chain(network) {
+        let word = if is_refused(number, arguments) { "refused" } else { "allowed" };
+        writeln!(to, "{word} {name}")?;
+    }
+    Ok(())
+}
+
+fn is_refused(number: c_long, [a, b, c, d, e]: [u64; 5]) -> bool {
+    // SAFETY: no argument is a pointer that can be followed: they are numbers, null, or beyond any address space, which the
+    // kernel answers with an error. A descriptor that comes of it is closed by the end of this process, which is near.
+    let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
+    done < 0 && Errno::from_io_error(&io::Error::last_os_error()).is_some_and(|errno| REFUSED.contains(&errno))
+}

@@ -1,0 +1,127 @@
+//! The same sandbox set up by `bwrap` of the system, where it may do what this program may not: it can be set-user-id, or have a
+//! profile of its own. What it cannot do (Landlock, the filter of system calls, the line to the host), the helper does inside.
+//!
+//! It knows files by their names alone: one that is put in the place of another while the sandbox is set up is not noticed.
+
+use super::plan::{Covering, Guard, Plan, Step};
+use rustix::fs::{Mode, OFlags};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where the program is: not in the PATH, which may hold anything.
+const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap"];
+
+/// Where the helper is inside.
+const HELPER: &str = "/.toolfence-sandbox";
+
+/// A program of the system that can set up a sandbox, and what lies over hidden files.
+#[derive(Debug)]
+pub(super) struct Bubblewrap {
+    pub(super) program: PathBuf,
+    blank: Blank,
+}
+
+/// A file without any permission, in a folder of its own that goes with it.
+#[derive(Debug)]
+pub(super) struct Blank {
+    folder: PathBuf,
+}
+
+impl Bubblewrap {
+    /// # Errors
+    /// There is none, or no file can be made.
+    pub(super) fn found() -> io::Result<Bubblewrap> {
+        let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
+        let program = program.ok_or_else(|| io::Error::other("there is no bwrap on this system"))?;
+        Ok(Bubblewrap { program, blank: Blank::new()? })
+    }
+
+    /// What it is started with, up to the helper's own argument.
+    pub(super) fn arguments(&self, plan: &Plan, covering: &Covering, helper: &Path) -> Vec<OsString> {
+        let mut line = Line::default();
+        line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
+        if !plan.network {
+            line.options(&["--unshare-net"]);
+        }
+        plan.steps.iter().for_each(|step| line.step(step, plan));
+        line.pair("--ro-bind", helper, HELPER);
+        line.options(&["--proc", "/proc"]);
+        covering.guards.iter().for_each(|guard| line.guard(guard, plan));
+        let masks = plan.masks.iter().chain(covering.masks.iter().chain(&covering.removable).map(|spot| &spot.at));
+        masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
+        line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
+        line.0
+    }
+}
+
+#[derive(Default)]
+struct Line(Vec<OsString>);
+
+impl Line {
+    fn options(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(OsString::from));
+    }
+
+    fn pair(&mut self, option: &str, from: impl Into<OsString>, to: impl Into<OsString>) {
+        self.0.extend([option.into(), from.into(), to.into()]);
+    }
+
+    fn step(&mut self, step: &Step, plan: &Plan) {
+        match step {
+            Step::Link { at, to } => self.pair("--symlink", to.path(), at.path()),
+            // It has no layers that would be private to the command.
+            Step::Show { at } | Step::Layer { at } => self.pair("--ro-bind", at.path(), at.path()),
+            Step::ShowIfThere { at } => self.pair("--ro-bind-try", at.path(), at.path()),
+            Step::Private { at, mode } => {
+                self.pair("--perms", format!("{mode:o}"), "--tmpfs");
+                self.0.push(at.path().into());
+            }
+            Step::Device { at } => self.pair("--dev-bind", at.path(), at.path()),
+            Step::Project => self.pair(writable(plan.writable), plan.root.path(), plan.root.path()),
+        }
+    }
+
+    fn guard(&mut self, guard: &Guard, plan: &Plan) {
+        self.pair(writable(plan.writable && !guard.frozen), guard.at.path(), guard.at.path());
+    }
+
+    fn mask(&mut self, at: &Path, blank: &Path) {
+        if at.is_dir() {
+            self.pair("--perms", "0000", "--tmpfs");
+            self.0.push(at.into());
+            self.0.extend(["--remount-ro".into(), at.into()]);
+        } else if at.exists() {
+            self.pair("--ro-bind", blank, at);
+        }
+    }
+}
+
+fn writable(yes: bool) -> &'static str {
+    if yes { "--bind" } else { "--ro-bind" }
+}
+
+impl Blank {
+    pub(super) fn new() -> io::Result<Blank> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let folder = std::env::temp_dir().join(format!("toolfence-{:016x}", u64::from_ne_bytes(random)));
+        rustix::fs::mkdir(&folder, Mode::from(0o700))?;
+        let blank = Blank { folder };
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        drop(rustix::fs::open(blank.file(), flags, Mode::empty())?);
+        Ok(blank)
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder.join("blank")
+    }
+}
+
+impl Drop for Blank {
+    fn drop(&mut self) {
+        // What is left of it is an empty file.
+        let _ = std::fs::remove_file(self.file());
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}

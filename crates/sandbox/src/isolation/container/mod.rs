@@ -1,0 +1,135 @@
+//! A container in the place of a sandbox of our own: the command line of its engine, and the keeper that sees it through.
+//!
+//! It knows files by their names alone, as its engine does; and what of the system a command sees is the image's.
+
+mod keep;
+mod line;
+
+use super::bubblewrap::Blank;
+use super::plan::{Covering, Name, Plan, Task, part};
+use super::{Container, Engine, Entry, helper};
+pub(super) use keep::main;
+use line::{Line, Mask};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the engine may take to say whether it is there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a client of an engine needs of the host's environment to find it; nothing of it gets into the container.
+const VARIABLES: &[&str] = &[
+    "HOME",
+    "PATH",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "DOCKER_CONTEXT",
+    "DOCKER_CONFIG",
+    "CONTAINER_HOST",
+    "CONTAINERS_CONF",
+];
+
+/// What the keeper is told.
+#[derive(Debug, Serialize, Deserialize)]
+struct Told {
+    program: Name,
+    run: Vec<Name>,
+    /// What ends it from outside.
+    remove: Vec<Name>,
+    environment: Vec<(Name, Name)>,
+}
+
+/// An engine that was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    program: PathBuf,
+    image: String,
+    engine: Engine,
+    blank: Blank,
+}
+
+impl Found {
+    /// # Errors
+    /// There is no such program, no engine behind it, or no such image. The sentence says which.
+    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> io::Result<Found> {
+        let name = wanted.engine.name();
+        let found = wanted
+            .program
+            .clone()
+            .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
+        let program = found.ok_or_else(|| io::Error::other(format!("there is no {name} in the PATH")))?;
+        asked(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
+            .map_err(|said| io::Error::other(format!("{name} says: {said}")))?;
+        Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank: Blank::new()? })
+    }
+
+    /// What to start for a command: the helper as the keeper of a container.
+    pub(super) fn entry(&self, helper: &Path, plan: &Plan, covering: &Covering, task: &Task) -> Option<Entry> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).ok()?;
+        let name = format!("toolfence-{:016x}", u64::from_ne_bytes(random));
+        // Of the system it is the image that is seen, so that only what is in the project needs a mask.
+        let masks = covering.masks.iter().chain(&covering.removable).map(|spot| spot.at.path());
+        let masks: Vec<_> = masks.map(|at| Mask { at, is_folder: at.is_dir() }).collect();
+        let line = Line {
+            engine: self.engine,
+            image: &self.image,
+            name: &name,
+            user: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+            plan,
+            masks: &masks,
+            guards: &covering.guards,
+            blank: &self.blank.file(),
+            task,
+        };
+        let names = |words: Vec<OsString>| words.into_iter().map(Name::from).collect();
+        let variables = VARIABLES.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?.into())));
+        let told = Told {
+            program: self.program.as_path().into(),
+            run: names(line.run()),
+            remove: names(line.remove()),
+            environment: variables.collect(),
+        };
+        let arguments = vec![helper::KEEP_CONTAINER.into()];
+        Some(Entry { program: helper.into(), arguments, told: part(&told)?, beginning: 0 })
+    }
+}
+
+/// Asks the engine's client something; the error is its last line.
+fn asked(program: &Path, words: &[&str]) -> Result<(), String> {
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("nothing within {} s", PATIENCE.as_secs()));
+            }
+        }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = String::new();
+    const LONGEST: u64 = 4096;
+    if let Some(stderr) = child.stderr.take() {
+        let _ = stderr.take(LONGEST).read_to_string(&mut said);
+    }
+    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it failed without a word");
+    Err(last.chars().filter(|c| !c.is_control()).collect())
+}

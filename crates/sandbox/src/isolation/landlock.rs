@@ -1,0 +1,59 @@
+//! Landlock, the second barrier: it holds where a mount should have been and was not. See landlock(7).
+//!
+//! It cannot deny anything inside of a folder it allows, so it knows no masks. A kernel that has not all of it raises what
+//! it has.
+
+use super::plan::Plan;
+use ::landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
+};
+use rustix::io::Errno;
+use std::io;
+use std::path::Path;
+
+/// The newest set of rights that the rules below were written for.
+const KNOWN: ABI = ABI::V6;
+
+/// Restricts this process and all it starts.
+///
+/// # Errors
+/// Without namespaces this is the first barrier: then it is an error where the kernel has no Landlock.
+pub(super) fn raise(plan: &Plan) -> io::Result<()> {
+    let status = restrict(plan).map_err(io::Error::other)?;
+    if status == RulesetStatus::NotEnforced && !plan.namespaces {
+        return Err(Errno::OPNOTSUPP.into());
+    }
+    Ok(())
+}
+
+fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+    if !plan.network {
+        rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
+    }
+    let project = if plan.writable { AccessFs::from_all(KNOWN) } else { AccessFs::from_read(KNOWN) };
+    let status = rules
+        .create()?
+        .add_rules(path_beneath_rules(readable(plan), AccessFs::from_read(KNOWN)))?
+        .add_rules(path_beneath_rules([plan.root.path()], project))?
+        .add_rules(path_beneath_rules(plan.scratch.iter().map(super::plan::Name::path), AccessFs::from_all(KNOWN)))?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}
+
+/// In a tree of its own all that is there may be read; else what the tree would be made of.
+fn readable(plan: &Plan) -> Vec<&Path> {
+    use super::plan::Step;
+    if plan.namespaces {
+        return vec![Path::new("/")];
+    }
+    let shown = plan.steps.iter().filter_map(|step| match step {
+        Step::Show { at } | Step::ShowIfThere { at } | Step::Layer { at } => Some(at.path()),
+        _ => None,
+    });
+    shown.collect()
+}

@@ -1,0 +1,318 @@
+//! What a command may see of this machine besides the project: the system, read-only, and toolchains out of the home.
+//!
+//! Everything is looked up once, on the host's side; a folder that is not named here is not in the new tree.
+
+use super::beside::{Hides, Looking, is_of_the_user, parts_of};
+use super::mounts::DEVICES;
+use super::plan::{Name, Step};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Folders of the system at the root. What holds the state of the machine (`/var`, `/run`, `/srv`, `/sys`) is not among
+/// them: sockets of daemons are there, and a read-only mount does not stop a connection.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+];
+
+/// Where systems that are made of stores keep the names of what is installed.
+const NAMES_OF_STORES: &[&str] = &["/run/current-system", "/nix/var/nix/profiles"];
+
+/// Folders of a home that hold toolchains; what a tool writes there goes to a private layer.
+const TOOLCHAINS: &[&str] = &[
+    ".cargo",
+    ".rustup",
+    ".nvm",
+    ".pyenv",
+    ".rbenv",
+    ".nodenv",
+    ".volta",
+    ".bun",
+    ".deno",
+    ".sdkman",
+    ".asdf",
+    ".ghcup",
+    ".opam",
+    ".npm",
+    ".m2/repository",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
+    ".local/share/mise",
+    ".local/share/fnm",
+    ".local/share/pnpm",
+    ".local/share/pipx",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/go-build",
+    ".cache/yarn",
+    ".cache/node-gyp",
+    "go/bin",
+    "go/pkg",
+];
+
+/// Those of them that a tool must be able to write into.
+const LAYERED: &[&str] = &[
+    ".cargo",
+    ".npm",
+    ".m2/repository",
+    ".gradle/caches",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/go-build",
+    ".cache/yarn",
+    ".cache/node-gyp",
+    "go/bin",
+    "go/pkg",
+];
+
+/// Variables that name a toolchain outside of these places.
+const VARIABLES: &[&str] =
+    &["CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "GOROOT", "GOPATH", "JAVA_HOME", "VIRTUAL_ENV"];
+
+/// Files below a toolchain that hold credentials.
+const CREDENTIALS: &[&str] = &[
+    "credentials",
+    "credentials.toml",
+    "credentials.json",
+    ".npmrc",
+    ".netrc",
+    "settings.xml",
+    "gradle.properties",
+    "auth.json",
+];
+
+/// Files that may hold a token between settings that are needed.
+const SETTINGS: &[&str] = &["config", "config.toml"];
+
+/// The most entries of /etc that are looked at.
+const MOST_ENTRIES: usize = 50_000;
+
+/// What the new tree is made of.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) steps: Vec<Step>,
+    pub(super) masks: Vec<Name>,
+    pub(super) scratch: Vec<Name>,
+}
+
+/// What is known of the host.
+pub(super) struct Ground<'a> {
+    /// The real path of the project.
+    pub(super) root: &'a Path,
+    pub(super) home: Option<PathBuf>,
+    /// Where programs are looked for.
+    pub(super) search_path: &'a OsStr,
+    /// The environment.
+    pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Which names are blocked.
+    pub(super) hides: Hides<'a>,
+}
+
+impl Layout {
+    /// # Errors
+    /// Why no sandbox can be set up around this project.
+    pub(super) fn of(ground: &Ground<'_>) -> Result<Layout, String> {
+        let home =
+            ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
+        let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
+        if holds_home || ground.root.parent().is_none() {
+            return Err("the project root holds the home folder or the whole system".into());
+        }
+        let mut building = Building {
+            root: ground.root,
+            home,
+            steps: Vec::new(),
+            masks: Vec::new(),
+            seen: HashSet::new(),
+            looking: Looking::begin(),
+            walks: false,
+            hides: ground.hides,
+        };
+        let started = Instant::now();
+        building.system();
+        building.devices();
+        building.private(ground);
+        building.toolchains(ground);
+        let looked = building.looking.entries();
+        tracing::debug!(looked, masks = building.looking.masks.len(), took = ?started.elapsed(), "folders beside the project were walked");
+        building.masks.append(&mut building.looking.masks);
+        building.steps.push(Step::Project);
+        building.masks.extend(secrets_of_the_system());
+        let scratch = building.scratch();
+        Ok(Layout { steps: building.steps, masks: building.masks, scratch })
+    }
+}
+
+struct Building<'a> {
+    root: &'a Path,
+    home: Option<PathBuf>,
+    steps: Vec<Step>,
+    masks: Vec<Name>,
+    /// What is shown already, with all below it.
+    seen: HashSet<PathBuf>,
+    looking: Looking,
+    /// Whether what is shown is looked over.
+    walks: bool,
+    hides: Hides<'a>,
+}
+
+impl Building<'_> {
+    fn system(&mut self) {
+        for path in SYSTEM.iter().chain(NAMES_OF_STORES).map(Path::new) {
+            self.show_or_link(path, false);
+        }
+        // What is shown from here on may be the user's own.
+        self.walks = true;
+    }
+
+    fn devices(&mut self) {
+        let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name));
+        self.steps.extend(devices.filter(|at| at.exists()).map(|at| Step::Device { at: at.into() }));
+        for (name, to) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
+            let to = format!("/proc/self/fd{to}");
+            self.steps.push(Step::Link { at: Path::new("/dev").join(name).into(), to: to.as_str().into() });
+        }
+        self.steps.push(Step::Private { at: "/dev/shm".into(), mode: 0o1777 });
+    }
+
+    fn private(&mut self, ground: &Ground<'_>) {
+        self.steps.push(Step::Private { at: "/tmp".into(), mode: 0o1777 });
+        self.steps.push(Step::Link { at: "/var/tmp".into(), to: "/tmp".into() });
+        let Some(home) = self.home.clone() else { return };
+        if let Some(named) = ground.home.as_ref().filter(|named| **named != home) {
+            self.steps.push(Step::Link { at: named.as_path().into(), to: home.as_path().into() });
+        }
+        self.steps.push(Step::Private { at: home.into(), mode: 0o700 });
+    }
+
+    fn toolchains(&mut self, ground: &Ground<'_>) {
+        if let Some(home) = self.home.clone() {
+            for name in TOOLCHAINS {
+                self.show_or_link(&home.join(name), LAYERED.contains(name));
+            }
+        }
+        for name in VARIABLES {
+            if let Some(path) = (ground.variable)(name).map(PathBuf::from).filter(|path| path.is_absolute()) {
+                // What is beside these two is source of other projects.
+                let parts = if *name == "GOPATH" { vec![path.join("bin"), path.join("pkg")] } else { vec![path] };
+                for part in parts {
+                    self.show_or_link(&part, matches!(*name, "CARGO_HOME" | "GOPATH"));
+                }
+            }
+        }
+        for folder in std::env::split_paths(ground.search_path) {
+            for part in self.parts_with(&folder) {
+                self.show_or_link(&part, false);
+            }
+        }
+    }
+
+    /// The folder that a folder of programs belongs to, with their libraries; in the home only itself. Where the user could
+    /// have put other things there, only the parts that are known.
+    fn parts_with(&self, folder: &Path) -> Vec<PathBuf> {
+        let named = folder.file_name().is_some_and(|name| name == "bin" || name == "sbin");
+        let parent = folder.parent().filter(|parent| named && parent.parent().is_some());
+        let at_home = self.home.as_ref().is_some_and(|home| folder.starts_with(home));
+        match parent.filter(|parent| !at_home && !self.reveals(parent)) {
+            Some(parent) if is_of_the_user(parent) => parts_of(parent),
+            Some(parent) => vec![parent.to_owned()],
+            None => vec![folder.to_owned()],
+        }
+    }
+
+    /// Whether to show it would show the home or the project by another way, or all there is.
+    fn reveals(&self, path: &Path) -> bool {
+        let above = |inner: &Path| inner.starts_with(path);
+        path.parent().is_none() || above(self.root) || self.home.as_deref().is_some_and(above)
+    }
+
+    fn show_or_link(&mut self, path: &Path, layered: bool) {
+        let Ok(real) = path.canonicalize() else { return };
+        if real != path && !self.is_seen(path) && !path.starts_with(self.root) {
+            // The link itself is copied, so that a path by it has the same meaning; its target is shown on its own.
+            let to = fs::read_link(path).unwrap_or_else(|_| real.clone());
+            self.steps.push(Step::Link { at: path.into(), to: to.into() });
+        }
+        if self.is_seen(&real) || self.reveals(&real) || real.starts_with(self.root) {
+            return;
+        }
+        self.masks.extend(credentials(&real));
+        if self.walks {
+            self.looking.over(&real, self.hides);
+        }
+        let at = Name::from(real.as_path());
+        self.steps.push(if layered { Step::Layer { at } } else { Step::Show { at } });
+        self.seen.insert(real);
+    }
+
+    fn is_seen(&self, path: &Path) -> bool {
+        path.ancestors().any(|folder| self.seen.contains(folder))
+    }
+
+    fn scratch(&self) -> Vec<Name> {
+        let private = self.steps.iter().filter_map(|step| match step {
+            Step::Private { at, .. } | Step::Layer { at } => Some(at.clone()),
+            _ => None,
+        });
+        private.chain(["/dev".into()]).collect()
+    }
+}
+
+/// Credentials at the top of a toolchain's folder.
+fn credentials(folder: &Path) -> Vec<Name> {
+    let secret = CREDENTIALS.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+    let settings = SETTINGS.iter().map(|name| folder.join(name)).filter(|path| mentions_a_token(path));
+    secret.chain(settings).filter_map(|path| path.canonicalize().ok()).map(Name::from).collect()
+}
+
+fn mentions_a_token(path: &Path) -> bool {
+    const LONGEST: u64 = 1 << 20;
+    let small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= LONGEST);
+    small
+        && fs::read(path).is_ok_and(|text| {
+            ["token", "password", "secret"].iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
+        })
+}
+
+/// What only root or a group may read in /etc stays with them, even where the command runs as root.
+fn secrets_of_the_system() -> Vec<Name> {
+    let (mut found, mut pending, mut looked) = (Vec::new(), vec![PathBuf::from("/etc")], 0);
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            looked += 1;
+            if looked > MOST_ENTRIES {
+                return found;
+            }
+            let Ok(meta) = entry.metadata() else { continue };
+            let needed = if meta.is_dir() { 0o005 } else { 0o004 };
+            if meta.is_symlink() {
+                continue;
+            }
+            if meta.permissions().mode() & needed != needed {
+                found.push(Name::from(entry.path()));
+            } else if meta.is_dir() {
+                pending.push(entry.path());
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,59 @@
+//! What can happen at all: namespaces, masks, Landlock, a filter of system calls and limits around a command.
+//!
+//! This module judges no command and walks no project: it is told what to hide. It starts no command either: it says which
+//! helper to start and what to tell it, and is that helper when it is started as such. Nothing runs between fork and exec in
+//! the host, which only spawns; the helper enters the sandbox by itself.
+
+#[cfg(target_os = "linux")]
+mod attempts;
+#[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod container;
+#[cfg(target_os = "linux")]
+mod descendants;
+#[cfg(target_os = "linux")]
+mod enter;
+mod helper;
+#[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod layout;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod outer;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod rights;
+#[cfg(target_os = "linux")]
+mod seccomp;
+#[cfg(target_os = "linux")]
+mod supervise;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod trouble;
+
+#[cfg(target_os = "linux")]
+mod enclosure;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
+mod enclosure;
+mod environment;
+mod words;
+
+pub use enclosure::{Enclosure, enter_if_asked};
+pub use environment::environment;
+#[cfg(target_os = "linux")]
+use trouble::Trouble;
+pub use words::{Container, Cover, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings, identity_of};

@@ -1,0 +1,383 @@
+//! The tree a command sees: made of an empty one, so that what is not named is not there.
+//!
+//! The old root is kept at one place while the new one is built from it and is then taken away. Links in paths of the host
+//! are never followed: the host has resolved them.
+
+use super::plan::{Covering, Name, Plan, Spot, Step, Task};
+use super::sys::{self, Attributes};
+use super::{Identity, Trouble, identity_of, memory, rights};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where private folders, layers and masks have their store.
+const STORE: &str = "/.store";
+
+/// Where the old root is while the new one is built: in the store, so that both go at once, which the kernel is slow at.
+const OLD: &str = "/.store/old";
+
+/// Where private folders are in the store.
+const PRIVATE: &str = "/.store/private";
+
+/// Devices that are nothing but a function.
+pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+
+const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_programs: false };
+
+/// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
+/// last, with [`cover`].
+pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
+    let barrier = "the new tree of files";
+    enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
+    let mut layers = 0;
+    for step in &plan.steps {
+        take(step, plan, &mut layers).map_err(|error| Trouble::at(barrier, step_name(step, plan), error))?;
+    }
+    let blanks = Blanks::new().map_err(|error| Trouble::new(barrier, error))?;
+    // What is in the project waits for its guards: they have to find what they guard, and not what lies over it.
+    let outside = plan.masks.iter().filter(|at| !at.path().starts_with(plan.root.path()));
+    hide_of_host(outside, &open_root()?, &blanks)?;
+    Ok(blanks)
+}
+
+/// Mounts the /proc of the new process namespace, leaves the old root and shuts the new one. The kernel gives a /proc only to
+/// those who see another one in full, so the old root has to be there still.
+pub(super) fn finish(plan: &Plan) -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
+    rights::bound_processes(plan.processes)?;
+    memory::be_first_to_go();
+    rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
+    leave_the_old_root()?;
+    let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
+    Ok(rustix::mount::mount_remount("/", shut, "")?)
+}
+
+/// Covers what the host has just looked at, or says that it is not there as it was.
+pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result<(), Trouble> {
+    let root = open_root()?;
+    guard(plan, covering, &root)?;
+    // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
+    hide_of_host(plan.masks.iter(), &root, blanks)?;
+    mask(&covering.masks, &root, blanks)?;
+    if covering.removable.is_empty() {
+        return Ok(());
+    }
+    // From here on mounts stay in this namespace, see `leave_mounts_behind`.
+    rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|errno| Trouble::new(MASKS, errno.into()))?;
+    mask(&covering.removable, &root, blanks)
+}
+
+/// Gives the calling process a mount namespace of its own, while its root stays the tree it has.
+///
+/// The kernel refuses to remove or rename what is a mount point in the namespace of whoever asks (EBUSY; vfs_unlink and
+/// vfs_rename ask `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask that
+/// is put into the old namespace alone hides a file from this process and lets it remove the file, which takes the mask
+/// away with it; a renamed file keeps its mask. Mounts below the project are shared between the two until
+/// [`cover`] ends that: those that must not be removed are made before, in both.
+///
+/// The process finds its /proc/self/mountinfo empty then, so this is done only where there are such masks.
+pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
+    let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
+    rustix::mount::mount_change(plan.root.path(), shared)?;
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
+    sys::unshare(rustix::thread::UnshareFlags::NEWNS)?;
+    rustix::process::fchdir(&root)?;
+    Ok(rustix::process::chroot(".")?)
+}
+
+fn open_root() -> Result<OwnedFd, Trouble> {
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY);
+    root.map_err(|error| Trouble::new("the new tree of files", error))
+}
+
+fn enter_an_empty_root(temporary: u64) -> io::Result<()> {
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let place = ["/tmp", "/usr", "/etc"].into_iter().find(|place| Path::new(place).is_dir()).unwrap_or("/");
+    tmpfs(place, "mode=755,size=16m")?;
+    rustix::process::chdir(place)?;
+    for folder in [STORE, "/proc"] {
+        rustix::fs::mkdir(inside(folder), Mode::from(0o755))?;
+    }
+    tmpfs(inside(STORE), &format!("mode=755,size={temporary}"))?;
+    rustix::fs::mkdir(inside(OLD), Mode::from(0o755))?;
+    rustix::process::pivot_root(".", inside(OLD))?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+/// A path of the new tree from its root, before it is the root.
+fn inside(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+fn tmpfs(at: &str, options: &str) -> io::Result<()> {
+    let options = std::ffi::CString::new(options)?;
+    Ok(rustix::mount::mount("tmpfs", at, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(options.as_c_str()))?)
+}
+
+fn leave_the_old_root() -> io::Result<()> {
+    rustix::mount::unmount(STORE, UnmountFlags::DETACH)?;
+    Ok(rustix::fs::rmdir(STORE)?)
+}
+
+fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
+    match step {
+        Step::Link { at, to } => link(at.path(), to.path()),
+        Step::Show { at } => show(at.path(), READ_ONLY),
+        Step::ShowIfThere { at } => unless_missing(show(at.path(), READ_ONLY)),
+        Step::Layer { at } => {
+            *layers += 1;
+            layer(at.path(), *layers).or_else(|_| show(at.path(), READ_ONLY))
+        }
+        Step::Private { at, mode } => private(at.path(), *mode),
+        Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true, no_programs: false }),
+        Step::Project => project(plan),
+    }
+}
+
+fn step_name<'a>(step: &'a Step, plan: &'a Plan) -> &'a Path {
+    match step {
+        Step::Project => plan.root.path(),
+        Step::Link { at, .. }
+        | Step::Show { at }
+        | Step::ShowIfThere { at }
+        | Step::Layer { at }
+        | Step::Private { at, .. }
+        | Step::Device { at } => at.path(),
+    }
+}
+
+fn unless_missing(done: io::Result<()>) -> io::Result<()> {
+    done.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+fn link(at: &Path, to: &Path) -> io::Result<()> {
+    folders_above(at)?;
+    match rustix::fs::symlink(to, at) {
+        // A folder that is shown may have it already.
+        Err(Errno::EXIST | Errno::ROFS) => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+fn show(at: &Path, attributes: Attributes) -> io::Result<()> {
+    let source = open_old(at)?;
+    copy_of(source.as_fd(), attributes)?.put(at)
+}
+
+fn project(plan: &Plan) -> io::Result<()> {
+    let source = open_old(plan.root.path())?;
+    if identity(source.as_fd())? != plan.root_is {
+        return Err(changed("the project is not the folder it was"));
+    }
+    let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
+    copy_of(source.as_fd(), attributes)?.put(plan.root.path())
+}
+
+/// overlayfs: the lower layer is the host's, the upper one is in the store and ends with it.
+fn layer(at: &Path, number: usize) -> io::Result<()> {
+    let lower = below(OLD, at);
+    let strange = |path: &Path| path.to_str().is_none_or(|text| text.contains([':', ',', '\\', '"']));
+    if strange(&lower) {
+        return Err(io::Error::other("its name cannot be told to overlayfs"));
+    }
+    let (upper, work) = (format!("{STORE}/upper-{number}"), format!("{STORE}/work-{number}"));
+    for folder in [&upper, &work] {
+        rustix::fs::mkdir(folder.as_str(), Mode::from(0o755))?;
+    }
+    folders(at)?;
+    let options = format!("lowerdir={},upperdir={upper},workdir={work},userxattr", lower.display());
+    let options = std::ffi::CString::new(options)?;
+    Ok(rustix::mount::mount(
+        "overlay",
+        at,
+        "overlay",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        Some(options.as_c_str()),
+    )?)
+}
+
+fn private(at: &Path, mode: u32) -> io::Result<()> {
+    let store = below(PRIVATE, at);
+    folders(&store)?;
+    rustix::fs::chmod(&store, Mode::from(mode))?;
+    let source = open_path(CWD, &store, OFlags::NOFOLLOW)?;
+    copy_of(source.as_fd(), Attributes::default())?.put(at)
+}
+
+/// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
+fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble> {
+    for guard in &covering.guards {
+        let attributes =
+            Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
+        meant(root, guard.at.path(), guard.is)
+            .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
+            .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
+    }
+    Ok(())
+}
+
+/// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
+fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for spot in masks {
+        hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
+    }
+    Ok(())
+}
+
+const MASKS: &str = "the masks over blocked files";
+
+fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
+    let target = meant(root, spot.at.path(), spot.is)?;
+    // The new root is read-only by now, and so is every copy of a part of it.
+    clone_of(blanks.like(&target)?)?.cover(target.as_fd())
+}
+
+/// Hides what is not hidden yet.
+fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
+    for at in masks.map(Name::path) {
+        let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
+            let hidden = blanks.are.contains(&identity(target.as_fd())?);
+            if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.cover(target.as_fd()) }
+        });
+        unless_missing(done).map_err(|error| Trouble::at(MASKS, at, error))?;
+    }
+    Ok(())
+}
+
+/// A file and a folder without any permission. They are in the new root, where /proc will lie over them: nobody reaches them by
+/// a name, and the kernel copies no mount of what has none.
+pub(super) struct Blanks {
+    file: OwnedFd,
+    folder: OwnedFd,
+    are: [Identity; 2],
+}
+
+impl Blanks {
+    fn new() -> io::Result<Blanks> {
+        let (file, folder) = ("/proc/blank", "/proc/blanks");
+        drop(rustix::fs::open(file, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
+        rustix::fs::mkdir(folder, Mode::empty())?;
+        let open = |path: &str| open_path(CWD, Path::new(path), OFlags::NOFOLLOW);
+        let (file, folder) = (open(file)?, open(folder)?);
+        Ok(Blanks { are: [identity(file.as_fd())?, identity(folder.as_fd())?], file, folder })
+    }
+
+    /// The one that can lie over this.
+    fn like(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
+        let is_folder = FileType::from_raw_mode(rustix::fs::fstat(target)?.st_mode) == FileType::Directory;
+        Ok(if is_folder { self.folder.as_fd() } else { self.file.as_fd() })
+    }
+}
+
+/// What stands at a path of the new tree, if it is what is meant by it.
+fn meant(root: &OwnedFd, at: &Path, is: Identity) -> io::Result<OwnedFd> {
+    let spot = match beneath(root, at) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed("it was moved away")),
+        spot => spot?,
+    };
+    if identity(spot.as_fd()).ok() != Some(is) {
+        return Err(changed("it was put in the place of another"));
+    }
+    Ok(spot)
+}
+
+/// The host looked at the project and it is not as it was: it has to look again.
+fn changed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::StaleNetworkFileHandle, what)
+}
+
+/// A mount that is nowhere yet.
+struct Loose(OwnedFd);
+
+/// A copy of a tree of files with all that is mounted in it.
+fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<Loose> {
+    let copy = clone_of(source)?;
+    sys::set_attributes(copy.0.as_fd(), attributes)?;
+    Ok(copy)
+}
+
+/// The same with the attributes the original has.
+fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    Ok(Loose(rustix::mount::open_tree(source, "", flags)?))
+}
+
+impl Loose {
+    /// Mounts it at a path of the new tree, which is made where it is missing.
+    fn put(&self, at: &Path) -> io::Result<()> {
+        let stat = rustix::fs::fstat(&self.0)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            folders(at)?;
+        } else {
+            folders_above(at)?;
+            unless_shut(rustix::fs::open(at, OFlags::CREATE | OFlags::CLOEXEC, Mode::from(0o600)).map(drop))?;
+        }
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(&self.0, "", CWD, at, flags)?)
+    }
+
+    /// Mounts it over what is open.
+    fn cover(&self, target: BorrowedFd<'_>) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(&self.0, "", target, "", flags)?)
+    }
+}
+
+/// The folder and those above it.
+fn folders(at: &Path) -> io::Result<()> {
+    for folder in at.ancestors().collect::<Vec<_>>().into_iter().rev().skip(1) {
+        unless_shut(rustix::fs::mkdir(folder, Mode::from(0o755)))?;
+    }
+    Ok(())
+}
+
+fn folders_above(at: &Path) -> io::Result<()> {
+    at.parent().map_or(Ok(()), folders)
+}
+
+/// What is there already need not be made, even where nothing can be made.
+fn unless_shut(done: rustix::io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS) => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+fn below(top: &str, path: &Path) -> PathBuf {
+    Path::new(top).join(path.strip_prefix("/").unwrap_or(path))
+}
+
+fn open_old(path: &Path) -> io::Result<OwnedFd> {
+    let old = open_path(CWD, Path::new(OLD), OFlags::DIRECTORY)?;
+    Ok(beneath(&old, path)?)
+}
+
+/// A path below a folder, in which no link is accepted.
+fn beneath(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
+    let path = path.strip_prefix("/").unwrap_or(path);
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(top, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), resolve)
+}
+
+fn open_path(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::openat(folder, path, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty())?)
+}
+
+fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
+    Ok(identity_of(&rustix::fs::statat(file, "", AtFlags::EMPTY_PATH)?))
+}
+
+/// Enters a folder of the project, wherever the names of the path lead now: there is nothing else to be reached.
+pub(super) fn enter_folder(plan: &Plan, task: &Task) -> io::Result<()> {
+    let at = plan.root.path().join(task.folder.path());
+    Ok(rustix::process::chdir(&at)?)
+}

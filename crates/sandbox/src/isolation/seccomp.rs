@@ -1,0 +1,134 @@
+//! Which system calls are refused: what could take a barrier down, and doors of the kernel that no build needs.
+//!
+//! A deny list: a command must be able to be any program. What is refused fails with `EPERM`, `clone3` with `ENOSYS` so
+//! that the C library falls back to `clone`, whose flags a filter can see.
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Refused whatever the arguments are. What only a capability allows (modules, clocks, swap) is not among them: there is
+/// none, and every number makes the filter longer, which costs a little at each call.
+const REFUSED: &[libc::c_long] = &[
+    // What would take a mask off or leave the namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    // Other processes and their descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Large doors into the kernel.
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+];
+
+/// Every flag of clone(2) that makes a namespace.
+const NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// ioctl(2) requests that type into a terminal: `TIOCSTI`, and `TIOCLINUX`, which pastes.
+const TYPING: &[u64] = &[0x5412, 0x541C];
+
+/// Filters every later call of this process and of all it starts. Sets `no_new_privs`.
+pub(super) fn raise(network: bool) -> io::Result<()> {
+    apply_filter(&numbers()).map_err(io::Error::other)?;
+    apply_filter(&refusals(network)?).map_err(io::Error::other)
+}
+
+fn refusals(network: bool) -> io::Result<BpfProgram> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|&number| (number, Vec::new())).collect();
+    // The kernel looks at the low 32 bits only, so a filter that compares 64 can be led astray.
+    let clone = NAMESPACES.iter().map(|&flag| rule(0, SeccompCmpOp::MaskedEq(flag as u64), flag as u64));
+    rules.insert(libc::SYS_clone, clone.collect::<io::Result<_>>()?);
+    let ioctl = TYPING.iter().map(|&request| rule(1, SeccompCmpOp::Eq, request));
+    rules.insert(libc::SYS_ioctl, ioctl.collect::<io::Result<_>>()?);
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        rules.insert(number, sockets(network)?);
+    }
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    // Calls by another architecture's numbers end the process.
+    let refuse = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).map_err(io::Error::other)?;
+    BpfProgram::try_from(filter).map_err(io::Error::other)
+}
+
+/// Which sockets are refused. All but those of files; with the network, all but those of files and of the internet, and the one
+/// by which the C library asks the kernel for the machine's addresses (`getaddrinfo`, `getifaddrs`): netlink(7) has many other
+/// protocols, and vsock(7) leads to the host of a virtual machine.
+fn sockets(network: bool) -> io::Result<Vec<SeccompRule>> {
+    let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
+    if !network {
+        return Ok(vec![all_of(vec![is_not(libc::AF_UNIX)?])?]);
+    }
+    let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let other_family = known.into_iter().map(is_not).collect::<io::Result<_>>()?;
+    let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?;
+    let not_of_routes = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?;
+    // Raw packets of a network of its own would need a capability, and there is none.
+    Ok(vec![all_of(other_family)?, all_of(vec![netlink, not_of_routes])?])
+}
+
+fn rule(argument: u8, how: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
+    all_of(vec![condition(argument, how, value)?])
+}
+
+fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).map_err(io::Error::other)
+}
+
+fn all_of(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+/// `ENOSYS` for clone3(2), whose flags are behind a pointer, and for numbers of the x32 interface, which has the same
+/// architecture and its own numbers for everything above.
+fn numbers() -> BpfProgram {
+    /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JGE | BPF_K`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K`.
+    const LOAD: u16 = 0x20;
+    const AT_LEAST: u16 = 0x35;
+    const EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const X32: u32 = 0x4000_0000;
+    const NO_SUCH_CALL: u32 = 0x0005_0000 | libc::ENOSYS as u32;
+    const ALLOW: u32 = 0x7FFF_0000;
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    vec![
+        step(LOAD, 0, 0, 0),
+        step(AT_LEAST, 2, 0, X32),
+        step(EQUAL, 1, 0, libc::SYS_clone3 as u32),
+        step(RETURN, 0, 0, ALLOW),
+        step(RETURN, 0, 0, NO_SUCH_CALL),
+    ]
+}

@@ -1,0 +1,120 @@
+//! A command without a sandbox, supervised: nothing it starts outlives it, and its memory has a limit.
+//!
+//! The supervisor is a child subreaper, so that whatever leaves the command's group or session stays a descendant. It ends
+//! all of them when the command has ended, when the host asks for it, and when the host is gone, however that went: its line
+//! breaks then. What attacks the supervisor itself can escape, for nothing holds it; the host sees that no word came.
+
+use super::memory::{self, Limit};
+use super::plan::Supervised;
+use super::sys::{self, Side, Signals};
+use super::{Trouble, descendants, enter};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long the end of all processes may take. What is stuck in the kernel longer is said to be left.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Does what is told on stdin. Comes back where that is over.
+pub(super) fn main() -> i32 {
+    enter::with_host(|host, first| {
+        let told: Supervised = enter::read_begun(host, first, "the plan")?;
+        enter::is_of_this_build(&told.version)?;
+        run(&told, host).map_err(|error| Trouble::new("the supervision of the command", error))
+    })
+}
+
+fn run(told: &Supervised, host: &File) -> io::Result<i32> {
+    let alone = sys::alone()?;
+    let mut limit = Limit::new(told.memory);
+    let me = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(me))?;
+    let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM])?;
+    let main = match sys::fork(&alone)? {
+        Side::Parent(main) => main,
+        Side::Child => {
+            limit.enter();
+            return Err(command(told, me, &signals));
+        }
+    };
+    let told = watch(host, main, &signals.descriptor()?, &mut limit);
+    let all_ended = descendants::end(PATIENCE);
+    told?;
+    if limit.has_killed() {
+        enter::tell(host, "memory\n");
+    }
+    enter::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    Ok(0)
+}
+
+/// Becomes the command. Comes back only with what went wrong.
+fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
+    let prepared = (|| {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // It may have ended before the kernel was told to tell.
+        if rustix::process::getppid() != Some(supervisor) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        memory::be_first_to_go();
+        Ok(rustix::process::setpgid(None, None)?)
+    })();
+    if let Err(error) = prepared {
+        return error;
+    }
+    signals.unblock();
+    let Some((program, args)) = told.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
+    Command::new(program.os()).args(args.iter().map(super::plan::Name::os)).exec()
+}
+
+/// Sees the command through until nothing of it is left, it uses too much memory, or the host wants its end or is gone.
+fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Result<()> {
+    enter::silence()?;
+    loop {
+        if all_reaped(host, main)? {
+            return Ok(());
+        }
+        let mut all = [PollFd::new(host, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        let pause = limit.pause().and_then(|pause| Timespec::try_from(pause).ok());
+        match poll(&mut all, pause.as_ref()) {
+            Ok(0) if limit.is_exceeded("self") => {
+                enter::tell(host, "memory\n");
+                return Ok(());
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // The host says nothing after the plan: what can be read is its end.
+        if !all[0].revents().is_empty() {
+            return Ok(());
+        }
+        if !all[1].revents().is_empty() && came(signals)? == libc::SIGTERM.cast_unsigned() {
+            descendants::end_politely();
+        }
+    }
+}
+
+/// The signal that came: its number is the first thing in `struct signalfd_siginfo` (signalfd(2)).
+fn came(signals: &OwnedFd) -> io::Result<u32> {
+    let mut came = [0; 128];
+    rustix::io::read(signals, &mut came)?;
+    Ok(u32::from_ne_bytes([came[0], came[1], came[2], came[3]]))
+}
+
+/// Reaps what has ended, tells how the command did, and says whether there is no child left.
+fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == main => enter::tell_status(host, status),
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return Ok(false),
+            Err(Errno::CHILD) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What the sandbox costs: `bash -c true` bare, by `bwrap`, and with the whole sandbox, from a small host and from one with 512 MB of
+//! memory; and how fast a flood of output is drained. The tables are Markdown.
+//!
+//! It is also a host as an embedder would write one: the first line of `main` makes the program its own helper.
+//! `cargo run --release --no-default-features --features tools --bin toolfence-sandbox --example sandbox_cost [FOLDER]`
+
+use rustix::fd::{AsFd, BorrowedFd};
+use std::error::Error;
+use std::ffi::{OsStr, OsString};
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use toolfence::policy::PathRules;
+use toolfence::process::{self, Ahead, Job, Outcome, environment};
+use toolfence::sandbox::Errand;
+use toolfence::workspace::{Stop, Workspace};
+
+/// Commands of one figure.
+const RUNS: usize = 300;
+
+/// Memory that a big host has touched, in bytes.
+const BIG: usize = 512 << 20;
+
+/// Between two calls of a model there is at least its own time.
+const TURN: Duration = Duration::from_millis(15);
+
+/// What is drained, and how often.
+const FLOOD: u64 = 1 << 30;
+const FLOODS: usize = 15;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    toolfence::sandbox::enter_if_asked();
+    let folder = std::env::args_os().nth(1).unwrap_or_else(|| ".".into());
+    let workspace = Workspace::open(Path::new(&folder), PathRules::default())?;
+    let report = workspace.enclosure().report();
+    eprintln!("{:?} by {:?}", report.kind, report.helper);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let host = Host::new(&workspace)?;
+    runtime.block_on(async {
+        println!("| `bash -c true` | p50 | p90 | p50 more than bare |\n|---|---|---|---|");
+        host.starts("").await?;
+        let big: Vec<u8> = (0..BIG).map(|at| at as u8).collect();
+        host.starts(", from a host of 512 MB").await?;
+        drop(black_box(big));
+        host.drains().await
+    })
+}
+
+struct Host<'w> {
+    workspace: &'w Workspace,
+    root: rustix::fd::OwnedFd,
+    environment: Vec<(OsString, OsString)>,
+    ahead: Ahead,
+}
+
+/// Ways to start a command.
+#[derive(Clone, Copy)]
+enum Way {
+    Bare,
+    Bubblewrap,
+    /// With a helper that is started for it.
+    Cold,
+    /// With the one that is ready.
+    Ready,
+}
+
+const BASH: &[&str] = &["/bin/bash", "--noprofile", "--norc", "-c"];
+const BUBBLEWRAP: &str = "/usr/bin/bwrap";
+
+impl Host<'_> {
+    fn new(workspace: &Workspace) -> Result<Host<'_>, Box<dyn Error>> {
+        let root = workspace.folder(".").map_err(|failure| failure.message)?;
+        let environment = environment(std::env::vars_os(), workspace.search_path());
+        Ok(Host { workspace, root, environment, ahead: Ahead::new() })
+    }
+
+    async fn starts(&self, name: &str) -> Result<(), Box<dyn Error>> {
+        let ways = [
+            ("bare", Way::Bare),
+            ("the whole sandbox", Way::Ready),
+            ("the whole sandbox, nothing prepared", Way::Cold),
+            ("`bwrap`, without Landlock and filter", Way::Bubblewrap),
+        ];
+        let mut times = vec![Vec::new(); ways.len()];
+        // In turn, so that what else the machine does is the same for all.
+        for _ in 0..RUNS {
+            for ((_, way), times) in ways.iter().zip(&mut times) {
+                std::thread::sleep(TURN);
+                times.extend(self.timed(*way).await?);
+            }
+        }
+        times.iter_mut().for_each(|times| times.sort_unstable());
+        let bare = times[0][times[0].len() / 2];
+        for ((way, _), times) in ways.iter().zip(&times).filter(|(_, times)| !times.is_empty()) {
+            let [p50, p90] = [times.len() / 2, times.len() * 9 / 10].map(|at| times[at]);
+            println!("| {way}{name} | {p50:.2?} | {p90:.2?} | {:.2?} |", p50.saturating_sub(bare));
+        }
+        Ok(())
+    }
+
+    async fn timed(&self, way: Way) -> Result<Option<Duration>, Box<dyn Error>> {
+        let bare = [BASH, &["true"]].concat();
+        let covers = self.workspace.covers(&Stop::default()).map_err(|failure| failure.message)?;
+        let started = Instant::now();
+        match way {
+            Way::Bare => drop(self.run(&bare).await?),
+            Way::Bubblewrap if !Path::new(BUBBLEWRAP).exists() => return Ok(None),
+            Way::Bubblewrap => drop(self.run(&[&bubblewrap(), &bare[..]].concat()).await?),
+            Way::Cold | Way::Ready => {
+                let command: Vec<&OsStr> = bare.iter().map(OsStr::new).collect();
+                let errand = Errand {
+                    command: &command,
+                    folder: Path::new(""),
+                    covers: covers.list(),
+                    network: false,
+                    looks: false,
+                    only_git: false,
+                };
+                let entry = self.workspace.enclosure().entry(&errand).ok_or("there is no sandbox here")?;
+                let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+                let job = self.job(&entry.program, &arguments);
+                match way {
+                    Way::Cold => process::run_kept(&job, &entry.told).await?,
+                    _ => process::run_kept_ahead(&job, &entry.told, entry.beginning, &self.ahead).await?,
+                };
+            }
+        }
+        Ok(Some(started.elapsed()))
+    }
+
+    async fn run(&self, words: &[&str]) -> std::io::Result<Outcome> {
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        process::run(&self.job(words[0], &words[1..])).await
+    }
+
+    /// The writer, and beside it somebody who only reads.
+    async fn drains(&self) -> Result<(), Box<dyn Error>> {
+        let (write, read) =
+            (format!("head -c {FLOOD} /dev/zero"), format!("head -c {FLOOD} /dev/zero | cat >/dev/null"));
+        let (mut ours, mut cat) = (Vec::new(), Vec::new());
+        // From here on the peak is of the drain alone.
+        std::fs::write("/proc/self/clear_refs", "5")?;
+        let before = peak()?;
+        for _ in 0..FLOODS {
+            for (command, times) in [(&write, &mut ours), (&read, &mut cat)] {
+                let started = Instant::now();
+                let outcome = self.run(&[BASH, &[command]].concat()).await?;
+                times.push(started.elapsed());
+                assert!(outcome.exit_code == 0 && [0, FLOOD].contains(&outcome.total_bytes), "{outcome:?}");
+            }
+        }
+        let grown = peak()?.saturating_sub(before);
+        let [ours, cat] = [ours, cat].map(|times| times.into_iter().min().unwrap_or_default());
+        let ratio = ours.as_secs_f64() / cat.as_secs_f64();
+        println!(
+            "\n| 1 GiB of output, best of {FLOODS} | time | beside `cat` | memory it took at its peak |\n|---|---|---|---|"
+        );
+        println!("| `cat >/dev/null` | {cat:.0?} | 1.00 | |");
+        println!("| drained, 64 KiB a read, 100 KB kept | {ours:.0?} | {ratio:.2} | {grown} KiB |");
+        Ok(())
+    }
+
+    fn job<'a>(&'a self, program: &'a OsStr, args: &'a [&'a OsStr]) -> Job<'a> {
+        let folder: BorrowedFd<'a> = self.root.as_fd();
+        Job {
+            program,
+            args,
+            folder,
+            environment: &self.environment,
+            limit: Duration::from_secs(60),
+            keep: 100_000,
+            overflow: None,
+            live: None,
+        }
+    }
+}
+
+/// A tree that is as much like ours as its options make it.
+fn bubblewrap() -> Vec<&'static str> {
+    let mut line = vec![BUBBLEWRAP, "--unshare-all", "--die-with-parent", "--new-session"];
+    for folder in ["/usr", "/etc", "/opt"] {
+        line.extend(["--ro-bind-try", folder, folder]);
+    }
+    for (name, to) in [("/bin", "usr/bin"), ("/lib", "usr/lib"), ("/lib64", "usr/lib64"), ("/sbin", "usr/sbin")] {
+        line.extend(["--symlink", to, name]);
+    }
+    line.extend([
+        "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", ".", "/project", "--chdir", "/project",
+    ]);
+    line.push("--");
+    line
+}
+
+/// The most memory this process had, in KiB.
+fn peak() -> Result<u64, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("the peak is not told")?;
+    Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
+}

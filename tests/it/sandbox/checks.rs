@@ -1,0 +1,342 @@
+//! Real checkers around a change: bash, which is here wherever the tests are, and python3, node, gofmt, rustfmt and tsc where
+//! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`, a
+//! `bin` beside what it needs: that is what a command sees of it.
+
+use super::{Place, block_on, stands, workspace};
+use serde_json::{Value, json};
+use std::fs;
+use std::sync::Arc;
+use toolfence::policy::{AskMode, Policy, Verdict};
+use toolfence::sandbox::Settings;
+use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::validate::{Checker, Reads, Sight};
+use toolfence::workspace::Workspace;
+use toolfence::{Args, ErrorCode, ToolCall, ToolResult, tools};
+
+struct Hands {
+    workspace: Arc<Workspace>,
+    toolbox: Toolbox,
+}
+
+impl Hands {
+    fn with(workspace: Workspace, own: Vec<Checker>) -> Option<Hands> {
+        let workspace = Arc::new(workspace);
+        let checks = tools::Checks::new(workspace.clone()).checkers(own);
+        let toolbox = tools::checked(workspace.clone(), &checks);
+        stands(&workspace).then_some(Hands { workspace, toolbox })
+    }
+
+    fn on(place: &Place) -> Option<Hands> {
+        Hands::with(place.workspace(), Vec::new())
+    }
+
+    fn call(&self, tool: &str, args: Value) -> ToolResult {
+        let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
+        let policy = Policy::default().ask(AskMode::Never);
+        match policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.workspace) {
+            Verdict::Cleared(cleared) => {
+                block_on(self.toolbox.run(cleared, &NoProgress)).expect("no tool fails for the host")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn write(&self, path: &str, content: &str) -> ToolResult {
+        self.call("write_file", json!({"path": path, "content": content}))
+    }
+
+    fn has(&self, program: &str) -> bool {
+        let has = self.workspace.system_program(program).is_some();
+        if !has {
+            eprintln!("skipped: there is no {program}");
+        }
+        has
+    }
+}
+
+/// What the refusal says, after it was seen that nothing is left of the change.
+fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>) -> String {
+    let error = result.error.as_ref().unwrap_or_else(|| panic!("it is refused: {}", result.output));
+    assert_eq!(error.code, ErrorCode::SyntaxError, "{}", error.message);
+    assert_eq!(result.data.as_ref().expect("it has data")["rolled_back"], json!(true));
+    assert_eq!(fs::read_to_string(place.at(path)).ok().as_deref(), before);
+    error.message.clone()
+}
+
+/// A right text of a language, a wrong one, and what is said of that.
+const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "bash",
+        "a.sh",
+        "if true; then echo a; fi\n",
+        "if true; then\necho a\n",
+        "line 3: syntax error: unexpected end of file",
+    ),
+    (
+        "python3",
+        "a.py",
+        "def f(x):\n    return x\n",
+        "def f(x):\nreturn x\n",
+        "line 2, column 1: expected an indented block",
+    ),
+    ("node", "a.mjs", "import a from 'b';\nawait a;\n", "import a from 'b';\nlet a = (1;\n", "line 2: "),
+    (
+        "node",
+        "a.js",
+        "const a = 1;\n",
+        "const a = 1;\nconst a = 2;\n",
+        "line 2: Identifier 'a' has already been declared",
+    ),
+    ("gofmt", "a.go", "package a\n", "package a\nfunc {\n", "line 2"),
+    (
+        "rustfmt",
+        "a.rs",
+        "fn f() -> u32 {\n    1\n}\n",
+        "fn f() -> u32 {\n    (1\n}\n",
+        "line 2, column 5: mismatched closing delimiter",
+    ),
+];
+
+#[test]
+fn the_languages_own_checkers_are_asked() {
+    let place = Place::new();
+    let Some(hands) = Hands::on(&place) else { return };
+    for (program, path, good, bad, says) in TEXTS {
+        if !hands.has(program) {
+            continue;
+        }
+        let message = refused(&place, &hands.write(path, bad), path, None);
+        assert!(message.contains(&format!("read by {program}, at {says}")), "{program}: {message}");
+        let made = hands.write(path, good);
+        assert!(made.success && !made.output.contains("not checked"), "{program}: {made:?}");
+        refused(&place, &hands.write(path, bad), path, Some(good));
+        fs::write(place.at(path), bad).expect("it can be written");
+        let Some(others) = Hands::on(&place) else { return };
+        assert!(others.write(path, &format!("{bad}\n")).success, "{program}: it was broken before");
+    }
+    let names = fs::read_dir(&place.root).expect("it is there").count();
+    assert!(names <= TEXTS.len(), "no checker left anything");
+}
+
+#[test]
+fn what_node_and_bash_do_not_read_is_left_to_others() {
+    let place = Place::new();
+    let Some(hands) = Hands::on(&place) else { return };
+    let made = hands.write("a.js", "export const A = () => <div>{1}</div>;\n");
+    assert!(made.success && !made.output.contains("not checked"), "{made:?}");
+    assert!(hands.write("a.sh", "#!/bin/zsh\nfoo=(**/*(.om[1,5]))\n").success);
+}
+
+#[test]
+fn rustfmt_says_what_it_cannot_read_and_nothing_else() {
+    let place = Place::new();
+    let Some(hands) = Hands::on(&place) else { return };
+    if !hands.has("rustfmt") {
+        return;
+    }
+    // Nothing of the project steers it.
+    place.file("rustfmt.toml", "nonsense = [\n");
+    place.file("rust-toolchain.toml", "[toolchain]\nchannel = \"1.0.71\"\n");
+    for (text, what) in [
+        ("fn   f( ) {}\n\n\n\n", "a layout that is not its own"),
+        ("fn f() {\n    m!(   a =>    \n       b   );\n}\n", "what it cannot lay out"),
+        ("mod nowhere;\n#[path = \"/etc/passwd\"]\nmod users;\n", "files that are not there, or none of it"),
+        ("fn f() {\n    let gen = 1;\n}\n", "edition 2021"),
+        ("fn f() {\n    if let Some(a) = b && c {}\n}\n", "edition 2024"),
+        ("trait T {\n    fn f(u8);\n}\nfn async() {}\n", "edition 2015"),
+        ("fn f() -> u32 {\n    \"no number\" + undefined()\n}\n", "what only a compiler sees"),
+    ] {
+        let made = hands.write("src/a.rs", text);
+        assert!(made.success && !made.output.contains("not checked"), "{what}: {made:?}");
+    }
+    let old = "trait T {\n    fn f(u8);\n}\nfn async() {}\n";
+    assert!(hands.write("src/a.rs", old).success);
+    let message = refused(&place, &hands.write("src/a.rs", &format!("{old}fn 5() {{}}\n")), "src/a.rs", Some(old));
+    assert!(message.contains("read by rustfmt, at line 5, "), "its own edition says where: {message}");
+}
+
+/// A checker of the person's own: a command of bash that gets the text.
+fn own(command: &str, reads: Reads) -> Checker {
+    let mut checker = Checker::new(["*.x"], ["bash", "-c", command].map(str::to_owned)).expect("it is right");
+    (checker.reads, checker.sight) = (reads, Sight::All);
+    checker
+}
+
+#[test]
+fn a_checker_that_cannot_run_never_blocks_a_change() {
+    for (command, says) in [
+        ("kill -9 $$", "it ended with status 137: it printed nothing"),
+        ("echo broken; exit 3", "it ended with status 3: broken"),
+        ("yes x | head -c 1000000; exit 1", "it wrote more than anybody would read"),
+        ("echo 'a.x:1:1: not of this text'; exit 1", "it ended with status 1: a.x:1:1: not of this text"),
+        ("sleep 71029", "it took longer than 10 seconds"),
+    ] {
+        let place = Place::new();
+        let Some(hands) = Hands::with(place.workspace(), vec![own(command, Reads::Text)]) else { return };
+        let made = hands.write("a.x", "text\n");
+        assert!(made.success, "{made:?}");
+        assert_eq!(made.output, format!("Created a.x (5 bytes, 1 line).\n[a.x was not checked by bash: {says}.]\n"));
+    }
+    let missing = Checker::new(["*.x"], ["no-such-program-71"].map(str::to_owned)).expect("it is right");
+    let no_component =
+        "echo \"error: 'x' is not installed for the toolchain 'y'.\"; echo 'To install, run `rustup`'; exit 1";
+    for nothing in [missing, own("exec no-such-program-71", Reads::Text), own(no_component, Reads::Text)] {
+        let place = Place::new();
+        let Some(hands) = Hands::with(place.workspace(), vec![nothing]) else { return };
+        assert_eq!(hands.write("a.x", "text\n").output, "Created a.x (5 bytes, 1 line).\n");
+    }
+}
+
+#[test]
+fn nothing_is_wrong_with_an_empty_text() {
+    let place = Place::new();
+    let command = "text=$(cat); [ -n \"$text\" ] || { echo '-:1: nothing'; exit 1; }; [ \"$text\" = right ] || { echo '-:1: \
+                   wrong'; exit 1; }";
+    let Some(hands) = Hands::with(place.workspace(), vec![own(command, Reads::Text)]) else { return };
+    refused(&place, &hands.write("a.x", "other\n"), "a.x", None);
+    assert!(hands.write("a.x", "\n").success);
+    refused(&place, &hands.write("a.x", "other\n"), "a.x", Some("\n"));
+    assert!(hands.write("a.x", "right\n").success);
+}
+
+#[test]
+fn a_checker_only_looks() {
+    let place = Place::new();
+    let project = Reads::Project("project.txt".into());
+    let command = "echo a >made; echo a >>a.x; cat a.x >/tmp/private && exit 0";
+    let Some(hands) = Hands::with(place.workspace(), vec![own(command, project)]) else { return };
+    place.file("project.txt", "");
+    place.file("a.x", "old\n");
+    assert!(hands.write("a.x", "new\n").success);
+    assert!(!place.at("made").exists());
+    assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "new\n");
+}
+
+#[test]
+fn what_somebody_else_changed_is_not_taken_back() {
+    let place = Place::new();
+    // The checker sees the new text and complains of it; meanwhile somebody outside saves the file.
+    let project = Reads::Project("project.txt".into());
+    let command = "grep -q new a.x || exit 0; sleep 3; echo 'a.x:1:1: wrong'; exit 1";
+    let Some(hands) = Hands::with(place.workspace(), vec![own(command, project)]) else { return };
+    place.file("project.txt", "");
+    place.file("a.x", "old\n");
+    let path = place.at("a.x");
+    let other = std::thread::spawn(move || {
+        while !fs::read_to_string(&path).is_ok_and(|text| text == "new\n") {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // The checker has looked by then.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        fs::write(&path, "theirs\n").expect("it can be written");
+    });
+    let result = hands.write("a.x", "new\n");
+    other.join().expect("it wrote");
+    let error = result.error.expect("it broke the file");
+    assert!(error.message.starts_with("The change was made and stays, for it could not be taken back: "), "{error}");
+    let data = result.data.expect("it has data");
+    assert_eq!((&data["rolled_back"], &data["files_modified"]), (&json!(false), &json!(["a.x"])));
+    assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "theirs\n");
+}
+
+/// A project of TypeScript, where there is a `tsc`.
+fn typescript(place: &Place) -> Option<Hands> {
+    let Some(folder) = std::env::var_os("TOOLFENCE_TSC") else {
+        eprintln!("skipped: TOOLFENCE_TSC names no folder with tsc");
+        return None;
+    };
+    place.file(
+        "tsconfig.json",
+        "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}, \"include\": [\"src\"]}\n",
+    );
+    place.file("src/a.ts", "export const a: number = 1;\nexport function f(x: number) {\n  return x + a;\n}\n");
+    place.file("src/b.ts", "import { f } from \"./a\";\n\nexport const b = f(2);\n");
+    let path = std::env::join_paths(
+        [std::path::PathBuf::from(folder)].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH")?)),
+    );
+    let workspace = Workspace::open(&place.root, Default::default()).expect("the root is there");
+    let workspace = workspace.host_path(&path.expect("it is a path")).sandbox(Settings::new().helper(super::HELPER));
+    Hands::with(workspace, Vec::new())
+}
+
+#[test]
+fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
+    let place = Place::new();
+    let Some(hands) = typescript(&place) else { return };
+    let replace =
+        |path: &str, old: &str, new: &str| hands.call("replace_text", json!({"path": path, "old": old, "new": new}));
+    let before = fs::read_to_string(place.at("src/a.ts")).expect("it is there");
+    let wrong = replace("src/a.ts", "number = 1", "number = \"1\"");
+    println!("{}\n{}", wrong.error.as_ref().expect("it is refused"), wrong.output);
+    let message = refused(&place, &wrong, "src/a.ts", Some(&before));
+    assert!(
+        message.contains("read by tsc, at line 1, column 14: TS2322: Type 'string' is not assignable"),
+        "{message}"
+    );
+    // The first half of a rename: its own file is right, and the other is told.
+    let half = replace("src/a.ts", "function f(", "function g(");
+    println!("{}", half.output);
+    assert!(half.success, "{half:?}");
+    assert!(
+        half.output.contains("[1 new error in other files, because of this change:]\nsrc/b.ts: line 1, column 10: TS2")
+    );
+    assert_eq!(half.data.as_ref().expect("it has data")["new_errors"][0]["path"], "src/b.ts");
+    // An old error that stays passes, and so does the second half.
+    assert!(replace("src/b.ts", "f(2)", "f(3)").success);
+    let other = replace("src/b.ts", "{ f }", "{ g as f }");
+    assert!(other.success && !other.output.contains("new error"), "{other:?}");
+    // Outside of any project only the syntax counts.
+    fs::remove_file(place.at("tsconfig.json")).expect("it is there");
+    assert!(replace("src/a.ts", "number = 1", "number = \"1\"").success);
+    refused(
+        &place,
+        &replace("src/b.ts", "f(3)", "f(3"),
+        "src/b.ts",
+        Some("import { g as f } from \"./a\";\n\nexport const b = f(3);\n"),
+    );
+}
+
+#[test]
+fn a_patch_over_two_files_is_taken_back_whole() {
+    let place = Place::new();
+    let Some(hands) = typescript(&place) else { return };
+    let picture = |path: &str| fs::read_to_string(place.at(path)).ok();
+    let before = (picture("src/a.ts"), picture("src/b.ts"));
+    let patch = "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-export function f(x: number) {\n+export function f(x: \
+                 string) {\n*** Update File: src/b.ts\n@@\n-export const b = f(2);\n+export const b = f(\"2\");\n*** Add \
+                 File: src/new/c.ts\n+export const c: string = 1;\n*** End Patch\n";
+    let result = hands.call("apply_patch", json!({"patch": patch}));
+    let error = result.error.expect("it is refused");
+    assert!(error.message.starts_with("src/new/c.ts was not changed: it would break src/new/c.ts"), "{error}");
+    assert_eq!((picture("src/a.ts"), picture("src/b.ts")), before);
+    assert!(!place.at("src/new").exists());
+}
+
+#[test]
+fn a_long_file_is_checked_in_time() {
+    let place = Place::new();
+    let Some(hands) = Hands::on(&place) else { return };
+    let long: String = (0..10_000).map(|n| format!("export const a{n} = {{ b: [{n}, \"x\"] }};\n")).collect();
+    for path in ["a.ts", "a.mjs"] {
+        assert!(hands.write(path, &long).success);
+        let broken = hands
+            .call("replace_text", json!({"path": path, "old": "a9000 = { b: [9000, ", "new": "a9000 = { b: 9000, "}));
+        let message = refused(&place, &broken, path, Some(&long));
+        assert!(message.contains("at line 9001"), "{message}");
+    }
+}
+
+#[test]
+fn a_project_that_sandbox_do_not_hold_is_not_asked() {
+    let place = Place::new();
+    let open = workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off));
+    let project = Reads::Project("project.txt".into());
+    let checks = tools::Checks::new(Arc::new(open)).checkers([own("touch /tmp/asked-71; exit 0", project)]);
+    let workspace = Arc::new(workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
+    let hands = Hands { toolbox: tools::checked(workspace.clone(), &checks), workspace };
+    place.file("project.txt", "");
+    let made = hands.write("a.x", "text\n");
+    let note = "[a.x was not checked by bash: no sandbox is available here that would hold it.]\n";
+    assert!(made.success && made.output.ends_with(note), "{}", made.output);
+    refused(&place, &hands.write("a.sh", "if\n"), "a.sh", None);
+}

@@ -1,0 +1,374 @@
+//! Jobs over several calls, and the tools that start them.
+
+use super::left::{is_gone, running};
+use super::{Place, block_on, stands};
+use crate::marks::own;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use toolfence::policy::{AskMode, Cleared, Policy, Verdict};
+use toolfence::sandbox::Settings;
+use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::tools::{Bash, Job, Jobs, Python};
+use toolfence::workspace::Workspace;
+use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
+
+/// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
+struct Session {
+    workspace: Arc<Workspace>,
+    toolbox: Toolbox,
+}
+
+impl Session {
+    /// `None`, said aloud, where this kernel refuses the sandbox.
+    fn new(place: &Place) -> Option<Session> {
+        Session::with(place, Settings::new())
+    }
+
+    fn with(place: &Place, settings: Settings) -> Option<Session> {
+        let workspace = Arc::new(super::workspace(&place.root, settings));
+        let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
+        let toolbox = Toolbox::new()
+            .with(Bash::with_jobs(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
+            .with(Python::new(Arc::clone(&jobs)))
+            .with(Job::new(jobs));
+        stands(&workspace).then_some(Session { workspace, toolbox })
+    }
+
+    fn call(&self, tool: &str, args: Value) -> ToolResult {
+        block_on(self.toolbox.run(self.cleared(tool, args), &NoProgress)).expect("no tool is broken")
+    }
+
+    fn cleared(&self, tool: &str, args: Value) -> Cleared {
+        let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
+        let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
+        let call = ToolCall::new("1", tool, args);
+        match Policy::default().ask(AskMode::Never).review(call, &self.toolbox.catalog(), &*self.workspace) {
+            Verdict::Cleared(cleared) => cleared,
+            other => panic!("not cleared: {other:?}"),
+        }
+    }
+
+    fn job(&self, id: &str, action: &str) -> ToolResult {
+        self.call("job", json!({"id": id, "action": action}))
+    }
+
+    /// Polls until it has ended; all it wrote and how it ended.
+    fn rest(&self, id: &str) -> (String, ToolResult) {
+        let mut all = String::new();
+        for _ in 0..20 {
+            let result = self.job(id, "poll");
+            all.push_str(&result.output);
+            if !is_running(&result) {
+                return (all, result);
+            }
+        }
+        panic!("{id} does not end: {all}");
+    }
+}
+
+fn is_running(result: &ToolResult) -> bool {
+    result.data.as_ref().is_some_and(|data| data["running"] == true)
+}
+
+fn id_of(result: &ToolResult) -> String {
+    let id = result.data.as_ref().and_then(|data| data["job"].as_str());
+    id.unwrap_or_else(|| panic!("no job: {result:?}")).to_owned()
+}
+
+/// A server that is started, polled while it serves, written to and stopped, each in a call with a runtime of its own.
+#[test]
+fn a_server_lives_over_several_turns() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    place.file("serve.sh", "echo listening; while read -r line; do echo \"got $line\"; done; sleep 72101\n");
+    let begun = session.call("bash", json!({"command": "bash serve.sh", "background": true}));
+    assert!(begun.success && begun.output.starts_with("listening\n") && is_running(&begun), "{begun:?}");
+    let id = id_of(&begun);
+    for word in ["one", "two"] {
+        let input = format!("{word}\n");
+        let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
+        assert!(told.output.starts_with(&format!("got {word}\n[It runs on")), "{told:?}");
+    }
+    let started = Instant::now();
+    let quiet = session.job(&id, "poll");
+    assert!(quiet.output.starts_with("[It runs on") && started.elapsed() >= Duration::from_secs(4), "{quiet:?}");
+    let stopped = session.job(&id, "stop");
+    assert!(stopped.success && stopped.output.contains("has ended") && !is_running(&stopped), "{stopped:?}");
+    assert_eq!(running(&place.root.display().to_string()), 0);
+    let gone = session.job(&id, "poll").error.expect("it is forgotten");
+    assert!(gone.code == ErrorCode::NotFound && gone.message.contains("There is none now"), "{gone:?}");
+}
+
+/// Calls of one reply that only look run side by side.
+#[test]
+fn of_two_polls_that_see_the_end_one_tells_it() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let begun = session.call("bash", json!({"command": "read -r line; exit 3", "background": true}));
+    let id = id_of(&begun);
+    let poll = || session.toolbox.run(session.cleared("job", json!({"id": id, "action": "poll"})), &NoProgress);
+    let write = json!({"id": id, "action": "write", "input": "x\n"});
+    let write = session.toolbox.run(session.cleared("job", write), &NoProgress);
+    let (first, second, third) = block_on(async { tokio::join!(poll(), poll(), write) });
+    let results = [first, second, third].map(|result| result.expect("the turn goes on"));
+    let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
+    let late = results.iter().filter(|result| {
+        result.error.as_ref().is_some_and(|error| {
+            error.code == ErrorCode::NotFound && error.message.contains("told already. There is none now.")
+        })
+    });
+    // Where the machine is slow, the write is answered before the end.
+    assert!(told == 1 && late.count() >= 1, "{results:?}");
+}
+
+#[test]
+fn what_takes_long_becomes_a_job_and_what_does_not_does_not() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let short = session.call("bash", json!({"command": "echo done; exit 3", "timeout": 60}));
+    assert_eq!((short.output.as_str(), short.exit_code), ("done\n", Some(3)));
+    let command = "echo begun; sleep 2; echo ended; exit 4";
+    let long = session.call("bash", json!({"command": command, "timeout": 60}));
+    assert!(is_running(&long) && long.output.starts_with("begun\n[It runs on as job"), "{long:?}");
+    let id = id_of(&long);
+    let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"})).error.expect("no stdin");
+    assert!(written.code == ErrorCode::InvalidArgument && written.message.contains("background: true"), "{written:?}");
+    let (said, last) = session.rest(&id);
+    assert!(said.contains("ended\n"), "{said}");
+    assert_eq!((last.exit_code, last.error.map(|error| error.code)), (Some(4), Some(ErrorCode::ExitStatus)));
+    let late = session.call("bash", json!({"command": "echo x; sleep 72102", "timeout": 2}));
+    let (said, last) = session.rest(&id_of(&late));
+    assert_eq!((last.exit_code, last.error.map(|error| error.code)), (Some(124), Some(ErrorCode::Timeout)), "{said}");
+}
+
+#[test]
+fn a_job_that_floods_is_bounded_and_one_that_does_not_read_blocks_nobody() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let flood = session.call("bash", json!({"command": "yes | head -c 3000000; sleep 72103", "background": true}));
+    assert!(flood.truncated && flood.output.len() < 101_000, "{}", flood.output.len());
+    assert!(flood.output_bytes > 100_000 && flood.output.contains("left out"), "{}", flood.output_bytes);
+    let id = id_of(&flood);
+    let input = "x".repeat(1 << 20);
+    let told = session.call("job", json!({"id": id, "action": "write", "input": input}));
+    assert!(told.output.contains("It does not read: only"), "{told:?}");
+    session.job(&id, "stop");
+}
+
+#[test]
+fn a_job_that_uses_too_much_memory_is_ended() {
+    let place = Place::new();
+    let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
+    let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110";
+    let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
+    let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
+    // On a busy machine the job has come to its end by the time the answer to the write is made.
+    let last = if written.error.is_some() { written } else { session.rest(&id).1 };
+    let told = last.error.expect("it is told").message;
+    assert!(told.contains("more than 100 MiB of memory") && last.exit_code == Some(137), "{told}");
+    assert_eq!(running("sleep 72110"), 0);
+}
+
+#[test]
+fn jobs_end_with_the_session() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    for command in
+        ["sleep 72104", "trap '' TERM; sleep 72104; sleep 72104", "set -m; (setsid sleep 72104 &); sleep 72104"]
+    {
+        session.call("bash", json!({"command": command, "background": true}));
+    }
+    assert!(running("sleep 72104") >= 3);
+    drop(session);
+    assert_eq!(running("sleep 72104"), 0);
+}
+
+#[test]
+fn a_call_that_is_cancelled_while_it_could_become_a_job_leaves_nothing() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let args = [("command".to_owned(), json!(own("sleep 72105"))), ("timeout".to_owned(), json!(60))];
+    let call = ToolCall::new("1", "bash", args.into_iter().collect());
+    let policy = Policy::default().ask(AskMode::Never);
+    let Verdict::Cleared(cleared) = policy.review(call, &session.toolbox.catalog(), &*session.workspace) else {
+        panic!("it is not cleared");
+    };
+    block_on(async {
+        let run = session.toolbox.run(cleared, &NoProgress);
+        let _ = tokio::time::timeout(Duration::from_millis(400), run).await.expect_err("it sleeps for a day");
+    });
+    assert!(is_gone("sleep 72105"));
+}
+
+#[test]
+fn too_many_jobs_are_refused() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let begin = || session.call("bash", json!({"command": "sleep 72106", "timeout": 1, "background": true}));
+    let refused = (0..17).map(|_| begin()).find_map(|result| result.error);
+    let refused = refused.unwrap_or_else(|| panic!("17 jobs were started"));
+    // Where the machine is slow the first have ended by then, and a poll has to tell it.
+    assert!(matches!(refused.code, ErrorCode::TooLarge | ErrorCode::Timeout), "{refused:?}");
+}
+
+#[test]
+fn what_a_job_floods_is_in_a_file() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let command = "read -r line; for i in $(seq 40000); do echo line $i; done; read -r line; echo last; sleep 72109";
+    let begun = session.call("bash", json!({"command": command, "background": true}));
+    let id = id_of(&begun);
+    assert!(!begun.output.contains(".toolfence"), "{begun:?}");
+    let write = || session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
+    let mut flooded = write().output;
+    while !flooded.contains("line 40000\n") {
+        flooded.push_str(&session.job(&id, "poll").output);
+    }
+    let told = "All output since it became too much to show is in ";
+    let start = flooded.find(told).unwrap_or_else(|| panic!("not told: {}", flooded.len())) + told.len();
+    let name = flooded[start..].split(':').next().expect("it has an end").to_owned();
+    let after = write();
+    assert!(after.output.starts_with("last\n") && !after.output.contains(told), "only where it is needed: {after:?}");
+    let stopped = session.job(&id, "stop");
+    assert!(stopped.output.contains(&name), "{stopped:?}");
+    let text = std::fs::read_to_string(place.at(&name)).expect("it is there");
+    let want = (1..=40000).map(|number| format!("line {number}\n")).collect::<String>() + "last\n";
+    assert!(want.ends_with(&text) && text.len() > 100_000, "{} of {}", text.len(), want.len());
+}
+
+/// Whoever saves a file by renaming another over it takes the mask away with it.
+#[test]
+fn a_blocked_file_that_changes_ends_the_command() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let command = "echo begun; while ! cat .env 2>/dev/null; do sleep 0.1; done; sleep 0.05; sleep 72107";
+    for (background, change) in [(false, ".env"), (true, ".env")] {
+        place.file("sub/plain", "");
+        place.file(".env", "OLD\n");
+        place.file("attempt.sh", &own(command));
+        let args = json!({"command": ". ./attempt.sh", "background": background, "timeout": 20});
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                place.file("new", "NEW\n");
+                std::fs::rename(place.at("new"), place.at(change)).expect("it can be renamed");
+            });
+            let result = session.call("bash", args);
+            if is_running(&result) { session.rest(&id_of(&result)).1 } else { result }
+        });
+        let error = result.error.unwrap_or_else(|| panic!("{change} changed and nothing happened"));
+        assert!(error.code == ErrorCode::Conflict && error.message.starts_with(change), "{error:?}");
+        assert!(is_gone("sleep 72107"));
+    }
+}
+
+/// A blocked file that was not there has no mask until the next command: this one goes on, and what it tells of it does not.
+#[test]
+fn a_blocked_file_that_appears_is_not_told_and_the_command_goes_on() {
+    const SECRET: &str = "KEY=sk-test-4242424242424242\n";
+    let command = "echo begun; for i in $(seq 100); do [ -e sub/.env ] && break; sleep 0.05; done; cat sub/.env; \
+                   echo value: sk-test-4242424242424242; echo last; [ -z \"$keep\" ] || sleep 72111";
+    for (background, ignored) in [(false, false), (true, false), (false, true)] {
+        let place = Place::new();
+        let Some(session) = Session::new(&place) else { return };
+        place.file("sub/plain", "");
+        place.file("attempt.sh", &own(command));
+        if ignored {
+            place.file(".gitignore", "sub/\n");
+        }
+        let keep = if background { "keep=1; " } else { "" };
+        let args = json!({"command": format!("{keep}. ./attempt.sh"), "background": background, "timeout": 20});
+        let (mut said, last) = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                place.file("sub/.env", SECRET);
+            });
+            let result = session.call("bash", args);
+            if !is_running(&result) {
+                return (result.output.clone(), result);
+            }
+            let (id, mut said) = (id_of(&result), result.output.clone());
+            for _ in 0..20 {
+                let more = session.job(&id, "poll");
+                said.push_str(&more.output);
+                if !is_running(&more) {
+                    return (said, more);
+                }
+                if said.contains("last\n") {
+                    break;
+                }
+            }
+            (said, session.job(&id, "stop"))
+        });
+        said.push_str(&last.output);
+        let told = "withheld: they stand in sub/.env, which appeared while the command ran";
+        assert!(said.contains("begun\n") && said.contains("last\n"), "{background}, {ignored}: {said}");
+        assert_eq!((said.contains("sk-test"), said.contains(told)), (ignored, !ignored), "{background}: {said}");
+        assert!(last.error.is_none(), "{last:?}");
+        assert!(is_gone("sleep 72111"));
+        // The next one finds the mask.
+        place.file("next.sh", "cat sub/.env");
+        let next = session.call("bash", json!({"command": ". ./next.sh"}));
+        assert!(next.output.contains("Permission denied"), "{next:?}");
+    }
+}
+
+/// All of the output is in a file that tools can read: what must not be told must not be there either.
+#[test]
+fn a_blocked_file_that_appears_takes_the_file_of_the_output_away() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    place.file("attempt.sh", "echo KEY=sk-test-4242424242424242 > .env; seq 40000; cat .env; seq 40000; sleep 1");
+    let result = session.call("bash", json!({"command": ". ./attempt.sh", "timeout": 20}));
+    let result = if is_running(&result) { session.rest(&id_of(&result)).1 } else { result };
+    assert!(result.output.contains("was removed: lines of a blocked file"), "{}", result.output.len());
+    let left = std::fs::read_dir(place.at(".toolfence/output")).into_iter().flatten().count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn three_in_a_row_that_run_into_their_time_are_told() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let late = || session.call("bash", json!({"command": "sleep 72108", "timeout": 1})).error.expect("late").message;
+    assert!(!late().contains("in a row") && !late().contains("in a row"));
+    assert!(late().contains("number 3 in a row"));
+    session.call("bash", json!({"command": "true"}));
+    assert!(!late().contains("in a row"));
+}
+
+#[test]
+fn what_misses_a_terminal_is_told() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    for (command, is_told) in [
+        ("read -r line < /dev/tty || exit 1", true),
+        ("stty size || exit 1", true),
+        ("echo fine", false),
+        ("echo other; exit 1", false),
+    ] {
+        place.file("attempt.sh", command);
+        let result = session.call("bash", json!({"command": ". ./attempt.sh"}));
+        assert_eq!(result.output.contains("There is no terminal here"), is_told, "{command}: {}", result.output);
+    }
+}
+
+#[test]
+fn python_runs_inside_the_sandbox() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    if session.workspace.system_program("python3").is_none() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    place.file(".env", "SECRETVALUE\n");
+    let script = "import os, sys\nprint(sys.argv[1:], os.getcwd())\nprint('err', file=sys.stderr)\n\
+                  try:\n    print(open('.env').read())\nexcept OSError as e:\n    print(type(e).__name__)\nsys.exit(5)\n";
+    place.file("sub/a b.py", script);
+    let result = session.call("run_python", json!({"path": "sub/a b.py", "args": ["--x", "$HOME `y`"]}));
+    let want = format!("['--x', '$HOME `y`'] {}\nerr\nPermissionError\n", place.root.display());
+    assert_eq!((result.output, result.exit_code), (want, Some(5)));
+    let missing = session.call("run_python", json!({"path": "sub/none.py"})).error.expect("it is not there");
+    assert_eq!(missing.code, ErrorCode::NotFound);
+}

@@ -1,0 +1,129 @@
+//! Commands that are known to only read run where they can only read, so that nothing has to be kept for an undo.
+
+use super::{HELPER, Place, bash, stands};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::UNIX_EPOCH;
+use toolfence::policy::PathRules;
+use toolfence::sandbox::{Kind, Mode, Settings};
+use toolfence::workspace::{Change, Digest, Recorder, Stop, Workspace};
+
+/// How many commands it was told of, and how many of them have ended.
+#[derive(Debug, Default)]
+struct Counted {
+    begun: AtomicU32,
+    ended: AtomicU32,
+}
+
+impl Counted {
+    fn all(&self) -> [u32; 2] {
+        [&self.begun, &self.ended].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+impl Recorder for Counted {
+    fn is_recording(&self) -> bool {
+        false
+    }
+
+    fn keep(&self, content: &[u8]) -> Digest {
+        Digest::of(content)
+    }
+
+    fn changing(&self, _: Vec<Change>) -> u64 {
+        0
+    }
+
+    fn unchanged(&self, _: u64) {}
+
+    fn command_begins(&self, _: &Workspace, _: &Stop) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn command_ended(&self, _: &Workspace, _: &Stop) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn command_dropped(&self) {}
+}
+
+fn counting(root: &Path, settings: Settings) -> (Arc<Workspace>, Arc<Counted>) {
+    let counted = Arc::new(Counted::default());
+    let workspace = Workspace::open(root, PathRules::default()).expect("the root is there").recorder(counted.clone());
+    (Arc::new(workspace.sandbox(settings.helper(HELPER))), counted)
+}
+
+#[test]
+fn what_only_reads_is_not_looked_at_and_cannot_write() {
+    let place = Place::new();
+    if !stands(&place.workspace()) {
+        return;
+    }
+    place.file("a.txt", "one\ntwo\n");
+    let (workspace, counted) = counting(&place.root, Settings::new());
+    for (command, said, looks) in [
+        ("cat a.txt | tail -1", "two\n", true),
+        ("test -w a.txt && echo yes", "yes\n", false),
+        ("echo three >> a.txt; wc -l < a.txt", "3\n", false),
+        ("wc -l < a.txt", "3\n", true),
+    ] {
+        let before = counted.all();
+        let result = bash(&workspace, json!({"command": command}));
+        assert_eq!(result.output, said, "{command}: {result:?}");
+        let more = if looks { 0 } else { 1 };
+        assert_eq!(counted.all(), before.map(|count| count + more), "{command}");
+    }
+}
+
+/// `git status` brings its index up to date where it can.
+#[test]
+fn sandbox_hold_what_the_policy_takes_for_reading() {
+    let place = Place::new();
+    place.file("a.txt", "one\n");
+    let (workspace, counted) = counting(&place.root, Settings::new());
+    let git = |args: &[&str]| Command::new("git").args(args).current_dir(&place.root).output();
+    if !stands(&workspace) || ![&["init"][..], &["add", "a.txt"]].iter().all(|args| git(args).is_ok()) {
+        return eprintln!("skipped: no sandbox, or no git");
+    }
+    let touched = |name: &str| fs::File::open(place.at(name)).and_then(|file| file.set_modified(UNIX_EPOCH));
+    touched("a.txt").expect("it is ours");
+    let index = || fs::read(place.at(".git/index")).expect("git made one");
+    let before = index();
+    let result = bash(&workspace, json!({"command": "git status --short"}));
+    assert_eq!((result.output.as_str(), counted.all()), ("A  a.txt\n", [0, 0]), "{result:?}");
+    assert!(index() == before, "it could write");
+    git(&["status"]).expect("it is there");
+    assert!(index() != before, "there was nothing to write");
+}
+
+#[test]
+fn where_no_command_can_write_none_is_looked_at() {
+    let place = Place::new();
+    place.file("a.txt", "one\n");
+    let (workspace, counted) = counting(&place.root, Settings::new().mode(Mode::ReadOnly));
+    if !stands(&workspace) {
+        return;
+    }
+    let result =
+        bash(&workspace, json!({"command": "echo two >> a.txt; rm a.txt; touch b; chmod 700 a.txt; cat a.txt"}));
+    assert!(result.output.ends_with("one\n"), "{result:?}");
+    assert_eq!((counted.all(), place.at("b").exists()), ([0, 0], false));
+}
+
+/// Landlock knows nothing of modes, and without a sandbox nothing holds: then even what only reads is looked at.
+#[test]
+fn what_does_not_hold_is_looked_at() {
+    let place = Place::new();
+    place.file("a.txt", "one\n");
+    for settings in
+        [Settings::new().at_most(Kind::Landlock), Settings::new().mode(Mode::Off), Settings::new().network(true)]
+    {
+        let (workspace, counted) = counting(&place.root, settings);
+        assert_eq!(bash(&workspace, json!({"command": "cat a.txt"})).output, "one\n");
+        assert_eq!(counted.all(), [1, 1]);
+    }
+}

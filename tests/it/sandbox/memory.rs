@@ -1,0 +1,73 @@
+//! A command has so much memory and no more, with the sandbox and without it.
+
+use super::{Place, running};
+use serde_json::json;
+use toolfence::sandbox::{Kind, Mode, Settings};
+use toolfence::{ErrorCode, ToolResult};
+
+/// A sandbox of the best kind that can be had, with 100 MiB.
+fn all() -> [Settings; 3] {
+    let small = Settings::new().memory(100 << 20);
+    [small.clone(), small.clone().at_most(Kind::Landlock), small.mode(Mode::Off)]
+}
+
+fn is_ended_for_memory(result: &ToolResult) -> bool {
+    let told = |failure: &toolfence::ToolFailure| {
+        failure.code == ErrorCode::ExitStatus
+            && failure.message.contains("used more than 100 MiB of memory")
+            && failure.message.contains("sandbox.memory")
+    };
+    result.exit_code == Some(137) && result.error.as_ref().is_some_and(told)
+}
+
+#[test]
+fn what_uses_too_much_is_ended_and_told() {
+    let place = Place::new();
+    for settings in all() {
+        // Bash takes memory for a string; then one of its children does, which has left its group; then many do a little. A
+        // subshell becomes its last command and lets go of the string, if that is no builtin.
+        for command in [
+            "echo begun; printf -v x '%*s' 400000000 ''; sleep 72401; echo ${#x}",
+            "echo begun; (set -m; (printf -v x '%*s' 400000000 ''; sleep 72401; :) &) ; sleep 72401",
+            "echo begun; for i in 1 2 3 4 5 6; do (printf -v x '%*s' 30000000 ''; sleep 72401; :) & done; wait",
+        ] {
+            let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 30}));
+            assert!(is_ended_for_memory(&result), "{settings:?}, {command}: {result:?}");
+            assert_eq!((result.output.as_str(), running("sleep 72401")), ("begun\n", 0), "{settings:?}, {command}");
+        }
+    }
+}
+
+#[test]
+fn what_forks_share_counts_once() {
+    let place = Place::new();
+    let command = "printf -v x '%*s' 30000000 ''; for i in 1 2 3 4 5 6; do (sleep 1; echo ${#x}) & done; wait";
+    for settings in all() {
+        let result = place.anyhow(settings.clone(), json!({"command": command}));
+        assert_eq!(result.output, "30000000\n".repeat(6), "{settings:?}: {result:?}");
+    }
+}
+
+#[test]
+fn private_folders_have_a_size() {
+    let place = Place::new();
+    let settings = Settings::new().memory(100 << 20);
+    for folder in ["/tmp", "/dev/shm", "$HOME"] {
+        let command = format!("head -c 200000000 /dev/zero > {folder}/x || stat -c %s {folder}/x");
+        let Some(result) = place.run_with(settings.clone(), json!({"command": command})) else { return };
+        assert!(result.output.contains("No space left") && result.output.contains("\n67108864\n"), "{result:?}");
+    }
+}
+
+/// The kernel takes a command before it takes the host.
+#[test]
+fn a_command_is_the_first_to_go() {
+    let place = Place::new();
+    for settings in all() {
+        let result = place.anyhow(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));
+        // Landlock leaves little of /proc to be read.
+        if !result.output.contains("Permission denied") {
+            assert_eq!(result.output, "1000\n", "{settings:?}");
+        }
+    }
+}

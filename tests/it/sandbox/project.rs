@@ -1,0 +1,137 @@
+//! Commands that look at the whole project after the changes of a reply: a real agent, real tools, a real `cargo check`.
+
+use super::{Place, block_on, stands};
+use std::fs;
+use std::sync::Arc;
+use toolfence::agent::{Agent, Host};
+use toolfence::backend::Replay;
+use toolfence::backend::replay::Recorded;
+use toolfence::policy::{AskMode, Policy};
+use toolfence::sandbox::Settings;
+use toolfence::session::{Session, SessionOptions, StopReason};
+use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
+use toolfence::workspace::Workspace;
+use toolfence::{Message, ToolCall, ToolResult, tools};
+
+/// Writes down what is answered, and what is noted.
+#[derive(Default)]
+struct Listener {
+    results: Vec<ToolResult>,
+    notes: Vec<String>,
+    labels: Vec<String>,
+}
+
+impl Host for Listener {
+    fn running(&mut self, call: &ToolCall) {
+        self.labels.push(format!(
+            "{} {}",
+            call.name,
+            call.args.get("command").map_or("", |text| text.as_str().unwrap())
+        ));
+    }
+
+    fn progress(&mut self, id: &str, note: &str) {
+        self.notes.push(format!("{id}: {note}"));
+    }
+
+    fn answered(&mut self, result: &ToolResult) {
+        self.results.push(result.clone());
+    }
+}
+
+impl Listener {
+    /// What the project's commands found, one text a reply.
+    fn found(&self) -> Vec<&str> {
+        self.results.iter().filter(|result| result.tool == PROJECT_CHECK).map(|result| &*result.output).collect()
+    }
+}
+
+/// One turn of these replies; gives what was heard and the conversation.
+fn turn(workspace: &Arc<Workspace>, lines: &[&str], replies: &[String]) -> (Listener, Vec<Message>) {
+    let toolbox = tools::standard(workspace.clone());
+    let policy = Policy::default().ask(AskMode::Never);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, workspace.clone());
+    let backend = Replay::new(replies.iter().cloned().map(Recorded::new));
+    let checks = ProjectChecks::new(workspace.clone(), lines.iter().map(|line| (*line).to_owned()));
+    let mut agent = Agent::new(session, toolbox, Arc::new(backend)).checks(checks);
+    let mut listener = Listener::default();
+    let stopped = block_on(agent.run("begin", &mut listener)).expect("nothing fails for the host");
+    assert_eq!(stopped, StopReason::Answered);
+    (listener, agent.session().history().to_vec())
+}
+
+fn write(path: &str, content: &str) -> String {
+    format!(
+        "```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"{path}\", \"content\": \"{content}\"}}}}\n```\n\n"
+    )
+}
+
+#[test]
+fn what_is_new_in_the_project_stands_below_the_results() {
+    let place = Place::new();
+    place.file("a.txt", "one\nWRONG an old one\n");
+    let workspace = Arc::new(place.workspace());
+    if !stands(&workspace) {
+        return;
+    }
+    let look = "! grep -rn WRONG --include=*.txt .";
+    let replies = [
+        write("b.txt", "WRONG new") + &write("c.txt", "fine"),
+        "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"b.txt\"}}\n```\n".to_owned(),
+        "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"ls -l | wc -l\"}}\n```\n".to_owned(),
+        write("b.txt", "nothing") + &write("a.txt", "zero\\nzero\\nzero\\nWRONG an old one"),
+        "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"rm a.txt\"}}\n```\n".to_owned(),
+        "Done.".to_owned(),
+    ];
+    let (heard, history) = turn(&workspace, &[look, look], &replies);
+    let wanted = [
+        format!("`{look}` finds 1 new error. 1 error was there before.\nb.txt: line 1: WRONG new\n"),
+        format!("`{look}` finds nothing new. 1 error was there before.\n"),
+        format!("`{look}` passes again.\n"),
+    ];
+    assert_eq!(heard.found(), wanted);
+    assert_eq!(heard.notes[0], format!("call_1: {look}"), "{:?}", heard.notes);
+    assert!(heard.labels.contains(&format!("{PROJECT_CHECK} {look}")), "{:?}", heard.labels);
+    let results = toolfence::format::read_back(&history[2].content, None);
+    let tools: Vec<&str> = results.iter().map(|result| &*result.tool).collect();
+    assert_eq!(tools, ["write_file", "write_file", PROJECT_CHECK], "one message has them all: {}", history[2].content);
+    assert!(!results[2].success && results[2].output == wanted[0]);
+}
+
+#[test]
+fn a_real_build_finds_what_a_change_broke_elsewhere() {
+    let place = Place::new();
+    place.file("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    place.file("src/main.rs", "mod other;\n\nfn main() {\n    println!(\"{}\", other::word());\n}\n");
+    place.file("src/other.rs", "pub fn word() -> &'static str {\n    \"word\"\n}\n");
+    let workspace = Arc::new(place.workspace());
+    if !stands(&workspace) {
+        return;
+    }
+    let replies = [
+        write("src/other.rs", "pub fn text() -> &'static str {\\n    \\\"word\\\"\\n}\\n"),
+        write("src/main.rs", "mod other;\\n\\nfn main() {\\n    println!(\\\"{}\\\", other::text());\\n}\\n"),
+        "Done.".to_owned(),
+    ];
+    let (heard, _) = turn(&workspace, &["cargo check --offline"], &replies);
+    let found = heard.found();
+    println!("{}", found.concat());
+    assert!(
+        found[0].starts_with("`cargo check --offline` finds 1 new error.\nsrc/main.rs: line 4, column 27: cannot find"),
+        "{}",
+        found[0]
+    );
+    assert_eq!(found[1], "`cargo check --offline` passes again.\n");
+}
+
+#[test]
+fn without_sandbox_nothing_is_run_and_that_is_said_once() {
+    let place = Place::new();
+    let open = super::workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off));
+    let replies = [write("a.txt", "a"), write("b.txt", "b"), "Done.".to_owned()];
+    let (heard, _) = turn(&Arc::new(open), &["touch looked"], &replies);
+    let why = "No sandbox is available here that would hold it, and it may run what you wrote.";
+    let wanted = [format!("`touch looked` could not be asked: {why}\n"), "Nothing could be asked, as before.\n".into()];
+    assert_eq!(heard.found(), wanted);
+    assert!(!place.at("looked").exists() && fs::read_to_string(place.at("b.txt")).is_ok());
+}

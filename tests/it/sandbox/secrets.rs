@@ -1,0 +1,331 @@
+//! Secrets under every name: each tool, the policy and the masks say the same of a file, and what is committed or stands
+//! beside the project is asked about or hidden.
+
+use super::{Place, bash, stands};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+use std::sync::Arc;
+use toolfence::policy::{Facts, HistoryFact, Judgement, Policy, Verdict};
+use toolfence::sandbox::{How, Settings};
+use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop, Workspace};
+use toolfence::{Args, ToolCall};
+
+const NAMES: &str = include_str!("../../cases/names.tsv");
+const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY-----\nneedle\n";
+const PUBLIC: &str = "-----BEGIN CERTIFICATE-----\nneedle\n-----END CERTIFICATE-----\n";
+
+/// What may be read, by who is asked.
+fn answers(workspace: &Arc<Workspace>, path: &str) -> Vec<(&'static str, bool)> {
+    let stop = Stop::default();
+    let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+    let mut search = SearchFiles::new("needle");
+    search.path = path.to_owned();
+    let mut listing = ListFiles::new(folder);
+    (listing.include_hidden, listing.respect_gitignore) = (true, false);
+    let listed = workspace.list(&listing, &stop);
+    let policy = Policy::default();
+    let args: Args = json!({"path": path}).as_object().cloned().unwrap_or_default().into_iter().collect();
+    let catalog = toolfence::tools::standard(Arc::clone(workspace)).catalog();
+    let review = policy.review(ToolCall::new("1", "read_file", args), &catalog, workspace.as_ref());
+    let command = policy.judge_command(&format!("cat '{path}'"), "", workspace.as_ref());
+    let covers = workspace.covers(&stop).expect("the project is small");
+    let hidden =
+        covers.list().iter().any(|cover| cover.how == How::Hide && std::path::Path::new(path).starts_with(&cover.path));
+    vec![
+        ("read", workspace.read(&ReadFile::new(path), &stop).is_ok()),
+        ("search", workspace.search(&search, &stop).is_ok_and(|found| !found.lines.is_empty())),
+        ("list", listed.is_ok_and(|listed| listed.entries.iter().any(|entry| entry.path == path && !entry.blocked))),
+        ("review", matches!(review, Verdict::Cleared(_))),
+        ("command", command.judgement != Judgement::Deny),
+        ("mask", !hidden),
+    ]
+}
+
+#[test]
+fn everybody_says_the_same_of_a_name() {
+    let place = Place::new();
+    let mut files: Vec<(String, bool, &str)> = Vec::new();
+    let names = NAMES.lines().filter(|line| !line.starts_with('#') && !line.contains(".."));
+    for (at, line) in names.enumerate() {
+        let (answer, name) = line.split_once('\t').expect("an answer and a name");
+        files.push((format!("d{at}/{name}"), answer == "readable", "needle\n"));
+    }
+    for (name, readable, content) in [
+        ("c1/server.pem", true, PUBLIC),
+        ("c2/server.pem", false, PRIVATE),
+        ("c3/server.PEM", true, PUBLIC),
+        ("c4/empty.pem", false, "needle"),
+        ("c5/server.key", false, PUBLIC),
+        ("c6/.env.pem", false, PUBLIC),
+        ("c7/token/lib.rs", true, "needle"),
+        ("c8/secrets/mod.py", true, "needle"),
+        ("c9/credentials/mod.rs", true, "needle"),
+    ] {
+        files.push((name.to_owned(), readable, content));
+    }
+    files.iter().for_each(|(name, _, content)| place.file(name, content));
+    let workspace = Arc::new(place.workspace());
+    let mut wrong = Vec::new();
+    for (name, readable, _) in &files {
+        let answers = answers(&workspace, name);
+        if answers.iter().any(|(_, answer)| answer != readable) {
+            wrong.push(format!("{name} (readable: {readable}): {answers:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    // And a command inside sees exactly the same.
+    let Some(said) = place.says("grep -rls needle . | grep -v attempt.sh") else { return };
+    let said: BTreeSet<&str> = said.lines().map(|line| line.trim_start_matches("./")).collect();
+    let want: BTreeSet<&str> =
+        files.iter().filter(|(_, readable, _)| *readable).map(|(name, ..)| name.as_str()).collect();
+    let differ: Vec<_> = said.symmetric_difference(&want).collect();
+    assert!(differ.is_empty(), "{differ:?}");
+}
+
+/// What a file holds is looked at again when it changed, also where its folder did not.
+#[test]
+fn a_certificate_that_becomes_a_key_is_hidden() {
+    let place = Place::new();
+    place.file("a/server.pem", PUBLIC);
+    let workspace = Arc::new(place.workspace());
+    if !stands(&workspace) {
+        return;
+    }
+    // Old enough for its times to be relied on.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let read = || bash(&workspace, json!({"command": "cat a/*"})).output;
+    assert!(read().contains("needle"));
+    assert!(read().contains("needle"));
+    std::fs::write(place.at("a/server.pem"), PRIVATE).expect("it can be written");
+    assert!(!read().contains("needle"));
+    assert!(workspace.read(&ReadFile::new("a/server.pem"), &Stop::default()).is_err());
+}
+
+/// A rule that lies in the name of a folder, and an exception that does, are not left by moving.
+#[test]
+fn what_was_hidden_stays_hidden_where_it_is_moved_to() {
+    let place = Place::new();
+    place.file("config/server.key", "needle");
+    place.file("config/token.txt", "needle");
+    place.file("credentials/prod.json", "needle");
+    place.file(".docker/config.json", "needle");
+    let workspace = Arc::new(place.workspace());
+    if !stands(&workspace) {
+        return;
+    }
+    place.file(
+        "move.sh",
+        "mkdir -p node_modules x; mv config node_modules/pkg; mv credentials x/c; mv .docker x/d; mv node_modules/pkg/server.key x/y; ls",
+    );
+    bash(&workspace, json!({"command": "bash move.sh 2>&1"}));
+    place.file("read.sh", "grep -r needle . ; cat */*/* x/*");
+    let said = bash(&workspace, json!({"command": "bash read.sh 2>&1"})).output;
+    let leaked = said.lines().filter(|line| line.contains("needle") && !line.contains(".sh")).collect::<Vec<_>>();
+    assert!(leaked.is_empty(), "{leaked:?}");
+    assert!(place.at("node_modules/pkg/server.key").exists() && place.at("credentials/prod.json").exists());
+    for moved in ["node_modules/pkg/server.key", "node_modules/pkg/token.txt"] {
+        assert!(workspace.read(&ReadFile::new(moved), &Stop::default()).is_err(), "{moved}");
+    }
+}
+
+fn git(place: &Place, args: &[&str]) -> Option<()> {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]).args(args);
+    let done = command.current_dir(&place.root).output().ok().filter(|done| done.status.success());
+    if done.is_none() {
+        eprintln!("skipped: git {args:?} does not work here");
+    }
+    done.map(drop)
+}
+
+/// Commands that print contents of a history, and those that do not.
+const PRINTS: &[&str] = &[
+    "git log -p",
+    "git log -p -- src",
+    "git log -p --follow -- src/x.rs",
+    "git show",
+    "git show HEAD",
+    "git -C src log -p",
+    "git grep KEY HEAD",
+    "git grep KEY HEAD -- .",
+    "git diff HEAD~1 HEAD",
+    "git diff HEAD~1",
+    "git diff --cached HEAD~1",
+    "git show HEAD:token",
+    "git cat-file -p HEAD:token",
+    "git cat-file -p HEAD",
+    "git log -S KEY",
+    "git log --oneline -GKEY",
+    "git log -S KEY -- src",
+    "git log -p -- . ':(exclude)src'",
+    "git log -p -- ':(exclude).en*'",
+];
+const PRINTS_NOT: &[&str] = &[
+    "git log",
+    "git log --oneline -5",
+    "git show --stat",
+    "git show HEAD:src/x.rs",
+    "git cat-file -p HEAD:src/x.rs",
+    "git cat-file -t HEAD:token",
+    "git log -S KEY -- src/x.rs",
+    "git log -p -- src/x.rs",
+    "git blame src/x.rs",
+    "git diff --stat HEAD~1",
+    "git log -p -- ':(exclude).env' ':(exclude)token'",
+    "git -C src log -p -- ':(top,exclude).env' ':(top,exclude)token'",
+];
+/// Commands of git that are not known: some of them print what is committed.
+const PERHAPS: &[&str] = &[
+    "git stash show -p",
+    "git archive HEAD",
+    "git format-patch -1 --stdout",
+    "git fast-export --all",
+    "git commit --dry-run -v",
+    "git show ':/one'",
+    "git show $REVISION",
+    "git -C src stash show -p",
+    "git --git-dir=.git show",
+    "git -c alias.x=show x",
+    "git lg",
+    "xargs git show < list",
+    "bash -c 'git stash show -p'",
+    "git $SUBCOMMAND",
+];
+
+#[test]
+fn a_history_with_secrets_is_asked_about() {
+    let place = Place::new();
+    place.file("src/x.rs", "fn x() {}\n");
+    if git(&place, &["init", "-q"]).is_none() {
+        return;
+    }
+    let commit =
+        |message: &str| git(&place, &["add", "-f", "-A"]).and_then(|()| git(&place, &["commit", "-q", "-m", message]));
+    commit("one").expect("git worked before");
+    let workspace = Arc::new(place.workspace());
+    let judged =
+        |workspace: &Arc<Workspace>, command: &str| Policy::default().judge_command(command, "", workspace.as_ref());
+    assert_eq!(workspace.history_has_blocked(""), HistoryFact::Clean);
+    if stands(&workspace) {
+        for command in PRINTS.iter().chain(PRINTS_NOT).chain(&["git diff", "git grep --cached KEY"]) {
+            assert!(judged(&workspace, command).judgement == Judgement::Allow || command.contains('*'), "{command}");
+        }
+        for command in PERHAPS.iter().filter(|command| !command.contains("--git-dir") && !command.contains("$SUB")) {
+            assert_ne!(judged(&workspace, command).rule, "history", "{command}");
+        }
+    }
+    // Staged, committed, and then taken away: the history keeps it.
+    place.file(".env", "KEY=1\n");
+    place.file("token", "KEY=2\n");
+    git(&place, &["add", "-f", "-A"]).expect("git worked before");
+    let staged = ["git diff", "git diff --cached", "git grep --cached KEY"];
+    let asks = |command: &str| {
+        let decision = judged(&workspace, command);
+        assert_eq!(
+            (decision.judgement, decision.rule.as_str()),
+            (Judgement::Ask, "history"),
+            "{command}: {}",
+            decision.reason
+        );
+        assert!(!decision.sandbox_suffice, "{command}");
+    };
+    if stands(&workspace) {
+        staged.iter().for_each(|command| asks(command));
+    }
+    commit("two").expect("git worked before");
+    std::fs::remove_file(place.at(".env")).expect("it is there");
+    std::fs::remove_file(place.at("token")).expect("it is there");
+    commit("three").expect("git worked before");
+    let HistoryFact::Holds { names, all, staged, .. } = workspace.history_has_blocked("src") else {
+        panic!("it is committed")
+    };
+    assert_eq!((names, all, staged), (vec![".env".to_owned(), "token".to_owned()], true, false));
+    if stands(&workspace) {
+        PRINTS.iter().chain(PERHAPS).filter(|command| !command.contains('*')).for_each(|command| asks(command));
+        for command in PRINTS_NOT.iter().chain(&["git diff", "git grep --cached KEY"]) {
+            let decision = judged(&workspace, command);
+            assert_eq!(decision.judgement, Judgement::Allow, "{command}: {}", decision.reason);
+        }
+    }
+    // Without a sandbox they are asked about too.
+    let open = Arc::new(super::workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
+    for command in PRINTS {
+        assert_ne!(judged(&open, command).judgement, Judgement::Allow, "{command}");
+    }
+}
+
+/// A merge, a stash and a reflog hold what no branch's own commits show.
+#[test]
+fn every_part_of_a_history_is_looked_at() {
+    let place = Place::new();
+    place.file("a.rs", "1\n");
+    if git(&place, &["init", "-q"]).is_none() {
+        return;
+    }
+    let all = |commands: &[&[&str]]| commands.iter().for_each(|args| git(&place, args).expect("git worked before"));
+    all(&[&["add", "-A"], &["commit", "-qm", "one"], &["checkout", "-qb", "side"]]);
+    place.file("b.rs", "1\n");
+    all(&[
+        &["add", "-A"],
+        &["commit", "-qm", "two"],
+        &["checkout", "-q", "-"],
+        &["merge", "--no-ff", "--no-commit", "-q", "side"],
+    ]);
+    let workspace = Arc::new(place.workspace());
+    assert_eq!(workspace.history_has_blocked(""), HistoryFact::Clean);
+    let holds = |name: &str| match workspace.history_has_blocked("") {
+        HistoryFact::Holds { names, .. } => names.iter().any(|held| held == name),
+        _ => false,
+    };
+    // Only in the merge itself.
+    place.file("m/.env", "KEY=1\n");
+    all(&[&["add", "-f", "-A"], &["commit", "-qm", "merged"]]);
+    assert!(holds("m/.env"));
+    all(&[&["reset", "-q", "--hard", "HEAD~1"]]);
+    assert!(holds("m/.env"), "the reflog leads to it");
+    place.file("s/.env", "KEY=1\n");
+    all(&[&["add", "-f", "-A"], &["stash", "-q"]]);
+    assert!(holds("s/.env"));
+    place.file("certs/a.pem", PUBLIC);
+    all(&[&["add", "-f", "-A"], &["commit", "-qm", "certificate"]]);
+    assert!(!holds("certs/a.pem"));
+    place.file("certs/a.pem", PRIVATE);
+    all(&[&["add", "-f", "-A"], &["commit", "-qm", "key"]]);
+    assert!(holds("certs/a.pem"));
+}
+
+/// What is kept is the folder of the rule itself, at whatever depth, and a build may still remove what git ignores.
+#[test]
+fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
+    let place = Place::new();
+    let deep: Vec<String> =
+        [0, 29, 30, 31, 32, 33, 64].map(|depth| format!("deep{depth}/{}", "d/".repeat(depth))).into();
+    for above in &deep {
+        place.file(&format!("{above}.config/gh/hosts.yml"), "needle");
+    }
+    place.file(".gitignore", "dist/\ncredentials/\n");
+    place.file("credentials/prod.json", "needle");
+    place.file("dist/credentials/prod.json", "needle");
+    let covers = place.workspace().covers(&Stop::default()).expect("the project is small");
+    let how = |path: &str| {
+        let mut found = covers.list().iter().filter(|cover| cover.path == std::path::Path::new(path));
+        let cover = found.next()?;
+        let is = std::fs::metadata(place.at(path)).expect("it is there");
+        assert_eq!((cover.is.0, cover.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
+        Some(cover.how)
+    };
+    for above in &deep {
+        assert_eq!(how(&format!("{above}.config")), Some(How::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh")), Some(How::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(How::Hide), "{above}");
+    }
+    // Ignored as a whole, the folder of the rule is no build's.
+    assert_eq!(how("credentials"), Some(How::Keep));
+    assert_eq!(how("credentials/prod.json"), Some(How::Hide));
+    assert_eq!(how("dist/credentials"), None);
+    assert_eq!(how("dist/credentials/prod.json"), Some(How::HideRemovable));
+    let depths: Vec<usize> = covers.list().iter().map(|cover| cover.path.components().count()).collect();
+    assert!(depths.is_sorted(), "a folder stands before what is in it: {depths:?}");
+}

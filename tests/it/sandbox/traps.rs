@@ -1,0 +1,470 @@
+//! Traps for the host's git: each is planted from inside a command, the command ends in one of several ways, and then git
+//! runs on the host as prompts, editors and people run it. No program that was planted may run.
+
+use super::{Place, block_on, stands};
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use toolfence::policy::{AskMode, Policy, Verdict};
+use toolfence::sandbox::Settings;
+use toolfence::toolbox::NoProgress;
+use toolfence::{Args, ToolCall, tools};
+
+/// `PWN` in the scripts is a command that leaves a file beside the project, which nothing inside can reach.
+struct Trap {
+    name: &'static str,
+    /// What the person has, made on the host.
+    before: &'static str,
+    /// What the command does.
+    plant: &'static str,
+}
+
+const fn trap(name: &'static str, before: &'static str, plant: &'static str) -> Trap {
+    Trap { name, before, plant }
+}
+
+const CONFIG: &str = "evil() { printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tfsmonitor = \"PWN; false\"\\n\
+                      \\tsshCommand = \"PWN; false\"\\n\\teditor = \"PWN; false\"\\n[diff]\\n\\texternal = \"PWN; false\"\\n\
+                      [filter \"x\"]\\n\\tclean = \"PWN; cat\"\\n\\tsmudge = \"PWN; cat\"\\n[alias]\\n\\tst = \"!PWN\"\\n'; };\n\
+                      hook() { mkdir -p \"$1\"; for n in pre-commit post-checkout post-index-change pre-rebase post-commit reference-transaction \
+                      post-merge post-rewrite; do rm -f \"$1/$n\"; printf '#!/bin/sh\\nPWN\\n' > \"$1/$n\"; chmod +x \"$1/$n\"; done; };\n";
+
+const TRAPS: &[Trap] = &[
+    trap("hooks", "", "hook .git/hooks"),
+    trap("config", "", "evil > .git/config; evil >> .git/config; evil > c; mv c .git/config"),
+    trap("git config", "", "git config core.fsmonitor 'PWN; false'; git config core.hooksPath hk; hook hk"),
+    trap("commondir", "", "cp -r .git e; evil > e/config; echo ../e > .git/commondir"),
+    trap("config.worktree", "git config extensions.worktreeConfig true", "evil > .git/config.worktree"),
+    trap("moved away", "", "cp -r .git e; evil > e/config; hook e/hooks; mv .git x; mv e .git"),
+    trap(
+        ".git is a file",
+        "mv .git .bare; echo 'gitdir: ./.bare' > .git",
+        "evil > .bare/config; hook .bare/hooks; cp -r .bare e; evil > e/config; mv .bare x; mv e .bare; echo 'gitdir: ./e' > .git",
+    ),
+    trap(
+        ".git is a link",
+        "mv .git real.git; ln -s real.git .git",
+        "evil > real.git/config; hook real.git/hooks; cp -r real.git e; evil > e/config; rm -f .git; ln -s e .git",
+    ),
+    trap(
+        ".git is a link that becomes a folder",
+        "mv .git real.git; ln -s real.git .git",
+        "rm .git; cp -r real.git .git; git config -f .git/config core.fsmonitor 'PWN; false'",
+    ),
+    trap("hooksPath is a link", "mkdir hk; ln -s hk hkl; git config core.hooksPath hkl", "rm hkl; mkdir hkl; hook hkl"),
+    trap(
+        "hooksPath is a link that leads elsewhere",
+        "mkdir hk hk3; ln -s hk hkl; git config core.hooksPath hkl",
+        "hook hk3; rm hkl; ln -s hk3 hkl",
+    ),
+    trap(
+        "hooksPath below a link",
+        "mkdir -p t2/hooks; ln -s t2 tools; git config core.hooksPath tools/hooks",
+        "rm tools; mkdir -p tools/hooks; hook tools/hooks",
+    ),
+    trap(
+        "hooksPath below a folder that becomes a link",
+        "mkdir -p tools/hooks; git config core.hooksPath tools/hooks",
+        "mkdir -p evil/hooks; hook evil/hooks; mv tools old; ln -s evil tools",
+    ),
+    trap(
+        "hooks are a link to a link",
+        "mkdir hk2; ln -s hk2 hk; rm -rf .git/hooks; ln -s ../hk .git/hooks",
+        "rm hk; mkdir hk; hook hk",
+    ),
+    trap(
+        "a hook through two links",
+        "mkdir scripts impl; printf '#!/bin/sh\n' > impl/x; chmod +x impl/x; ln -s ../impl/x scripts/pc.sh; ln -s ../../scripts/pc.sh .git/hooks/pre-commit",
+        "rm scripts/pc.sh; printf '#!/bin/sh\nPWN\n' > scripts/pc.sh; chmod +x scripts/pc.sh",
+    ),
+    trap(
+        "include.path below a link",
+        "mkdir inc inc2; echo > inc/c; ln -s inc incl; git config include.path ../incl/c",
+        "evil > inc2/c; rm incl; ln -s inc2 incl",
+    ),
+    trap(
+        "a filter below a link",
+        "mkdir t2; echo cat > t2/c.sh; ln -s t2 tools; git config filter.z.clean 'sh tools/c.sh'; echo '* filter=z' > .gitattributes",
+        "rm tools; mkdir tools; echo 'PWN; cat' > tools/c.sh; echo 2 > a",
+    ),
+    trap("hooks are a link that leads nowhere", "rm -rf .git/hooks; ln -s ../hk .git/hooks", "mkdir hk; hook hk"),
+    trap(
+        "a hook is a link that leads nowhere",
+        "ln -s ../../scripts/pc.sh .git/hooks/pre-commit",
+        "mkdir scripts; printf '#!/bin/sh\nPWN\n' > scripts/pc.sh; chmod +x scripts/pc.sh",
+    ),
+    trap(
+        "a program by its whole path",
+        "git config diff.external \"$PWD/t/x\"",
+        "mkdir t; printf '#!/bin/sh\nPWN\n' > t/x; chmod +x t/x; echo 2 > a",
+    ),
+    trap(
+        "a program in a folder that is entered",
+        "mkdir tools; echo cat > tools/c.sh; git config filter.y.clean 'cd tools && sh c.sh'; echo '* filter=y' > .gitattributes",
+        "echo 'PWN; cat' > tools/c.sh; echo 2 > a",
+    ),
+    trap(
+        "the template of new repositories",
+        "git config --global init.templateDir \"$PWD/tpl\"; mkdir -p tpl/hooks",
+        "hook tpl/hooks",
+    ),
+    trap(
+        "the template of new repositories is missing",
+        "git config --global init.templateDir \"$PWD/tpl\"",
+        "mkdir tpl; hook tpl/hooks",
+    ),
+    trap(
+        "hooksPath with a comment",
+        "mkdir hk; printf '[core]\\n\\thooksPath = hk ; comment\\n' >> .git/config",
+        "hook hk",
+    ),
+    trap("hooksPath in part quotes", "mkdir hk; printf '[core]\\n\\thooksPath = h\"k\"\\n' >> .git/config", "hook hk"),
+    trap("hooksPath that is missing", "git config core.hooksPath .husky", "hook .husky"),
+    trap(
+        "hooksPath of husky",
+        "mkdir -p .husky/_; git config core.hooksPath .husky/_; printf '#!/bin/sh\\nsh .husky/pre-commit\\n' > \
+          .husky/_/pre-commit; chmod +x .husky/_/pre-commit; echo true > .husky/pre-commit",
+        "echo PWN > .husky/pre-commit; hook .husky/_",
+    ),
+    trap(
+        "hooksPath included",
+        "mkdir hk; printf '[core]\\n\\thooksPath = hk\\n' > .git/inc; git config include.path inc",
+        "hook hk",
+    ),
+    trap("hooksPath of the person", "mkdir hk; git config --global core.hooksPath hk", "hook hk; mv hk x; hook hk"),
+    trap(
+        "hooksPath of the person, a new repository",
+        "git config --global core.hooksPath hk",
+        "mkdir sub; cd sub; git init -q .; hook hk",
+    ),
+    trap(
+        "hooksPath below a folder that moves",
+        "mkdir -p a/b/hk; git config core.hooksPath a/b/hk",
+        "hook a/b/hk; mv a x; hook a/b/hk",
+    ),
+    trap(
+        "include.path",
+        "printf '[user]\\n\\tname = n\\n' > .gitconfig; git config include.path ../.gitconfig",
+        "evil > .gitconfig; evil > c; mv c .gitconfig",
+    ),
+    trap("include.path that is missing", "git config include.path ../team.gitconfig", "evil > team.gitconfig"),
+    trap(
+        "config is a link",
+        "mkdir cfg; mv .git/config cfg/gitconfig; ln -s ../cfg/gitconfig .git/config",
+        "evil > cfg/gitconfig; mv cfg x; mkdir cfg; evil > cfg/gitconfig",
+    ),
+    trap("hooks are a link", "mkdir hk; rm -rf .git/hooks; ln -s ../hk .git/hooks", "hook hk; mv hk x; hook hk"),
+    trap(
+        "a hook is a link",
+        "mkdir scripts; printf '#!/bin/sh\\ntrue\\n' > scripts/pc.sh; chmod +x scripts/pc.sh; ln -s ../../scripts/pc.sh .git/hooks/pre-commit",
+        "echo PWN > scripts/pc.sh; mv scripts x; mkdir scripts; printf '#!/bin/sh\\nPWN\\n' > scripts/pc.sh; chmod +x scripts/pc.sh",
+    ),
+    trap(
+        "a program of the configuration",
+        "mkdir tools; echo cat > tools/clean.sh; git config filter.x.clean 'sh ./tools/clean.sh'; echo '*.x filter=x' > .gitattributes; echo 1 > a.x",
+        "echo PWN > tools/clean.sh; mv tools y; mkdir tools; echo PWN > tools/clean.sh; echo 2 > a.x",
+    ),
+    trap(
+        "a bare repository",
+        "",
+        "mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/master' > docs/HEAD; evil | sed 's/bare = false/bare = false\\n\\tworktree = ./' > docs/config; hook docs/hooks",
+    ),
+    trap(
+        "a bare repository by commondir",
+        "",
+        "mkdir -p docs c/objects c/refs; echo 'ref: refs/heads/master' > docs/HEAD; cp docs/HEAD c; echo ../c > docs/commondir; evil > c/config",
+    ),
+    trap(
+        "modules",
+        "printf '[submodule \"sub\"]\\n\\tpath = sub\\n\\turl = ./origin.git\\n' > .gitmodules; git -c protocol.file.allow=always clone -q --bare . origin.git; git add .gitmodules; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit -qm sub",
+        "mkdir -p .git/modules/sub; (cd .git; cp -r HEAD config objects refs hooks index modules/sub); hook .git/modules/sub/hooks",
+    ),
+    trap(
+        "a new repository",
+        "",
+        "mkdir sub; cd sub; git init -q .; evil > .git/config; hook .git/hooks; echo '* filter=x' > .gitattributes; echo 1 > f",
+    ),
+    trap("a new repository with hooks", "", "mkdir sub; cd sub; git init -q .; hook .git/hooks"),
+    trap(
+        "a new repository with a link",
+        "",
+        "mkdir sub; cd sub; git init -q .; evil > ../conf; rm .git/config; ln -s ../../conf .git/config",
+    ),
+    trap(
+        "a new repository with an unfinished rebase",
+        "",
+        "mkdir sub; cd sub; git init -q .; git -c user.name=n -c user.email=e commit -q --allow-empty -m x; mkdir .git/rebase-merge; \
+          git rev-parse HEAD > .git/rebase-merge/onto; git rev-parse HEAD > .git/rebase-merge/orig-head; echo refs/heads/master > .git/rebase-merge/head-name; \
+          echo 'exec PWN' > .git/rebase-merge/git-rebase-todo; touch .git/rebase-merge/interactive .git/rebase-merge/done; echo 1 > .git/rebase-merge/msgnum; echo 1 > .git/rebase-merge/end",
+    ),
+    trap(
+        "an unfinished rebase",
+        "",
+        "mkdir -p .git/rebase-merge; git rev-parse HEAD > .git/rebase-merge/onto; cp .git/rebase-merge/onto .git/rebase-merge/orig-head; echo refs/heads/master > .git/rebase-merge/head-name; \
+          echo 'exec PWN' > .git/rebase-merge/git-rebase-todo; touch .git/rebase-merge/interactive .git/rebase-merge/done",
+    ),
+    trap("in a folder that cannot be listed", "", "mkdir -p d; cd d; git init -q .; evil > .git/config; chmod 0311 ."),
+    trap(
+        "a worktree of another",
+        "git worktree add -q wt",
+        "evil > .git/worktrees/wt/config.worktree; cp -r .git e; evil > e/config; echo \"gitdir: $PWD/e\" > wt/.git; mkdir sub; echo \"gitdir: $PWD/e\" > sub/.git",
+    ),
+    trap(
+        "swapped with its folder",
+        "mkdir sub; cd sub; git init -q .",
+        "cp -r sub y; evil > y/.git/config; mv sub x; mv y sub",
+    ),
+    trap("behind a set-aside name", "", "mkdir sub; cd sub; git init -q .; evil > .git/config; cd .git; evil > config"),
+];
+
+/// How a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    ByItself,
+    TimedOut,
+    Cancelled,
+    /// The host is killed by SIGKILL.
+    HostKilled,
+    /// It goes on, and git runs on the host beside it: at once where the trap is in what was there before, and else when a
+    /// second and the time to look are over.
+    Running,
+}
+
+/// What a run of all tests tries; with `TOOLFENCE_TRAPS` set, the other ends too.
+const ENDS: &[End] = &[End::ByItself];
+const OTHER_ENDS: &[End] = &[End::TimedOut, End::Cancelled, End::HostKilled, End::Running];
+
+/// Traps that need something new, which is noticed and not prevented.
+const NOTICED: &[&str] = &[
+    ".git is a link that becomes a folder",
+    "hooksPath is a link",
+    "hooksPath is a link that leads elsewhere",
+    "hooksPath below a link",
+    "hooksPath below a folder that becomes a link",
+    "hooks are a link to a link",
+    "a hook through two links",
+    "include.path below a link",
+    "a filter below a link",
+    "hooks are a link that leads nowhere",
+    "a hook is a link that leads nowhere",
+    "a program by its whole path",
+    "the template of new repositories is missing",
+    "commondir",
+    "moved away",
+    ".git is a file",
+    "a bare repository",
+    "a bare repository by commondir",
+    "a new repository",
+    "a new repository with hooks",
+    "a new repository with a link",
+    "a new repository with an unfinished rebase",
+    "in a folder that cannot be listed",
+    "a worktree of another",
+    "swapped with its folder",
+    "behind a set-aside name",
+    ".git is a link",
+    "hooksPath that is missing",
+    "hooksPath of the person",
+    "hooksPath of the person, a new repository",
+    "hooksPath below a folder that moves",
+    "include.path that is missing",
+    "config is a link",
+    "hooks are a link",
+    "a hook is a link",
+    "a program of the configuration",
+];
+
+/// What prompts, editors and people run, everywhere where git could find a repository.
+const BATTERY: &str = "for at in $(find . -type d \\( -name objects -o -name refs -o -name hooks -o -name info -o -name logs -o -name branches \\) -prune -o -type d -print 2>/dev/null); do (cd \"$at\" 2>/dev/null || exit 0; \
+    git submodule update --init; git status; git diff; git log -1 -p; git st; git add -A; git commit -q --allow-empty -m x; git commit -q --amend --allow-empty; git fetch; \
+    git rebase --continue; git checkout -q -b z$$; git stash) >/dev/null 2>&1 </dev/null; done; \
+    d=$(mktemp -d); (cd $d && git init -q . && git commit -q --allow-empty -m x) >/dev/null 2>&1 </dev/null; rm -rf $d";
+
+struct Host {
+    place: Place,
+    home: PathBuf,
+}
+
+impl Host {
+    fn new() -> Host {
+        let place = Place::new();
+        let home = place.beside.join("home");
+        fs::create_dir(&home).expect("it can be made");
+        let host = Host { place, home };
+        host.runs(
+            "git config --global user.name n; git config --global user.email e@example.invalid; git config --global \
+             safe.directory '*'; git config --global init.defaultBranch master; git config --global protocol.file.allow always; git config --global core.fsync none; git init -q .; echo 1 > a; git add a; git commit \
+             -qm a; git init -q --bare ../beside/origin.git; git remote add origin ../beside/origin.git; git push -q origin master; git \
+             remote add by-ssh ssh://host.invalid/x; git config remotes.default 'origin by-ssh'",
+        );
+        host
+    }
+
+    fn pwned(&self) -> PathBuf {
+        self.place.beside.join("pwned")
+    }
+
+    fn script(&self, text: &str) -> String {
+        text.replace("PWN", &format!("touch {}", self.pwned().display()))
+    }
+
+    /// Runs a script as the person, outside of everything.
+    fn runs(&self, script: &str) {
+        let mut child = Command::new("timeout")
+            .args(["60", "bash", "-c", &self.script(script)])
+            .current_dir(&self.place.root)
+            .env("HOME", &self.home)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            // Where the configuration names no editor.
+            .env("EDITOR", "true")
+            .env_remove("XDG_CONFIG_HOME")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("there is a bash");
+        let _ = child.wait();
+    }
+
+    /// Plants the trap, ends the command in this way, and runs git. Answers with whether a program ran.
+    fn falls(&self, trap: &Trap, end: End) -> bool {
+        self.runs(trap.before);
+        // In a file: the policy judges what is written, not what a script does.
+        let script = format!("{CONFIG}\n( {} )\ntouch begun\nsleep ${{1:-0}}\n", trap.plant);
+        self.place.file("attempt.sh", &self.script(&script));
+        // The host is a process of its own: the home of the person is theirs alone.
+        let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
+            .args(["--exact", "sandbox::traps::a_host_for_the_trap", "--nocapture"])
+            .env(HOST, &self.place.root)
+            .env(END, format!("{end:?}"))
+            .env("HOME", &self.home)
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_STATE_HOME")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("this program can be started");
+        let began = Instant::now();
+        if matches!(end, End::HostKilled | End::Running) {
+            while !self.place.at("begun").exists() && began.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        match end {
+            End::HostKilled => {
+                host.kill().expect("it runs");
+                host.wait().expect("it is ours");
+                // The helper waits for the end of all processes, and then settles what they left.
+                std::thread::sleep(Duration::from_millis(1500));
+            }
+            End::Running => {
+                if NOTICED.contains(&trap.name) {
+                    std::thread::sleep(Duration::from_millis(3000));
+                }
+                self.runs(BATTERY);
+                host.wait().expect("it is ours");
+            }
+            End::ByItself | End::TimedOut | End::Cancelled => drop(host.wait().expect("it is ours")),
+        }
+        self.runs(BATTERY);
+        self.pwned().exists()
+    }
+}
+
+const HOST: &str = "TOOLFENCE_TEST_TRAP_HOST";
+const END: &str = "TOOLFENCE_TEST_TRAP_END";
+
+/// The host whose command plants the trap.
+#[test]
+fn a_host_for_the_trap() {
+    let (Some(root), Ok(end)) = (std::env::var_os(HOST), std::env::var(END)) else { return };
+    let workspace = Arc::new(super::workspace(Path::new(&root), Settings::new()));
+    let (seconds, timeout, patience) = match end.as_str() {
+        "ByItself" => (0, 30, None),
+        "TimedOut" => (20, 1, None),
+        "Cancelled" => (20, 30, Some(Duration::from_millis(700))),
+        "Running" => (6, 30, None),
+        _ => (60, 60, None),
+    };
+    let command = format!("bash ./attempt.sh {seconds} >/dev/null 2>&1");
+    let args = json!({"command": command, "timeout": timeout});
+    let args: Args = args.as_object().expect("an object").clone().into_iter().collect();
+    let toolbox = tools::standard(Arc::clone(&workspace));
+    let call = ToolCall::new("1", "bash", args);
+    let policy = Policy::default().ask(AskMode::Never);
+    let Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), workspace.as_ref()) else {
+        panic!("the policy does not clear it");
+    };
+    block_on(async {
+        let run = toolbox.run(cleared, &NoProgress);
+        match patience {
+            Some(patience) => drop(tokio::time::timeout(patience, run).await),
+            None => drop(run.await),
+        }
+    });
+}
+
+fn is_here() -> bool {
+    let git = Command::new("git").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !git {
+        eprintln!("skipped: there is no git");
+    }
+    git && stands(&Place::new().workspace())
+}
+
+/// Every trap works where nothing stops it: else the table would show nothing.
+#[test]
+fn every_trap_is_one() {
+    if !is_here() {
+        return;
+    }
+    // As root nobody is kept from listing a folder, and a link at the end of `commondir` needs another end.
+    let fell: Vec<&str> = in_parallel(TRAPS, |trap| {
+        let host = Host::new();
+        host.runs(trap.before);
+        let script = format!("{CONFIG}\n( {} )\n", trap.plant);
+        host.place.file("attempt.sh", &host.script(&script));
+        host.runs("bash ./attempt.sh >/dev/null 2>&1");
+        host.runs(BATTERY);
+        (!host.pwned().exists()).then_some(trap.name)
+    });
+    assert!(fell.is_empty(), "these traps do not work: {fell:?}");
+}
+
+#[test]
+fn no_planted_program_runs_however_the_command_ends() {
+    if !is_here() {
+        return;
+    }
+    let others = if std::env::var_os("TOOLFENCE_TRAPS").is_some() { OTHER_ENDS } else { &[] };
+    for &end in ENDS.iter().chain(others) {
+        let fell: Vec<&str> = in_parallel(TRAPS, |trap| Host::new().falls(trap, end).then_some(trap.name));
+        println!("{end:?}: {} traps, {} planted programs ran", TRAPS.len(), fell.len());
+        assert!(fell.is_empty(), "{end:?}: {fell:?}");
+    }
+}
+
+/// Most of the time a trap waits, so several are tried at a time.
+fn in_parallel(
+    traps: &'static [Trap],
+    work: impl Fn(&'static Trap) -> Option<&'static str> + Sync,
+) -> Vec<&'static str> {
+    const AT_A_TIME: usize = 6;
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let found = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                while let Some(trap) = traps.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    // The lock would be held while the trap is tried if both stood in one statement.
+                    let fell = work(trap);
+                    found.lock().expect("nobody panics with it").extend(fell);
+                }
+            });
+        }
+    });
+    found.into_inner().expect("nobody panics with it")
+}

@@ -1,0 +1,143 @@
+//! The same again as somebody else: an ordinary user, and where there are no user namespaces.
+
+use super::Place;
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use toolfence::sandbox::{Kind, Settings};
+
+/// Set for the copy of this program that is somebody else.
+const AGAIN: &str = "TOOLFENCE_TEST_AGAIN";
+
+fn program() -> String {
+    std::env::current_exe().expect("this program has a file").display().to_string()
+}
+
+pub(super) fn is_there(program: &str) -> bool {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
+}
+
+/// Runs these tests of this program through other programs; `None` where that cannot be.
+fn again(through: &[&str], tests: &[&str]) -> Option<String> {
+    let root = rustix::process::geteuid().is_root();
+    if std::env::var_os(AGAIN).is_some() || !root || !is_there(through[0]) {
+        eprintln!("skipped: it takes root and {}", through[0]);
+        return None;
+    }
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    // Whoever the other one is.
+    std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let output = Command::new(through[0])
+        .args(&through[1..])
+        .arg(program())
+        .args(tests)
+        .args(["--nocapture", "--test-threads=1"])
+        .env(AGAIN, "1")
+        .env("HOME", home.path())
+        .env("TMPDIR", home.path())
+        .current_dir(home.path())
+        .output()
+        .expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("{said}");
+    assert!(output.status.success(), "{said}");
+    Some(said)
+}
+
+#[test]
+fn an_ordinary_user_has_the_same_sandbox() {
+    let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let Some(said) = again(&user, &["sandbox::calls::", "sandbox::escape::", "sandbox::git::", "sandbox::left::"])
+    else {
+        return;
+    };
+    assert!(!said.contains("skipped"), "{said}");
+}
+
+/// Every trap and every end takes some minutes, so this is asked for.
+#[test]
+fn an_ordinary_user_falls_into_no_trap() {
+    if std::env::var_os("TOOLFENCE_TRAPS").is_none() {
+        return;
+    }
+    let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let Some(said) = again(&user, &["sandbox::traps::"]) else { return };
+    assert!(!said.contains("skipped") && said.contains("planted programs ran"), "{said}");
+}
+
+pub(super) const NO_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+
+#[test]
+fn root_needs_no_user_namespace() {
+    let through = ["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
+    let Some(said) = again(&through, &["sandbox::calls::", "sandbox::escape::", "sandbox::git::"]) else { return };
+    assert!(!said.contains("skipped"), "{said}");
+}
+
+#[test]
+fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
+    let nobody = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"];
+    let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
+    through.extend(nobody);
+    again(&through, &["sandbox::users::landlock_alone", "sandbox::users::nothing_is_left_without_a_namespace"]);
+}
+
+/// What is left of the sandbox without namespaces, wherever this runs.
+fn alone() -> Option<Place> {
+    let place = Place::new();
+    let workspace = place.workspace();
+    let report = workspace.enclosure().report();
+    if report.kind != Kind::Landlock {
+        eprintln!("skipped: {:?} stands here", report.kind);
+        return None;
+    }
+    assert!(
+        !report.holds && report.why[0].starts_with("Namespaces cannot be raised: failed the namespaces"),
+        "{report:?}"
+    );
+    Some(place)
+}
+
+#[test]
+fn landlock_alone() {
+    let Some(place) = alone() else { return };
+    place.file("f", "as it was\n");
+    let secret = place.beside.join("private.txt");
+    for (command, want) in [
+        ("cat f; echo x > g; cat g", "as it was\nx\n"),
+        (&*format!("cat {}", secret.display()), "Permission denied"),
+        ("ls /root", "Permission denied"),
+        ("echo x > /tmp/toolfence-landlock", "Permission denied"),
+        ("exec 3<>/dev/tcp/127.0.0.1/22", "Operation not permitted"),
+        ("echo x > /dev/null && echo fine", "fine"),
+        (&*format!("kill -0 {}", std::process::id()), "Operation not permitted"),
+    ] {
+        let result = place.anyhow(Settings::new(), json!({"command": format!("{{ {command}; }} 2>&1")}));
+        assert!(result.output.contains(want), "{command}: {} {:?}", result.output, result.error);
+    }
+}
+
+#[test]
+fn nothing_is_left_without_a_namespace() {
+    let Some(place) = alone() else { return };
+    let marker = "sleep 72021";
+    for command in ["set -m; (sleep 72021 &) ; sleep 72021 & echo ended", "set -m; sleep 72021 & sleep 72021"] {
+        place.anyhow(Settings::new(), json!({"command": command, "timeout": 1}));
+        assert_eq!(super::left::running(marker), 0, "{command}");
+    }
+}
+
+#[test]
+fn a_project_that_holds_the_home_has_no_sandbox() {
+    let report = |root: &Path| super::workspace(root, Settings::new()).enclosure().report().clone();
+    let whole = report(Path::new("/"));
+    assert!(whole.kind == Kind::Nothing && !whole.holds && whole.why[0].contains("the whole system"), "{whole:?}");
+    let off = Settings::new().mode(toolfence::sandbox::Mode::Off);
+    let place = Place::new();
+    let off = super::workspace(&place.root, off).enclosure().report().clone();
+    assert!(off.kind == Kind::Nothing && off.why[0].contains("switched off"), "{off:?}");
+    let missing = super::workspace(&place.root, Settings::new()).sandbox(Settings::new().helper("/nowhere/at/all"));
+    let missing = missing.enclosure().report().clone();
+    assert!(missing.kind == Kind::Nothing && missing.why[0].contains("No such file"), "{missing:?}");
+}

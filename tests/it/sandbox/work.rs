@@ -1,0 +1,238 @@
+//! Work goes on as usual: toolchains, output, arguments; and the policy knows of the sandbox.
+
+use super::{Place, stands};
+use serde_json::json;
+use std::net::TcpListener;
+use toolfence::policy::{AskMode, Effective, Facts, Policy};
+use toolfence::sandbox::Settings;
+
+#[test]
+fn the_policy_knows_that_they_hold() {
+    let place = Place::new();
+    let workspace = place.workspace();
+    if !stands(&workspace) {
+        return;
+    }
+    assert!(workspace.facts_hold());
+    let open = super::workspace(&place.root, Settings::new().network(true));
+    assert!(!open.facts_hold());
+    let policy = Policy::default().ask(AskMode::Sandboxed);
+    let decision = policy.judge_command("touch x", "", &workspace);
+    assert_eq!(policy.effective(&decision, &workspace), Effective::Run, "{decision:?}");
+    assert_eq!(policy.effective(&decision, &open), Effective::Ask, "{decision:?}");
+}
+
+trait Hold {
+    fn facts_hold(&self) -> bool;
+}
+
+impl<T: Facts> Hold for T {
+    fn facts_hold(&self) -> bool {
+        self.sandbox().hold
+    }
+}
+
+#[test]
+fn output_order_status_and_folder_are_as_outside() {
+    let place = Place::new();
+    place.file("sub/f", "");
+    let command = "echo one; echo two >&2; echo three >/dev/stdout; pwd; exit 3";
+    let Some(result) = place.run_with(Settings::new(), json!({"command": command, "cwd": "."})) else { return };
+    let want = format!("one\ntwo\nthree\n{}\n", place.root.display());
+    assert_eq!((result.output, result.exit_code, result.success), (want, Some(3), false));
+    let result = place.run("cat; test -t 1 || echo no tty; kill -9 $$").expect("they stood a moment ago");
+    assert_eq!((result.output.as_str(), result.exit_code), ("no tty\n", Some(137)));
+    let result = place.run("cd sub && echo y > f && cat f; echo <<E\nhere\nE\ndiff <(echo a) <(echo a) && echo same");
+    assert_eq!(result.expect("they stood a moment ago").output, "y\n\nsame\n");
+    assert_eq!(place.says("(sleep 0.3; echo late) & echo early").as_deref(), Some("early\nlate"));
+}
+
+#[test]
+fn the_network_is_there_when_it_was_allowed() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
+    let Some(result) = place.run_with(Settings::new(), json!({"command": command, "network": true})) else { return };
+    assert_eq!(result.output, "reached\n");
+    let result = place.run(&format!("({command}) 2>&1")).expect("they stood a moment ago");
+    assert!(result.output.contains("Operation not permitted"), "{}", result.output);
+}
+
+#[test]
+fn outside_the_sandbox_is_outside() {
+    let place = Place::new();
+    let secret = place.beside.join("private.txt");
+    let command = format!("cat {}", secret.display());
+    let Some(result) = place.run_with(Settings::new(), json!({"command": command, "outside_sandbox": true})) else {
+        return;
+    };
+    assert_eq!(result.output, "OUTSIDE\n");
+}
+
+/// A file that was looked at and is another one when the sandbox is set up must not stay uncovered.
+#[test]
+fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
+    let place = Place::new();
+    place.file("sub/.env", "KEY=SECRETVALUE\n");
+    let workspace = place.workspace();
+    if !stands(&workspace) {
+        return;
+    }
+    let done = Done::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| done.swap_until_set(&place));
+        let done = Setter(&done);
+        for _ in 0..12 {
+            let result = place.run("cat */.env */*/.env 2>/dev/null").expect("they stood a moment ago");
+            assert!(!result.output.contains("SECRET"), "{result:?}");
+        }
+        drop(done);
+    });
+}
+
+#[derive(Default)]
+struct Done(std::sync::atomic::AtomicBool);
+
+impl Done {
+    fn swap_until_set(&self, place: &Place) {
+        while !self.0.load(std::sync::atomic::Ordering::Relaxed) {
+            for (from, to) in [("sub", "bus"), ("bus", "sub")] {
+                let _ = std::fs::rename(place.at(from), place.at(to));
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+/// Ends the other thread even where the test fails.
+struct Setter<'a>(&'a Done);
+
+impl Drop for Setter<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Each toolchain that is installed here works; one that is not is said to be missing.
+#[test]
+fn toolchains_work() {
+    let place = Place::new();
+    place.file("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+    place.file("src/main.rs", "fn main() { println!(\"built\"); }\n");
+    for (program, command, want) in [
+        (
+            "cargo",
+            "cargo build --offline 2>&1 && ./target/debug/small && touch ~/.cargo/x && echo wrote",
+            "built\nwrote",
+        ),
+        ("python3", "python3 -c 'import ssl, ctypes, tempfile; tempfile.TemporaryFile(); print(6*7)'", "42"),
+        ("node", "node -e 'console.log(6*7)'", "42"),
+        ("git", "git init -q . && git status --short 2>&1 | head -1", "??"),
+    ] {
+        let there =
+            std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|f| f.join(program).exists());
+        if !there {
+            eprintln!("skipped: there is no {program}");
+            continue;
+        }
+        let Some(result) = place.run_with(Settings::new(), json!({"command": command, "timeout": 120})) else { return };
+        assert!(result.output.contains(want), "{command}: {} {:?}", result.output, result.error);
+    }
+    let home = std::env::var("HOME").unwrap_or_default();
+    assert!(!std::path::Path::new(&home).join(".cargo/x").exists(), "what was written stayed inside");
+}
+
+/// A home with toolchains, credentials and other things.
+#[test]
+fn of_the_home_there_is_only_what_a_toolchain_needs() {
+    let place = Place::new();
+    let home = place.beside.join("home");
+    for (path, content) in [
+        (".cargo/bin/tool", "#!/bin/sh\necho tool\n"),
+        (".cargo/credentials.toml", "token = \"SECRETVALUE\"\n"),
+        (".cargo/config.toml", "[registries.x]\ntoken = \"SECRETVALUE\"\n"),
+        (".npmrc", "SECRETVALUE\n"),
+        (".bash_history", "SECRETVALUE\n"),
+        (".local/share/keyrings/login", "SECRETVALUE\n"),
+        (".local/bin/other", "#!/bin/sh\n"),
+        ("go/src/other/main.go", "SECRETVALUE\n"),
+        ("go/bin/gopls", "#!/bin/sh\n"),
+        ("go/pkg/mod/x@v1/token.txt", "of a package\n"),
+        (".local/share/uv/credentials/credentials.toml", "SECRETVALUE\n"),
+        (".cargo/registry/credentials.toml", "SECRETVALUE\n"),
+        (".cargo/env.d/prod.env", "SECRETVALUE\n"),
+        (".nvm/deep/er/.env", "SECRETVALUE\n"),
+        (".nvm/.git/config", "SECRETVALUE\n"),
+        (".nvm/certs/public.pem", "-----BEGIN CERTIFICATE-----\n"),
+        (".nvm/certs/private.pem", "-----BEGIN PRIVATE KEY-----\nSECRETVALUE\n"),
+        ("../prefix/bin/own", "#!/bin/sh\n"),
+        ("../prefix/lib/own.so", "x\n"),
+        ("../prefix/lib/server.key", "SECRETVALUE\n"),
+        ("../prefix/.env", "SECRETVALUE\n"),
+        ("../prefix/conf/settings.ini", "SECRETVALUE\n"),
+    ] {
+        let path = home.join(path);
+        std::fs::create_dir_all(path.parent().expect("it is below")).expect("a folder can be made");
+        std::fs::write(path, content).expect("a file can be written");
+    }
+    const HOME: &str = "TOOLFENCE_TEST_HOME";
+    if std::env::var_os(HOME).is_some() {
+        let command = "p=$(dirname $(dirname $(command -v own))); cd; find . $p -type f | sort; grep -rs SECRET . $p; cat \
+             .cargo/credentials.toml .cargo/config.toml 2>&1; cat go/pkg/mod/x@v1/token.txt .nvm/certs/public.pem";
+        if let Some(output) = place.says(command) {
+            println!("\n{output}");
+        }
+        return;
+    }
+    let module = module_path!().split_once("::").map_or("", |(_, module)| module);
+    let output = std::process::Command::new(std::env::current_exe().expect("this program has a file"))
+        .args(["--exact", &format!("{module}::of_the_home_there_is_only_what_a_toolchain_needs"), "--nocapture"])
+        .env("HOME", &home)
+        .env(HOME, "1")
+        .env_remove("CARGO_HOME")
+        .env(
+            "PATH",
+            format!("{}:{}", place.beside.join("prefix/bin").display(), std::env::var("PATH").unwrap_or_default()),
+        )
+        .output()
+        .expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !stands(&place.workspace()) {
+        return;
+    }
+    let refused = said.lines().filter(|line| line.starts_with("cat:") && line.contains("Permission denied")).count();
+    assert!(!said.contains("SECRETVALUE") && refused == 2, "{said}");
+    assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
+    assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
+    // Known parts of what is beside the project, and of packages everything.
+    for there in ["go/bin/gopls", "of a package", "BEGIN CERTIFICATE", "prefix/bin/own", "prefix/lib/own.so"] {
+        assert!(said.contains(there), "{there}: {said}");
+    }
+    for gone in ["go/src", "uv/credentials", "prefix/.env", "prefix/conf"] {
+        assert!(!said.contains(gone), "{gone}: {said}");
+    }
+}
+
+/// What does not fit into a result can be read as a file.
+#[test]
+fn long_output_is_in_a_file() {
+    let place = Place::new();
+    let command = "for i in $(seq 40000); do echo line $i; done; cat /dev/zero | head -c 100 >/dev/null";
+    let Some(result) = place.run(command) else { return };
+    assert!(result.truncated && result.output.len() <= 100_000, "{}", result.output.len());
+    let start = result.output.find("is in .toolfence/output/").expect("it is told") + "is in ".len();
+    let name = result.output[start..].split(':').next().expect("it has an end");
+    let text = std::fs::read_to_string(place.at(name)).expect("it is there");
+    assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
+    let workspace = place.workspace();
+    let wanted = toolfence::workspace::ReadFile::new(name);
+    let read = workspace.read(&wanted, &toolfence::workspace::Stop::default()).expect("tools can read it");
+    assert!(read.text.starts_with("line 1\n"));
+    let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
+    assert!(
+        result.output.contains("Read-only file system") && result.output.contains("\nshort\n"),
+        "{}",
+        result.output
+    );
+}
