@@ -182,6 +182,17 @@ pub enum Ignored {
     InfoWord,
 }
 
+impl Ignored {
+    /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an outer
+    /// fence is an example, and nobody needs to be reminded of anything.
+    pub fn is_misplaced(self) -> bool {
+        match self {
+            Ignored::Html | Ignored::Indentation | Ignored::InfoWord => true,
+            Ignored::Quote | Ignored::OuterFence => false,
+        }
+    }
+}
+
 /// Why a block cannot be read, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
