@@ -2,14 +2,10 @@
 //!
 //! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
 
-mod read;
-
-pub(super) use read::Reader;
-
 use super::Limits;
 use super::event::Span;
-use super::found::Found;
-use super::track::{Listener, Track};
+use super::preview::{Listener, Preview};
+use super::queue::Queue;
 use crate::fence::find_either;
 use crate::json::{Begun, Lexer, Problem, Status, decode_short};
 
@@ -26,7 +22,7 @@ pub(super) struct Candidate {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// The object is being written; or it is broken, and only the fence can end the block.
     Object,
     /// The verbatim body of this tag is being written.
@@ -64,19 +60,19 @@ pub(super) struct Block {
     /// Where the body stands in the reply, when nothing was copied of it.
     pub(super) lent: Option<Span>,
     pub(super) candidate: Option<Candidate>,
-    pub(super) track: Track,
+    pub(super) track: Preview,
     /// A `tool_result`: not a call but a forgery.
     pub(super) forged: bool,
     /// The info word was not the taught one.
     pub(super) drifted_word: bool,
     /// Closing fences inside strings and bodies are content when all turns out well.
     speculates: bool,
-    lexer: Lexer,
+    pub(super) lexer: Lexer,
     /// What the last string of an argument says of which a long piece came, as far as it is kept, and whether more will be.
-    begun: Begun,
+    pub(super) begun: Begun,
     keeping: bool,
-    phase: Phase,
-    bodies: Vec<String>,
+    pub(super) phase: Phase,
+    pub(super) bodies: Vec<String>,
     limit: usize,
     /// More came than the limit allows.
     full: bool,
@@ -99,7 +95,7 @@ impl Block {
             body: String::new(),
             lent: None,
             candidate: None,
-            track: Track::default(),
+            track: Preview::default(),
             forged: false,
             drifted_word: false,
             speculates: false,
@@ -299,7 +295,7 @@ impl Block {
     }
 
     /// Content of a line, or a piece of it.
-    pub(super) fn content(&mut self, pad: usize, text: &str, found: &mut Found) {
+    pub(super) fn content(&mut self, pad: usize, text: &str, found: &mut Queue) {
         if self.full {
             return;
         }
@@ -336,7 +332,7 @@ impl Block {
     }
 
     /// The end of a line of which everything was given: characters taken off before it, and blanks put there for a tab.
-    pub(super) fn end_line(&mut self, (taken, pad): (usize, usize), found: &mut Found) {
+    pub(super) fn end_line(&mut self, (taken, pad): (usize, usize), found: &mut Queue) {
         if taken > 0 {
             self.prefixes.push(Prefix { line: self.lines, taken, pad });
         }
@@ -353,7 +349,7 @@ impl Block {
     }
 
     /// A whole line that is no part of the object.
-    fn line_behind_object(&mut self, found: &mut Found) {
+    fn line_behind_object(&mut self, found: &mut Queue) {
         let (Phase::Body(_) | Phase::After) = self.phase else { return };
         let start = self.body.rfind('\n').map_or(0, |at| at + 1);
         if let Phase::Body(index) = self.phase {
@@ -378,7 +374,7 @@ impl Block {
     }
 
     /// A line of a verbatim body, or the tag that ends it.
-    fn body_line(&mut self, index: usize, start: usize, found: &mut Found) {
+    fn body_line(&mut self, index: usize, start: usize, found: &mut Queue) {
         let line = &self.body[start..];
         let tag = self.track.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {

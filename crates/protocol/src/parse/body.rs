@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::block::Block;
-use super::blocks::{Blocks, Kind};
+use super::containers::{Containers, LineKind};
 use super::cursor::Content;
 use super::ending::Ending;
 use super::input::Line;
@@ -155,10 +155,10 @@ impl Parser {
 
 /// What a line is to the block, where `blocks` say what it is to CommonMark. Where a piece of it was given, it was content
 /// then: how far the block is now must not matter.
-fn step(blocks: &Blocks, text: &str, piece: Piece, block: &Block) -> Step {
+fn step(blocks: &Containers, text: &str, piece: Piece, block: &Block) -> Step {
     let (content, closes) = match blocks.in_fence(text) {
-        Some(Kind::Closes(content)) => (content, true),
-        Some(Kind::Inside(content)) => (content, false),
+        Some(LineKind::Closes(content)) => (content, true),
+        Some(LineKind::Inside(content)) => (content, false),
         _ => return Step::Ends(Ending::Container),
     };
     let from = text.len() - content.text.len();

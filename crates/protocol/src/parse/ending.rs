@@ -1,10 +1,11 @@
 //! How a tool block ends, and what becomes of it: calls, malformed, incomplete, forged.
 
-use super::block::{Candidate, Reader};
+use super::block::Candidate;
 use super::body::Piece;
-use super::envelope::Draft;
+use super::call::Draft;
 use super::event::ReadError;
-use super::found::Item;
+use super::queue::Item;
+use super::read::Reader;
 use super::{MOST_SPECULATIONS, Parser, State};
 use crate::json::Problem;
 use crate::{FinishReason, Repair, ToolCall};

@@ -6,7 +6,7 @@
 
 use super::body::{MOST_AT_ONCE, Piece};
 use super::event::Span;
-use super::hold::Hold;
+use super::line_gate::LineGate;
 use super::{Parser, State};
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ impl Parser {
             return Expects::Anything;
         }
         match (&self.state, self.piece) {
-            (State::Prose, _) if self.hold == Hold::Free => Expects::Words,
+            (State::Prose, _) if self.hold == LineGate::Free => Expects::Words,
             // A byte order mark is no part of the first line.
             (State::Prose, _) if self.input.offset(self.input.at) > 0 => Expects::Line,
             (State::Block, Piece::Given(_)) if self.block.candidate.is_none() => {
@@ -123,9 +123,9 @@ impl Parser {
             }
         }
         let length = self.input.len() - self.input.at;
-        if self.hold != Hold::Free && length > 0 {
+        if self.hold != LineGate::Free && length > 0 {
             self.hold_more(length);
-            if self.hold != Hold::Free {
+            if self.hold != LineGate::Free {
                 return Taken::Other;
             }
         }

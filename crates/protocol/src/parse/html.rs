@@ -67,7 +67,7 @@ fn declaration(after: &str) -> Option<End> {
     }
 }
 
-/// Kind 7: a complete open or closing tag, and only blanks after it.
+/// LineKind 7: a complete open or closing tag, and only blanks after it.
 fn is_complete_tag(after: &str) -> bool {
     let bytes = after.as_bytes();
     let closing = bytes.first() == Some(&b'/');
@@ -132,7 +132,7 @@ fn attribute_value(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Kind 6, sorted.
+/// LineKind 6, sorted.
 const BLOCK_NAMES: &[&str] = &[
     "address",
     "article",

@@ -28,37 +28,38 @@
 //! open block, or by the line that is not decided yet, and by what was pushed and not polled.
 
 mod block;
-mod blocks;
 mod body;
+mod call;
+mod containers;
 mod cursor;
-mod decoy;
 mod ending;
-mod envelope;
 mod event;
 mod expect;
-mod found;
-mod hold;
 mod html;
 mod ids;
+mod ignored;
 mod input;
-mod linkdef;
+mod line_gate;
+mod link_definition;
+mod preview;
 mod prose;
+mod queue;
+mod read;
 mod reasoning;
 mod taught;
-mod track;
 mod whole;
 
 pub use event::{Event, Ignored, ReadError, Span};
 
 use crate::{Catalog, FinishReason, ToolCall};
 use block::Block;
-use blocks::Blocks;
 use body::Piece;
-use decoy::Decoys;
+use containers::Containers;
 use expect::{Expects, Taken};
-use found::{Found, Item};
-use hold::Hold;
+use ignored::IgnoredCalls;
 use input::Input;
+use line_gate::LineGate;
+use queue::{Item, Queue};
 use reasoning::Reasoning;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -107,10 +108,10 @@ pub struct Parser {
     options: Options,
     input: Input,
     state: State,
-    blocks: Blocks,
-    decoys: Decoys,
+    blocks: Containers,
+    decoys: IgnoredCalls,
     /// Whether the beginning of the current line may be shown, and how many of its bytes were looked at.
-    hold: Hold,
+    hold: LineGate,
     hold_seen: usize,
     /// The current line was longer than the limit: its rest is text.
     skipping: bool,
@@ -119,7 +120,7 @@ pub struct Parser {
     /// The open block, and what the last one held.
     block: Block,
     room: Room,
-    found: Found,
+    found: Queue,
     calls: usize,
     /// How often a block that was read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
@@ -158,15 +159,15 @@ impl Parser {
         let mut parser = Parser {
             input: Input::default(),
             state: State::Prose,
-            blocks: Blocks::new(),
-            decoys: Decoys::new(options.limits.block),
-            hold: Hold::default(),
+            blocks: Containers::new(),
+            decoys: IgnoredCalls::new(options.limits.block),
+            hold: LineGate::default(),
             hold_seen: 0,
             skipping: false,
             piece: Piece::default(),
             block: Block::new(),
             room: Room::default(),
-            found: Found::new(options.settled_only),
+            found: Queue::new(options.settled_only),
             calls: 0,
             failed_speculations: 0,
             after_broken: false,

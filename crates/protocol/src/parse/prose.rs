@@ -1,10 +1,10 @@
 //! Lines outside of tool blocks: what is shown at once, and what opens a block.
 
-use super::blocks::Kind;
+use super::containers::LineKind;
 use super::event::{Ignored, Span};
-use super::found::Item;
-use super::hold::Hold;
 use super::input::Line;
+use super::line_gate::LineGate;
+use super::queue::Item;
 use super::reasoning;
 use super::{Parser, State};
 use crate::fence::{self, Opening};
@@ -64,7 +64,7 @@ impl Parser {
             self.open_reasoning(indent, tag);
             return true;
         }
-        let held = if self.hold == Hold::Free { self.hold_seen } else { 0 };
+        let held = if self.hold == LineGate::Free { self.hold_seen } else { 0 };
         self.show(self.input.at + held);
         false
     }
@@ -78,7 +78,7 @@ impl Parser {
     }
 
     fn prose_line(&mut self, line: Line) {
-        self.hold = Hold::default();
+        self.hold = LineGate::default();
         self.hold_seen = 0;
         let passes = self.skipping;
         self.skipping = line.cut;
@@ -110,7 +110,7 @@ impl Parser {
         self.input.pass_lines(self.options.limits.block, |line| self.blocks.plain_line(line));
         let passed = self.input.at > before;
         if passed {
-            self.hold = Hold::default();
+            self.hold = LineGate::default();
             self.hold_seen = 0;
         }
         passed
@@ -123,18 +123,18 @@ impl Parser {
         let span = self.input.span(at, line.end);
         let kind = self.blocks.line(text);
         let over = match kind {
-            Kind::Inside(_) | Kind::Closes(_) => None,
-            Kind::Opens(..) => self.decoys.over(),
+            LineKind::Inside(_) | LineKind::Closes(_) => None,
+            LineKind::Opens(..) => self.decoys.over(),
             _ => self.decoys.fence_ends(None),
         };
         let found = match kind {
-            Kind::Inside(content) => self.decoys.inside(content.text, span),
-            Kind::Closes(_) => self.decoys.fence_ends(Some(span)),
-            Kind::Html(rest) => self.decoys.draw(Ignored::Html, rest, span),
-            Kind::Indented(rest) => self.decoys.draw(Ignored::Indentation, rest, span),
-            Kind::Prose if fence::is_blank(text) => None,
-            Kind::Prose => self.decoys.prose(),
-            Kind::Opens(opening, offset) => {
+            LineKind::Inside(content) => self.decoys.inside(content.text, span),
+            LineKind::Closes(_) => self.decoys.fence_ends(Some(span)),
+            LineKind::Html(rest) => self.decoys.draw(Ignored::Html, rest, span),
+            LineKind::Indented(rest) => self.decoys.draw(Ignored::Indentation, rest, span),
+            LineKind::Prose if fence::is_blank(text) => None,
+            LineKind::Prose => self.decoys.prose(),
+            LineKind::Opens(opening, offset) => {
                 let word = word(&opening);
                 let span = Span { start: span.start + offset, end: span.end };
                 if self.opens_block(&word) {

@@ -1,10 +1,10 @@
 //! What a model thinks aloud, between tags: never a call.
 
-use super::blocks::{Blocks, Place};
-use super::decoy::Decoys;
+use super::containers::{Containers, Place};
 use super::event::Span;
-use super::found::Item;
-use super::hold::Hold;
+use super::ignored::IgnoredCalls;
+use super::line_gate::LineGate;
+use super::queue::Item;
 use super::{Parser, State};
 
 /// A pair of tags.
@@ -66,7 +66,7 @@ pub(super) fn opening(line: &str) -> Option<(usize, &'static Tag)> {
 }
 
 /// Whether a section opens here. `whole` says that the line is known to its end.
-pub(super) fn opens(blocks: &Blocks, line: &str, indent: usize, tag: &Tag, whole: bool) -> bool {
+pub(super) fn opens(blocks: &Containers, line: &str, indent: usize, tag: &Tag, whole: bool) -> bool {
     match blocks.place(line) {
         Place::Start => true,
         Place::Continuation => whole && line[indent + tag.open.len()..].trim_matches([' ', '\t']).is_empty(),
@@ -132,9 +132,9 @@ impl Parser {
     /// What follows is read as the start of a new document.
     fn begin_document(&mut self) {
         self.state = State::Prose;
-        self.blocks = Blocks::new();
-        self.decoys = Decoys::new(self.options.limits.block);
-        self.hold = Hold::default();
+        self.blocks = Containers::new();
+        self.decoys = IgnoredCalls::new(self.options.limits.block);
+        self.hold = LineGate::default();
         self.hold_seen = 0;
     }
 }

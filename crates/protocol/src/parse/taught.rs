@@ -2,7 +2,7 @@
 //!
 //! Anything else is left to [`envelope`](super::envelope), which says what is wrong or what had to be mended.
 
-use super::envelope::{Draft, undecorated};
+use super::call::{Draft, undecorated};
 use crate::Args;
 use crate::json::{Begun, Listen, Reader, owned};
 
@@ -98,7 +98,7 @@ impl Key {
 mod tests {
     use super::read;
     use crate::json::{self, Begun};
-    use crate::parse::envelope;
+    use crate::parse::call;
 
     #[test]
     fn reads_as_the_envelope_does_or_not_at_all() {
@@ -108,7 +108,7 @@ mod tests {
         ];
         for text in texts {
             let ours = read(text, Begun::default(), &mut ()).unwrap_or_else(|| panic!("{text}"));
-            let theirs = envelope::drafts(vec![json::strict(text).unwrap()], &[], None).unwrap();
+            let theirs = call::drafts(vec![json::strict(text).unwrap()], &[], None).unwrap();
             assert_eq!(format!("{ours:?}"), format!("{:?}", theirs[0]), "{text}");
         }
         for text in [

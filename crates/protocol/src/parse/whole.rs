@@ -5,10 +5,10 @@
 
 use super::Parser;
 use super::State;
-use super::blocks::Kind;
+use super::containers::LineKind;
 use super::event::Span;
-use super::found::{Found, Item, Words};
 use super::input::Line;
+use super::queue::{Item, Queue, Words};
 use super::taught::{self, Parts, Telling};
 use crate::json::{Listen, MOST_NESTING, Member};
 use crate::{Args, ToolCall};
@@ -66,13 +66,13 @@ impl Parser {
     fn closing_fence(&mut self) -> Option<Line> {
         let line = self.input.next_line(MOST_LINE).filter(|line| line.ended)?;
         let text = self.input.slice(self.input.at, line.end);
-        matches!(self.blocks.in_fence(text), Some(Kind::Closes(_))).then_some(line)
+        matches!(self.blocks.in_fence(text), Some(LineKind::Closes(_))).then_some(line)
     }
 
     /// The line from index `from` on is the block's only one.
     fn read_whole(&mut self, from: usize, line: Line, closing: Line) -> bool {
         let text = self.input.slice(from, line.end);
-        let Some(Kind::Inside(content)) = self.blocks.in_fence(text) else { return false };
+        let Some(LineKind::Inside(content)) = self.blocks.in_fence(text) else { return false };
         if content.pad > 0 || content.text.len() >= self.options.limits.block {
             return false;
         }
@@ -115,7 +115,7 @@ impl Parser {
 
 /// Reads the call and notes what is told of it before it is whole, but nothing where it cannot be read this way; whether
 /// it can. `from` is where the text begins in the reply.
-fn tell_and_read(parts: Parts<'_>, found: &mut Found, id: &str, (text, from): (&str, usize), room: &mut Room) -> bool {
+fn tell_and_read(parts: Parts<'_>, found: &mut Queue, id: &str, (text, from): (&str, usize), room: &mut Room) -> bool {
     let mark = found.mark(text.len());
     let id = found.say(id);
     room.path.clear();
@@ -144,7 +144,7 @@ impl Telling for Settled {
 
 /// Notes what is told of the call before it is whole.
 struct Teller<'a> {
-    found: &'a mut Found,
+    found: &'a mut Queue,
     /// The id, in the words.
     id: Words,
     /// Where the text begins in the reply.

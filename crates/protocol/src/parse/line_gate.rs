@@ -6,7 +6,7 @@ use super::reasoning::TAGS;
 
 /// What is known of the line so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Hold {
+pub(super) enum LineGate {
     /// Only what may stand before a block: blanks, marks of containers.
     #[default]
     Prefix,
@@ -24,11 +24,11 @@ pub(super) enum Hold {
 
 const WORD: &[u8] = b"tool";
 
-impl Hold {
+impl LineGate {
     /// Takes the next bytes of the line.
-    pub(super) fn feed(mut self, bytes: &[u8]) -> Hold {
+    pub(super) fn feed(mut self, bytes: &[u8]) -> LineGate {
         for byte in bytes {
-            if matches!(self, Hold::Undecided | Hold::Free) {
+            if matches!(self, LineGate::Undecided | LineGate::Free) {
                 break;
             }
             self = self.step(*byte);
@@ -36,55 +36,57 @@ impl Hold {
         self
     }
 
-    fn step(self, byte: u8) -> Hold {
+    fn step(self, byte: u8) -> LineGate {
         match (self, byte) {
-            (Hold::Prefix, b' ' | b'\t' | b'>' | b'*' | b'-' | b'+' | b'.' | b')' | b'0'..=b'9') => Hold::Prefix,
-            (Hold::Prefix, b'\xef' | b'\xbb' | b'\xbf') => Hold::Prefix, // a byte order mark
-            (Hold::Prefix, b'`' | b'~') => Hold::Fence(byte, 1),
-            (Hold::Prefix, b'<') => Hold::Tag(u8::MAX, 1),
-            (Hold::Fence(mark, count), _) if byte == mark => Hold::Fence(mark, count + 1),
-            (Hold::Fence(_, 3..), b' ' | b'\t') => Hold::Word(0),
-            (Hold::Fence(_, 3..), _) if byte == WORD[0] => Hold::Word(1),
-            (Hold::Word(0), b' ' | b'\t') => Hold::Word(0),
-            (Hold::Word(seen), _) if byte == WORD[seen] => {
+            (LineGate::Prefix, b' ' | b'\t' | b'>' | b'*' | b'-' | b'+' | b'.' | b')' | b'0'..=b'9') => {
+                LineGate::Prefix
+            }
+            (LineGate::Prefix, b'\xef' | b'\xbb' | b'\xbf') => LineGate::Prefix, // a byte order mark
+            (LineGate::Prefix, b'`' | b'~') => LineGate::Fence(byte, 1),
+            (LineGate::Prefix, b'<') => LineGate::Tag(u8::MAX, 1),
+            (LineGate::Fence(mark, count), _) if byte == mark => LineGate::Fence(mark, count + 1),
+            (LineGate::Fence(_, 3..), b' ' | b'\t') => LineGate::Word(0),
+            (LineGate::Fence(_, 3..), _) if byte == WORD[0] => LineGate::Word(1),
+            (LineGate::Word(0), b' ' | b'\t') => LineGate::Word(0),
+            (LineGate::Word(seen), _) if byte == WORD[seen] => {
                 if seen + 1 == WORD.len() {
-                    Hold::Undecided
+                    LineGate::Undecided
                 } else {
-                    Hold::Word(seen + 1)
+                    LineGate::Word(seen + 1)
                 }
             }
-            (Hold::Tag(which, seen), _) => tag(which, seen, byte),
-            _ => Hold::Free,
+            (LineGate::Tag(which, seen), _) => tag(which, seen, byte),
+            _ => LineGate::Free,
         }
     }
 }
 
-fn tag(which: u8, seen: usize, byte: u8) -> Hold {
+fn tag(which: u8, seen: usize, byte: u8) -> LineGate {
     let mut left = 0;
     for (bit, tag) in TAGS.iter().enumerate() {
         let fits = which & 1 << bit != 0 && tag.open.as_bytes().get(seen) == Some(&byte);
         left |= u8::from(fits) << bit;
     }
     match left {
-        0 => Hold::Free,
-        _ if byte == b'>' => Hold::Undecided,
-        _ => Hold::Tag(left, seen + 1),
+        0 => LineGate::Free,
+        _ if byte == b'>' => LineGate::Undecided,
+        _ => LineGate::Tag(left, seen + 1),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Hold;
+    use super::LineGate;
 
     #[test]
     fn holds_only_what_may_matter() {
         for line in
             ["", " ", "- 1. > ", "``", "```", "~~~~ to", "```tool", "```tool_result x", "<", "<thin", "<think>", "1"]
         {
-            assert_ne!(Hold::default().feed(line.as_bytes()), Hold::Free, "{line}");
+            assert_ne!(LineGate::default().feed(line.as_bytes()), LineGate::Free, "{line}");
         }
         for line in ["a", "- a", "`x", "```r", "``` x", "```tx", "<b", "<thinx", "</think", "\u{e9}"] {
-            assert_eq!(Hold::default().feed(line.as_bytes()), Hold::Free, "{line}");
+            assert_eq!(LineGate::default().feed(line.as_bytes()), LineGate::Free, "{line}");
         }
     }
 }

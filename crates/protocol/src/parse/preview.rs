@@ -3,9 +3,9 @@
 //!
 //! It listens to the strict lexer and judges nothing. Everything it finds is provisional.
 
-use super::envelope::{is_args, is_name, is_wrapper};
-use super::found::Found;
+use super::call::{is_args, is_name, is_wrapper};
 use super::ids::Ids;
+use super::queue::Queue;
 use crate::json::Watch;
 
 /// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
@@ -44,7 +44,7 @@ const MOST_PATH: usize = 256;
 
 /// What is known of a block.
 #[derive(Debug, Default)]
-pub(super) struct Track {
+pub(super) struct Preview {
     pub(super) ids: Ids,
     pub(super) tags: Vec<Tag>,
     /// Byte ranges of the complete values.
@@ -85,7 +85,7 @@ enum Role {
     Argument,
 }
 
-impl Track {
+impl Preview {
     /// Forgets the block, but not who has which id.
     pub(super) fn reset(&mut self) {
         self.tags.clear();
@@ -118,7 +118,7 @@ impl Track {
     }
 
     /// More of a verbatim body, for the live preview.
-    pub(super) fn body_text(&self, index: usize, text: &str, first: bool, found: &mut Found) {
+    pub(super) fn body_text(&self, index: usize, text: &str, first: bool, found: &mut Queue) {
         let Some(tag) = self.tags.get(index).filter(|tag| !self.muted && tag.call == 0) else { return };
         let call = self.calls.first().unwrap_or(&self.call);
         match &call.started {
@@ -166,7 +166,7 @@ impl Track {
     }
 
     /// The role of a string value that begins.
-    fn string_role(&mut self, found: &mut Found) -> Role {
+    fn string_role(&mut self, found: &mut Queue) -> Role {
         self.begin_step();
         if self.in_args() {
             self.start(found);
@@ -182,7 +182,7 @@ impl Track {
     }
 
     /// Tells of the call as soon as its name is known and its arguments begin.
-    fn start(&mut self, found: &mut Found) {
+    fn start(&mut self, found: &mut Queue) {
         let Some(name) = self.call.name.as_deref().filter(|_| self.call.started.is_none()) else { return };
         let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
         if self.previews() {
@@ -192,7 +192,7 @@ impl Track {
     }
 
     /// What may have been a tag is text of an argument.
-    fn tell_short(&mut self, found: &mut Found) {
+    fn tell_short(&mut self, found: &mut Queue) {
         if let Some(id) = self.call.started.as_deref().filter(|_| self.previews()) {
             found.argument(id, self.argument(), &self.short);
         }
@@ -289,8 +289,8 @@ pub(super) fn is_nearly_tag(text: &str) -> bool {
 
 /// The lexer's listener: what is known, and where provisional events go.
 pub(super) struct Listener<'a> {
-    pub(super) track: &'a mut Track,
-    pub(super) found: &'a mut Found,
+    pub(super) track: &'a mut Preview,
+    pub(super) found: &'a mut Queue,
 }
 
 impl Watch for Listener<'_> {

@@ -2,9 +2,9 @@
 //!
 //! It only watches. Nothing it finds is ever a call; the session may remind the model of the right form.
 
-use super::envelope;
+use super::call;
 use super::event::{Ignored, Span};
-use super::found::Item;
+use super::queue::Item;
 use crate::fence::{self, Opening};
 use crate::json::{self, Lexer, MOST_NESTING, Status};
 use serde_json::Value;
@@ -33,7 +33,7 @@ enum Hope {
 
 /// Watches what is no tool block.
 #[derive(Debug)]
-pub(super) struct Decoys {
+pub(super) struct IgnoredCalls {
     /// The open fenced code block, when it is no tool block.
     fence: Option<Suspect>,
     /// A tool block drawn inside of something else.
@@ -42,9 +42,9 @@ pub(super) struct Decoys {
     limit: usize,
 }
 
-impl Decoys {
-    pub(super) fn new(limit: usize) -> Decoys {
-        Decoys { fence: None, drawn: None, limit }
+impl IgnoredCalls {
+    pub(super) fn new(limit: usize) -> IgnoredCalls {
+        IgnoredCalls { fence: None, drawn: None, limit }
     }
 
     /// Whether nothing is being watched that a line without a fence could change.
@@ -138,8 +138,8 @@ impl Suspect {
             return None;
         }
         let call = match json::read(&self.body, true) {
-            Ok(reading) => envelope::is_call(&reading.values),
-            Err(_) => before_bodies(&self.body).is_some_and(|value| envelope::is_call(&[value])),
+            Ok(reading) => call::is_call(&reading.values),
+            Err(_) => before_bodies(&self.body).is_some_and(|value| call::is_call(&[value])),
         };
         call.then_some(Item::Ignored { why: self.why, body: self.body, span: self.span })
     }

@@ -72,7 +72,7 @@ pub(super) enum Item {
 
 /// The queue.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Queue {
     items: Vec<Item>,
     /// How many of them are told.
     told: usize,
@@ -92,9 +92,9 @@ pub(super) struct Mark {
     words: usize,
 }
 
-impl Found {
-    pub(super) fn new(settled_only: bool) -> Found {
-        Found { settled_only, ..Found::default() }
+impl Queue {
+    pub(super) fn new(settled_only: bool) -> Queue {
+        Queue { settled_only, ..Queue::default() }
     }
 
     #[inline]
@@ -131,7 +131,7 @@ impl Found {
         }
     }
 
-    /// Where the next item stands, for [`item`](Found::item).
+    /// Where the next item stands, for [`item`](Queue::item).
     #[inline]
     pub(super) fn next(&mut self) -> Option<usize> {
         if let Item::Argument { id, arg, grows: true, .. } = *self.items.get(self.told)? {
@@ -198,7 +198,7 @@ impl Found {
         self.started_as(id, name);
     }
 
-    /// The same, where the id was said behind a [`mark`](Found::mark).
+    /// The same, where the id was said behind a [`mark`](Queue::mark).
     #[inline]
     pub(super) fn started_as(&mut self, id: Words, name: &str) {
         let name = self.say(name);
@@ -215,7 +215,7 @@ impl Found {
         self.add(|| Item::Argument { id, arg, text, grows: true });
     }
 
-    /// The whole text of an argument, where the id was said behind a [`mark`](Found::mark).
+    /// The whole text of an argument, where the id was said behind a [`mark`](Queue::mark).
     #[inline]
     pub(super) fn whole_argument(&mut self, id: Words, arg: &str, text: &str) {
         let (arg, text) = (self.say(arg), self.say(text));
@@ -249,7 +249,7 @@ impl Found {
         }
     }
 
-    /// What was found so far, for [`forget`](Found::forget). Makes room for a call of so many bytes.
+    /// What was found so far, for [`forget`](Queue::forget). Makes room for a call of so many bytes.
     #[inline]
     pub(super) fn mark(&mut self, bytes: usize) -> Mark {
         const USUAL_ITEMS: usize = 8;

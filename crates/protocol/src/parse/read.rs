@@ -1,10 +1,10 @@
 //! The content of a block, read as calls.
 
-use super::{Block, Phase};
+use super::block::{Block, Phase};
+use super::call::{self, Draft};
+use super::preview::{is_mistyped_tag, is_nearly_tag, tag_of};
+use super::taught;
 use crate::json::{self, Problem, Status};
-use crate::parse::envelope::{self, Draft};
-use crate::parse::taught;
-use crate::parse::track::{is_mistyped_tag, is_nearly_tag, tag_of};
 use crate::tool::find_param;
 use crate::{Args, Catalog, ParamKind, Repair, ToolSpec};
 use serde_json::Value;
@@ -13,17 +13,17 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 /// What may be read and how.
-pub(in crate::parse) struct Reader<'a> {
-    pub(in crate::parse) catalog: Option<&'a Catalog>,
+pub(super) struct Reader<'a> {
+    pub(super) catalog: Option<&'a Catalog>,
     /// Whether the block is known to be whole: its closing fence is there.
-    pub(in crate::parse) closed: bool,
+    pub(super) closed: bool,
     /// Whether it ends where the next tool block opens: that fence may have been meant as content.
-    pub(in crate::parse) ends_at_fence: bool,
+    pub(super) ends_at_fence: bool,
 }
 
 impl Block {
     /// Reads the block as calls.
-    pub(in crate::parse) fn read(&mut self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+    pub(super) fn read(&mut self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
         match (&self.phase, self.lexer.status()) {
             (Phase::Spoiled(problem), _) => Err(problem.clone()),
             (Phase::Body(index), _) => {
@@ -83,7 +83,7 @@ impl Block {
             }
         }
         repairs.dedup();
-        let drafts = envelope::drafts(values, &repairs, reader.catalog);
+        let drafts = call::drafts(values, &repairs, reader.catalog);
         drafts.map_err(|message| Problem::new(self.track.values[0].0, message))
     }
 
@@ -113,7 +113,7 @@ impl Block {
             return Err(Problem { inside: true, ..Problem::new(0, "the JSON is nested too deep; flatten it") });
         }
         let reading = json::read(&self.body, reader.closed)?;
-        let drafts = envelope::drafts(reading.values, &reading.repairs, reader.catalog);
+        let drafts = call::drafts(reading.values, &reading.repairs, reader.catalog);
         let mut drafts = drafts.map_err(|message| Problem::new(0, message))?;
         if reading.repairs.contains(&Repair::SurroundingText) {
             // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
@@ -124,7 +124,7 @@ impl Block {
         let behind = self.lines_behind();
         let loose = !behind.trim().is_empty();
         if loose {
-            let writes = |draft: &&mut Draft| writes_text(envelope::spec(reader.catalog, &draft.name), &draft.args);
+            let writes = |draft: &&mut Draft| writes_text(call::spec(reader.catalog, &draft.name), &draft.args);
             drafts.iter_mut().filter(writes).for_each(|draft| draft.repairs.push(Repair::LooseText));
         }
         let ends: HashSet<&str> = behind.lines().map(str::trim).filter(|line| is_short(line)).collect();
@@ -134,7 +134,7 @@ impl Block {
     }
 
     /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
-    pub(in crate::parse) fn has_loose_end(&self) -> bool {
+    pub(super) fn has_loose_end(&self) -> bool {
         !self.lines_behind().trim().is_empty()
     }
 
@@ -172,7 +172,7 @@ fn letters(text: &str) -> String {
 
 /// Whether a body for this argument keeps its last newline: contents and patches do.
 fn keeps_final_newline(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str) -> bool {
-    let Some(spec) = tool.and_then(|tool| envelope::spec(catalog, tool)) else { return false };
+    let Some(spec) = tool.and_then(|tool| call::spec(catalog, tool)) else { return false };
     let mut steps = arg.split('/');
     let mut param = steps.next().and_then(|name| spec.find(name));
     for step in steps {

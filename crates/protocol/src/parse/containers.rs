@@ -5,7 +5,7 @@
 //! in its bytes, whatever is open.
 
 use super::cursor::{Content, Cursor};
-use super::{html, linkdef};
+use super::{html, link_definition};
 use crate::fence::{self, Opening};
 
 /// Bytes of a paragraph that are kept to see whether it is only link reference definitions; one that is longer counts
@@ -38,7 +38,7 @@ enum Leaf {
 
 /// What a line is.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind<'a> {
+pub(super) enum LineKind<'a> {
     /// A paragraph, a heading, a thematic break, a blank line.
     Prose,
     /// Opens a fenced code block; the fence run begins at this byte of the line.
@@ -66,16 +66,16 @@ pub(super) enum Place {
 
 /// What is open between two lines.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(super) struct Containers {
     containers: Vec<Container>,
     /// Indices of the quotes among the containers: what a blank line continues up to.
     quotes: Vec<usize>,
     leaf: Leaf,
 }
 
-impl Blocks {
-    pub(super) fn new() -> Blocks {
-        Blocks { containers: Vec::new(), quotes: Vec::new(), leaf: Leaf::None }
+impl Containers {
+    pub(super) fn new() -> Containers {
+        Containers { containers: Vec::new(), quotes: Vec::new(), leaf: Leaf::None }
     }
 
     /// Whether the open leaf is in a block quote.
@@ -133,7 +133,7 @@ impl Blocks {
 
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
     /// Changes nothing: closing is the caller's decision.
-    pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
+    pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<LineKind<'a>> {
         if let Some(kind) = self.plain_fenced(line) {
             return Some(kind);
         }
@@ -146,12 +146,12 @@ impl Blocks {
     }
 
     /// A line that continues the containers of the open fenced code block.
-    fn fence_line<'a>(&self, mut cursor: Cursor<'a>) -> Option<Kind<'a>> {
+    fn fence_line<'a>(&self, mut cursor: Cursor<'a>) -> Option<LineKind<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
         cursor.skip(indent);
         let content = cursor.content();
-        Some(if closes { Kind::Closes(content) } else { Kind::Inside(content) })
+        Some(if closes { LineKind::Closes(content) } else { LineKind::Inside(content) })
     }
 
     /// How many columns of the open fence's own indentation a line has, and how many the fence has, where it has any.
@@ -190,9 +190,9 @@ impl Blocks {
     }
 
     /// Takes a line and says what it is.
-    pub(super) fn line<'a>(&mut self, line: &'a str) -> Kind<'a> {
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         if let Some(kind) = self.plain_fenced(line) {
-            if matches!(kind, Kind::Closes(_)) {
+            if matches!(kind, LineKind::Closes(_)) {
                 self.leaf = Leaf::None;
             }
             return kind;
@@ -212,7 +212,7 @@ impl Blocks {
 
     /// A line of a fenced code block of the document that cannot close it, decided by the first character that is no blank,
     /// or that closes it and is nothing but marks.
-    fn plain_fenced<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
+    fn plain_fenced<'a>(&self, line: &'a str) -> Option<LineKind<'a>> {
         let Leaf::Fence { mark, length, indent: 0 } = self.leaf else { return None };
         if !self.containers.is_empty() {
             return None;
@@ -220,20 +220,20 @@ impl Blocks {
         let content = Content { pad: 0, text: line };
         let first = line.bytes().find(|byte| *byte != b' ' && *byte != b'\t');
         if first != Some(mark) {
-            return Some(Kind::Inside(content));
+            return Some(LineKind::Inside(content));
         }
-        (line.len() >= length && line.bytes().all(|byte| byte == mark)).then_some(Kind::Closes(content))
+        (line.len() >= length && line.bytes().all(|byte| byte == mark)).then_some(LineKind::Closes(content))
     }
 
     /// A line of the document that begins with the fence of a code block.
-    fn plain_opening<'a>(&mut self, line: &'a str) -> Option<Kind<'a>> {
+    fn plain_opening<'a>(&mut self, line: &'a str) -> Option<LineKind<'a>> {
         let free = matches!(self.leaf, Leaf::None | Leaf::Paragraph(_)) && self.containers.is_empty();
         if !free {
             return None;
         }
         let opening = fence::opening(line)?;
         self.leaf = Leaf::Fence { mark: opening.mark, length: opening.length, indent: 0 };
-        Some(Kind::Opens(opening, 0))
+        Some(LineKind::Opens(opening, 0))
     }
 
     /// How many containers the line continues; moves over their marks.
@@ -261,11 +261,11 @@ impl Blocks {
     }
 
     /// The line as a continuation of the open code or HTML block, if it is one.
-    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>) -> Option<Kind<'a>> {
+    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>) -> Option<LineKind<'a>> {
         match self.leaf {
             Leaf::Fence { .. } => {
                 let kind = self.fence_line(cursor)?;
-                if matches!(kind, Kind::Closes(_)) {
+                if matches!(kind, LineKind::Closes(_)) {
                     self.leaf = Leaf::None;
                 }
                 Some(kind)
@@ -274,9 +274,9 @@ impl Blocks {
                 if end.in_line(cursor.rest()) {
                     self.leaf = Leaf::None;
                 }
-                Some(Kind::Html(cursor.rest()))
+                Some(LineKind::Html(cursor.rest()))
             }
-            Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(Kind::Indented(cursor.rest())),
+            Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(LineKind::Indented(cursor.rest())),
             _ => None,
         }
     }
@@ -321,7 +321,7 @@ impl Blocks {
     /// Whether the open paragraph has text beside definitions; the definitions are taken off.
     fn paragraph_has_text(&mut self) -> bool {
         let Leaf::Paragraph(Some(lines)) = &self.leaf else { return true };
-        !linkdef::strip(lines).is_empty()
+        !link_definition::strip(lines).is_empty()
     }
 }
 
@@ -333,7 +333,7 @@ fn consume_quote(cursor: &mut Cursor<'_>) {
 
 /// What one line opens, from the outside in.
 struct Opener<'b, 'a> {
-    blocks: &'b mut Blocks,
+    blocks: &'b mut Containers,
     cursor: Cursor<'a>,
     /// Containers that the line is in so far.
     depth: usize,
@@ -342,7 +342,7 @@ struct Opener<'b, 'a> {
 }
 
 impl<'a> Opener<'_, 'a> {
-    fn open(mut self) -> Kind<'a> {
+    fn open(mut self) -> LineKind<'a> {
         let continued = self.depth == self.blocks.containers.len();
         let paragraph = matches!(self.blocks.leaf, Leaf::Paragraph(_));
         // Only the first thing on a line can meet the paragraph that was open before it.
@@ -354,7 +354,7 @@ impl<'a> Opener<'_, 'a> {
                     break;
                 }
                 self.leaf(Leaf::Indented);
-                return Kind::Indented(self.cursor.rest());
+                return LineKind::Indented(self.cursor.rest());
             }
             if let Some(kind) = self.leaf_block(byte, meets, meets && continued) {
                 return kind;
@@ -369,7 +369,7 @@ impl<'a> Opener<'_, 'a> {
     }
 
     /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in it.
-    fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<Kind<'a>> {
+    fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<LineKind<'a>> {
         let rest = self.cursor.rest();
         match byte {
             b'#' if is_heading(rest) => self.leaf(Leaf::None),
@@ -377,12 +377,12 @@ impl<'a> Opener<'_, 'a> {
                 let opening = fence::opening(rest)?;
                 let indent = self.cursor.indent();
                 self.leaf(Leaf::Fence { mark: opening.mark, length: opening.length, indent });
-                return Some(Kind::Opens(opening, self.cursor.offset()));
+                return Some(LineKind::Opens(opening, self.cursor.offset()));
             }
             b'<' => {
                 let end = html::start(rest, !meets)?;
                 self.leaf(if end.in_line(rest) { Leaf::None } else { Leaf::Html(end) });
-                return Some(Kind::Html(rest));
+                return Some(LineKind::Html(rest));
             }
             b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
                 self.leaf(Leaf::None);
@@ -390,7 +390,7 @@ impl<'a> Opener<'_, 'a> {
             b'*' | b'-' | b'_' if self.is_thematic_break(byte) => self.leaf(Leaf::None),
             _ => return None,
         }
-        Some(Kind::Prose)
+        Some(LineKind::Prose)
     }
 
     /// The line opens a block quote or a list item.
@@ -425,7 +425,7 @@ impl<'a> Opener<'_, 'a> {
     }
 
     /// What is left is text or nothing. `joins`: it continues the paragraph that was open, lazily or not.
-    fn text(mut self, joins: bool) -> Kind<'a> {
+    fn text(mut self, joins: bool) -> LineKind<'a> {
         let rest = self.cursor.rest();
         if self.cursor.is_blank() {
             self.blocks.truncate(self.depth);
@@ -435,7 +435,7 @@ impl<'a> Opener<'_, 'a> {
             self.leaf(Leaf::Paragraph(rest.starts_with('[').then(String::new)));
             self.blocks.continue_paragraph(rest);
         }
-        if self.cursor.indent() > 3 && !rest.is_empty() { Kind::Indented(rest) } else { Kind::Prose }
+        if self.cursor.indent() > 3 && !rest.is_empty() { LineKind::Indented(rest) } else { LineKind::Prose }
     }
 
     fn is_thematic_break(&mut self, mark: u8) -> bool {
