@@ -24,12 +24,8 @@
 //! ```
 
 mod lexer;
-mod plain;
 mod repair;
 mod strict;
-
-pub(crate) use lexer::decode_short;
-pub(crate) use strict::{Begun, Listen, Member, Reader, owned};
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 

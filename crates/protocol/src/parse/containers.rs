@@ -83,39 +83,6 @@ impl Containers {
         !self.quotes.is_empty()
     }
 
-    /// Takes a line whose first bytes say all: nearly every one outside of tool blocks. Whether it was one; when not,
-    /// nothing is done.
-    pub(super) fn plain_line(&mut self, line: &[u8]) -> bool {
-        match self.leaf {
-            Leaf::None | Leaf::Paragraph(None) => self.plain_prose(line),
-            Leaf::Fence { indent: 0, .. } if self.containers.is_empty() => {
-                !matches!(line.iter().find(|byte| **byte != b' ' && **byte != b'\t'), Some(b'`' | b'~'))
-            }
-            _ => false,
-        }
-    }
-
-    #[inline]
-    fn plain_prose(&mut self, line: &[u8]) -> bool {
-        match line {
-            [] if self.quotes.is_empty() && !self.in_empty_item() => self.leaf = Leaf::None,
-            [b'a'..=b'z' | b'A'..=b'Z', ..] => {
-                if matches!(self.leaf, Leaf::None) {
-                    self.truncate(0); // an open paragraph goes on, lazily or not
-                    self.leaf = Leaf::Paragraph(None);
-                }
-            }
-            [b'#', b' ', ..] | [b'#', b'#', b' ', ..] | [b'#', b'#', b'#', b' ', ..] => self.truncate(0),
-            [b'-' | b'*' | b'+', b' ', b'a'..=b'z' | b'A'..=b'Z', ..] => {
-                self.truncate(0);
-                self.containers.push(Container::Item { indent: 2, empty: false });
-                self.leaf = Leaf::Paragraph(None);
-            }
-            _ => return false,
-        }
-        true
-    }
-
     fn in_empty_item(&self) -> bool {
         matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
@@ -134,9 +101,6 @@ impl Containers {
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
     /// Changes nothing: closing is the caller's decision.
     pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<LineKind<'a>> {
-        if let Some(kind) = self.plain_fenced(line) {
-            return Some(kind);
-        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched < self.containers.len() {
@@ -191,15 +155,6 @@ impl Containers {
 
     /// Takes a line and says what it is.
     pub(super) fn line<'a>(&mut self, line: &'a str) -> LineKind<'a> {
-        if let Some(kind) = self.plain_fenced(line) {
-            if matches!(kind, LineKind::Closes(_)) {
-                self.leaf = Leaf::None;
-            }
-            return kind;
-        }
-        if let Some(kind) = self.plain_opening(line) {
-            return kind;
-        }
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched == self.containers.len()
@@ -208,32 +163,6 @@ impl Containers {
             return kind;
         }
         Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
-    }
-
-    /// A line of a fenced code block of the document that cannot close it, decided by the first character that is no blank,
-    /// or that closes it and is nothing but marks.
-    fn plain_fenced<'a>(&self, line: &'a str) -> Option<LineKind<'a>> {
-        let Leaf::Fence { mark, length, indent: 0 } = self.leaf else { return None };
-        if !self.containers.is_empty() {
-            return None;
-        }
-        let content = Content { pad: 0, text: line };
-        let first = line.bytes().find(|byte| *byte != b' ' && *byte != b'\t');
-        if first != Some(mark) {
-            return Some(LineKind::Inside(content));
-        }
-        (line.len() >= length && line.bytes().all(|byte| byte == mark)).then_some(LineKind::Closes(content))
-    }
-
-    /// A line of the document that begins with the fence of a code block.
-    fn plain_opening<'a>(&mut self, line: &'a str) -> Option<LineKind<'a>> {
-        let free = matches!(self.leaf, Leaf::None | Leaf::Paragraph(_)) && self.containers.is_empty();
-        if !free {
-            return None;
-        }
-        let opening = fence::opening(line)?;
-        self.leaf = Leaf::Fence { mark: opening.mark, length: opening.length, indent: 0 };
-        Some(LineKind::Opens(opening, 0))
     }
 
     /// How many containers the line continues; moves over their marks.

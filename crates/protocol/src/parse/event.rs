@@ -141,7 +141,19 @@ impl Event<'_> {
         }
     }
 
-    /// The same event with texts of its own.
+    /// Fills in the body of a tool block, in an event about one.
+    pub(super) fn with_body(self, block: &str) -> Event<'_> {
+        let body = Cow::Borrowed(block);
+        match self {
+            Event::Call { call, index, span, replaces, .. } => Event::Call { call, index, body, span, replaces },
+            Event::Malformed { id, error, span, .. } => Event::Malformed { id: owned(id), body, error, span },
+            Event::Incomplete { id, span, .. } => Event::Incomplete { id: owned(id), body, span },
+            Event::ForgedResult { span, .. } => Event::ForgedResult { body, span },
+            other => other.into_owned(),
+        }
+    }
+
+    /// Turns borrowed texts into owned ones, so that the event outlives the next poll.
     pub fn into_owned(self) -> Event<'static> {
         match self {
             Event::Text { text, span } => Event::Text { text: owned(text), span },

@@ -29,16 +29,6 @@ impl Ids {
         }
     }
 
-    /// How far ids are given, for [`give_back`](Ids::give_back).
-    pub(super) fn given(&self) -> usize {
-        self.given
-    }
-
-    /// Takes back the ids given since, which nobody has seen.
-    pub(super) fn give_back(&mut self, given: usize) {
-        self.given = given;
-    }
-
     fn was_given(&self, id: &str) -> bool {
         let number = id.strip_prefix("call_").filter(|number| number.starts_with(|first| matches!(first, '1'..='9')));
         number.and_then(|number| number.parse::<usize>().ok()).is_some_and(|number| number <= self.given)

@@ -3,8 +3,7 @@
 //! It only watches. Nothing it finds is ever a call; the session may remind the model of the right form.
 
 use super::call;
-use super::event::{Ignored, Span};
-use super::queue::Item;
+use super::event::{Event, Ignored, Span};
 use crate::fence::{self, Opening};
 use crate::json::{self, Lexer, MOST_NESTING, Status};
 use serde_json::Value;
@@ -47,26 +46,21 @@ impl IgnoredCalls {
         IgnoredCalls { fence: None, drawn: None, limit }
     }
 
-    /// Whether nothing is being watched that a line without a fence could change.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.drawn.is_none() && self.fence.as_ref().is_none_or(|suspect| suspect.hope == Hope::None)
-    }
-
     /// A fenced code block opens that is no tool block.
     pub(super) fn fence(&mut self, why: Ignored, opening: Opening<'_>, span: Span) {
         self.fence = Some(Suspect::new(why, opening, span));
     }
 
     /// A line of the open fenced code block; `span` is the line's without its ending.
-    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Item> {
+    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
         if let Some(suspect) = &mut self.fence {
             suspect.push(line, span, self.limit);
         }
-        self.draw(Ignored::OuterFence, line, span)
+        self.drawn(Ignored::OuterFence, line, span)
     }
 
     /// The open fenced code block ends with the line of this span.
-    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Item> {
+    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event<'static>> {
         self.fence.as_ref()?; // nearly every line has none: do not move it
         let mut suspect = self.fence.take()?;
         let drawn = self.drawn.take().and_then(Suspect::judge);
@@ -75,7 +69,7 @@ impl IgnoredCalls {
     }
 
     /// A line in a place where no fence counts.
-    pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Item> {
+    pub(super) fn drawn(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event<'static>> {
         let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
         if self.drawn.is_none() && !matches!(first, Some(b'`' | b'~')) {
             return None; // nearly every line
@@ -97,12 +91,12 @@ impl IgnoredCalls {
     }
 
     /// What was watched is over, wherever it stood.
-    pub(super) fn over(&mut self) -> Option<Item> {
+    pub(super) fn end_all(&mut self) -> Option<Event<'static>> {
         self.fence_ends(None).or_else(|| self.prose())
     }
 
     /// A line of prose: what was drawn ends.
-    pub(super) fn prose(&mut self) -> Option<Item> {
+    pub(super) fn prose(&mut self) -> Option<Event<'static>> {
         self.drawn.as_ref()?;
         self.drawn.take().and_then(Suspect::judge)
     }
@@ -133,7 +127,7 @@ impl Suspect {
         self.body.push('\n');
     }
 
-    fn judge(self) -> Option<Item> {
+    fn judge(self) -> Option<Event<'static>> {
         if self.hope != Hope::Object {
             return None;
         }
@@ -141,7 +135,7 @@ impl Suspect {
             Ok(reading) => call::is_call(&reading.values),
             Err(_) => before_bodies(&self.body).is_some_and(|value| call::is_call(&[value])),
         };
-        call.then_some(Item::Ignored { why: self.why, body: self.body, span: self.span })
+        call.then_some(Event::Ignored { why: self.why, body: self.body.into(), span: self.span })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::event::Span;
 use crate::FinishReason;
-use crate::fence::{has_line_ending, line_length};
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ const USUAL_REPLY: usize = 1024;
 
 /// The next line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     /// One past its last byte, without its ending.
     pub(super) end: usize,
     /// Where the line after it begins.
@@ -80,10 +79,6 @@ impl Input {
         &self.text[from..to]
     }
 
-    pub(super) fn bytes(&self, from: usize, to: usize) -> &[u8] {
-        &self.text.as_bytes()[from..to]
-    }
-
     /// What there is of the current line, when its ending is not there. A carriage return at the end waits: it may be
     /// half of a line ending.
     pub(super) fn rest(&self) -> &str {
@@ -110,15 +105,16 @@ impl Input {
 
     /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
     /// however it came, but not before its first character.
-    pub(super) fn next_line(&mut self, most: usize) -> Option<Line> {
+    pub(super) fn next_line(&mut self, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
-        let end = self.searched + line_length(&bytes[self.searched..]);
+        let found = memchr::memchr2(b'\n', b'\r', &bytes[self.searched..]);
+        let end = found.map_or(bytes.len(), |at| self.searched + at);
         self.searched = end;
         if end - self.at > most {
             let boundary = |at: &usize| self.text.is_char_boundary(*at);
             let cut = (self.at + 1..=self.at + most).rev().find(boundary);
             let cut = cut.or_else(|| (self.at + 1..end).find(boundary)).unwrap_or(end);
-            return Some(Line { end: cut, next: cut, ended: false, cut: true });
+            return Some(InputLine { end: cut, next: cut, ended: false, cut: true });
         }
         let next = match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b'\r'), Some(b'\n')) => end + 2,
@@ -127,56 +123,11 @@ impl Input {
             (None, _) if self.finished.is_some() && self.at < end => end,
             (None, _) => return None,
         };
-        Some(Line { end, next, ended: next > end, cut: false })
-    }
-
-    /// Whether what came since the last look holds no line ending and the line is within `most` bytes; for a reply that is
-    /// not over.
-    #[inline]
-    pub(super) fn only_words(&mut self, most: usize) -> bool {
-        let words = self.goes_on(most) && !has_line_ending(&self.text.as_bytes()[self.searched..]);
-        if words {
-            self.searched_all();
-        }
-        words
-    }
-
-    /// Whether the line is within `most` bytes as far as it came; for a reply that is not over.
-    #[inline]
-    pub(super) fn goes_on(&self, most: usize) -> bool {
-        debug_assert!(self.finished.is_none(), "the last line has no more to come");
-        self.text.len() - self.at <= most
-    }
-
-    /// There is no line ending in what came.
-    #[inline]
-    pub(super) fn searched_all(&mut self) {
-        self.searched = self.text.len();
-    }
-
-    /// Goes on behind all whole lines that end in a line feed and that `takes` takes, up to the first other one.
-    pub(super) fn pass_lines(&mut self, most: usize, mut takes: impl FnMut(&[u8]) -> bool) {
-        let bytes = &self.text.as_bytes()[self.at..];
-        let searched = self.searched - self.at;
-        let (mut start, mut lines) = (0, 0);
-        for end in memchr::memchr2_iter(b'\n', b'\r', &bytes[searched..]) {
-            let end = searched + end;
-            if bytes[end] == b'\r' || end - start > most || !takes(&bytes[start..end]) {
-                break;
-            }
-            start = end + 1;
-            lines += 1;
-        }
-        if lines > 0 {
-            self.at += start;
-            self.searched = self.at;
-            self.line += lines;
-            self.column = 0;
-        }
+        Some(InputLine { end, next, ended: next > end, cut: false })
     }
 
     /// Goes on behind the line.
-    pub(super) fn pass(&mut self, line: Line) {
+    pub(super) fn pass(&mut self, line: InputLine) {
         self.at = line.next;
         self.searched = line.next;
         if line.ended {
@@ -214,12 +165,6 @@ impl Input {
     #[inline]
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
-    }
-
-    /// The last bytes that came.
-    #[inline]
-    pub(super) fn last(&self, bytes: usize) -> &str {
-        &self.text[self.text.len() - bytes..]
     }
 
     /// Whether so much text waits that it is better shown.

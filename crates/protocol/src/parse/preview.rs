@@ -6,6 +6,7 @@
 use super::call::{is_args, is_name, is_wrapper};
 use super::ids::Ids;
 use super::queue::Queue;
+use super::tag::{is_tag_name, may_be_tag, tag_of};
 use crate::json::Watch;
 
 /// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
@@ -88,16 +89,7 @@ enum Role {
 impl Preview {
     /// Forgets the block, but not who has which id.
     pub(super) fn reset(&mut self) {
-        self.tags.clear();
-        self.values.clear();
-        self.calls.clear();
-        self.call = Call::default();
-        self.muted = false;
-        self.loose = false;
-        self.frames.clear();
-        self.path.clear();
-        self.short.clear();
-        self.role = Role::Undecided;
+        *self = Preview { ids: std::mem::take(&mut self.ids), ..Preview::default() };
     }
 
     /// The id under which the block is withdrawn: that of its first call.
@@ -117,24 +109,12 @@ impl Preview {
         self.calls.get(tag.call).unwrap_or(&self.call).name.as_deref()
     }
 
-    /// More of a verbatim body, for the live preview.
-    pub(super) fn body_text(&self, index: usize, text: &str, first: bool, found: &mut Queue) {
+    /// More of a verbatim body.
+    pub(super) fn body_text(&self, index: usize, text: &str, queue: &mut Queue) {
         let Some(tag) = self.tags.get(index).filter(|tag| !self.muted && tag.call == 0) else { return };
-        let call = self.calls.first().unwrap_or(&self.call);
-        match &call.started {
-            Some(id) if first => found.argument(id, &tag.arg, text),
-            Some(_) => found.progress(text),
-            None => {}
+        if let Some(id) = &self.calls.first().unwrap_or(&self.call).started {
+            queue.progress(id, &tag.arg, text);
         }
-    }
-
-    /// Whether text of a string is told as it comes, and nothing else is done with it.
-    pub(super) fn tells_text(&self) -> bool {
-        self.role == Role::Argument && self.tells()
-    }
-
-    fn tells(&self) -> bool {
-        self.previews() && self.call.started.is_some()
     }
 
     /// Whether something is told of the open call: of several in a block only of the first, for a block is withdrawn by one id.
@@ -166,10 +146,10 @@ impl Preview {
     }
 
     /// The role of a string value that begins.
-    fn string_role(&mut self, found: &mut Queue) -> Role {
+    fn string_role(&mut self, queue: &mut Queue) -> Role {
         self.begin_step();
         if self.in_args() {
-            self.start(found);
+            self.start(queue);
             self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
             return Role::MaybeTag;
         }
@@ -182,19 +162,19 @@ impl Preview {
     }
 
     /// Tells of the call as soon as its name is known and its arguments begin.
-    fn start(&mut self, found: &mut Queue) {
+    fn start(&mut self, queue: &mut Queue) {
         let Some(name) = self.call.name.as_deref().filter(|_| self.call.started.is_none()) else { return };
         let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
         if self.previews() {
-            found.started(&id, name);
+            queue.started(&id, name);
         }
         self.call.started = Some(id);
     }
 
     /// What may have been a tag is text of an argument.
-    fn tell_short(&mut self, found: &mut Queue) {
+    fn tell_short(&mut self, queue: &mut Queue) {
         if let Some(id) = self.call.started.as_deref().filter(|_| self.previews()) {
-            found.argument(id, self.argument(), &self.short);
+            queue.progress(id, self.argument(), &self.short);
         }
         self.short.clear();
     }
@@ -233,129 +213,79 @@ impl Preview {
     }
 }
 
-/// Whether `text` is, or (where more may come) could become, `<<TAG`.
-fn may_be_tag(text: &str) -> bool {
-    let marks = text.bytes().take_while(|byte| *byte == b'<').count();
-    let name = &text.as_bytes()[marks..];
-    match marks {
-        0 | 1 => name.is_empty(),
-        2 => is_tag_name(name, true),
-        _ => false,
-    }
-}
-
-/// Whether this is a TAG, from its `beginning` or further on.
-fn is_tag_name(name: &[u8], beginning: bool) -> bool {
-    name.first().is_none_or(|first| !beginning || first.is_ascii_uppercase())
-        && name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
-}
-
-/// The TAG of `<<TAG`.
-pub(super) fn tag_of(text: &str) -> Option<&str> {
-    text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes(), true))
-}
-
-/// Whether `text` ends in what is most likely the announcement of a body that was written wrong: `<<'EOF'`, `<<eof`, `<EOF`,
-/// `x<<EOF`, `<.<EOF`, and not in code such as `<div` or `cout << 1`.
-pub(super) fn is_mistyped_tag(text: &str) -> bool {
-    let last = text.split_whitespace().next_back().unwrap_or_default();
-    if last.len() >= 64 || tag_of(text).is_some() {
-        return false;
-    }
-    if text.len() < 64 && is_marked_tag(text.trim()) {
-        return true;
-    }
-    let bare = last.trim_end_matches(['\'', '"']);
-    let name = bare.bytes().rev().take_while(|byte| is_tag_name(&[*byte], false)).count();
-    let (marks, name) = bare.split_at(bare.len() - name);
-    let like_tag = !name.is_empty() && is_tag_name(name.as_bytes(), true);
-    last.starts_with("<<") || like_tag && (marks.contains("<<") || marks.starts_with('<'))
-}
-
-/// Whether `text` is a TAG and marks: `<EOF>`, `<< "EOF"`, `$EOF`, `&lt;&lt;EOF`.
-fn is_marked_tag(text: &str) -> bool {
-    let plain = text.replace("&lt;", "<");
-    let name = plain.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    name.len() < plain.len() && !name.is_empty() && is_tag_name(name.as_bytes(), true)
-}
-
-/// Whether `text` may be the announcement of a body that was written wrong, where lines behind the object may be that body.
-pub(super) fn is_nearly_tag(text: &str) -> bool {
-    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
-    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let like_tag = is_word || text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && like_tag))
-}
-
 /// The lexer's listener: what is known, and where provisional events go.
 pub(super) struct Listener<'a> {
-    pub(super) track: &'a mut Preview,
-    pub(super) found: &'a mut Queue,
+    pub(super) preview: &'a mut Preview,
+    pub(super) queue: &'a mut Queue,
 }
 
 impl Watch for Listener<'_> {
     fn open(&mut self, object: bool, at: usize) {
-        let track = &mut *self.track;
-        let depth = track.frames.len();
-        track.begin_step();
+        let preview = &mut *self.preview;
+        let depth = preview.frames.len();
+        preview.begin_step();
         if depth == 0 {
-            track.value_start = at;
-            track.outer = if object { 1 } else { 2 };
-            track.envelope = track.outer;
-        } else if object && depth == track.envelope && track.key().is_some_and(is_wrapper) {
-            track.envelope += 1;
+            preview.value_start = at;
+            preview.outer = if object { 1 } else { 2 };
+            preview.envelope = preview.outer;
+        } else if object && depth == preview.envelope && preview.key().is_some_and(is_wrapper) {
+            preview.envelope += 1;
         } else {
-            let arguments = depth == track.envelope && track.key().is_some_and(is_args);
-            track.loose |= depth == track.envelope && !arguments;
-            if arguments || track.in_args() {
-                track.start(self.found);
+            let arguments = depth == preview.envelope && preview.key().is_some_and(is_args);
+            preview.loose |= depth == preview.envelope && !arguments;
+            if arguments || preview.in_args() {
+                preview.start(self.queue);
             }
         }
         if depth > 0 {
-            track.path.push('/');
+            preview.path.push('/');
         }
-        track.frames.push(Frame { step: track.path.len(), object, index: 0 });
+        preview.frames.push(Frame { step: preview.path.len(), object, index: 0 });
     }
 
     fn close(&mut self, end: usize) {
-        let track = &mut *self.track;
-        if track.frames.len() == track.envelope {
-            track.start(self.found);
-            track.calls.push(std::mem::take(&mut track.call));
+        let preview = &mut *self.preview;
+        if preview.frames.len() == preview.envelope {
+            preview.start(self.queue);
+            preview.calls.push(std::mem::take(&mut preview.call));
         }
-        if let Some(frame) = track.frames.pop() {
-            track.path.truncate(frame.step.saturating_sub(1));
+        if let Some(frame) = preview.frames.pop() {
+            preview.path.truncate(frame.step.saturating_sub(1));
         }
-        if track.frames.len() < track.outer {
-            track.envelope = track.outer;
+        if preview.frames.len() < preview.outer {
+            preview.envelope = preview.outer;
         }
-        if track.frames.is_empty() {
-            track.values.push((track.value_start, end));
+        if preview.frames.is_empty() {
+            preview.values.push((preview.value_start, end));
         }
-        track.end_step();
+        preview.end_step();
     }
 
     fn text(&mut self, piece: &str, key: bool) {
-        let track = &mut *self.track;
+        let preview = &mut *self.preview;
         if key {
-            if track.role == Role::Undecided {
-                track.role = Role::Other;
-                track.begin_key();
+            if preview.role == Role::Undecided {
+                preview.role = Role::Other;
+                preview.begin_key();
             }
-            return track.lead(piece);
+            return preview.lead(piece);
         }
-        if track.role == Role::Undecided {
-            track.role = track.string_role(self.found);
+        if preview.role == Role::Undecided {
+            preview.role = preview.string_role(self.queue);
         }
-        match track.role {
-            Role::Name | Role::Id => track.short.push_str(piece),
-            Role::Argument if track.tells() => self.found.progress(piece),
+        match preview.role {
+            Role::Name | Role::Id => preview.short.push_str(piece),
+            Role::Argument if preview.previews() => {
+                if let Some(id) = &preview.call.started {
+                    self.queue.progress(id, preview.argument(), piece);
+                }
+            }
             Role::MaybeTag => {
-                let goes_on = track.short.len() > 2 && is_tag_name(piece.as_bytes(), false);
-                track.short.push_str(piece);
-                if !goes_on && !may_be_tag(&track.short) {
-                    track.role = Role::Argument;
-                    track.tell_short(self.found);
+                let goes_on = preview.short.len() > 2 && is_tag_name(piece.as_bytes(), false);
+                preview.short.push_str(piece);
+                if !goes_on && !may_be_tag(&preview.short) {
+                    preview.role = Role::Argument;
+                    preview.tell_short(self.queue);
                 }
             }
             Role::Argument | Role::Other | Role::Undecided => {}
@@ -363,31 +293,31 @@ impl Watch for Listener<'_> {
     }
 
     fn text_end(&mut self, key: bool, start: usize, end: usize, escaped: bool) {
-        let track = &mut *self.track;
-        let role = std::mem::take(&mut track.role);
+        let preview = &mut *self.preview;
+        let role = std::mem::take(&mut preview.role);
         if key {
             if role == Role::Undecided {
-                track.begin_key(); // the empty key
+                preview.begin_key(); // the empty key
             }
             return;
         }
         match role {
-            Role::Name => track.call.name = Some(std::mem::take(&mut track.short)),
-            Role::Id => track.call.model_id = Some(std::mem::take(&mut track.short)),
-            Role::MaybeTag => match tag_of(&track.short).filter(|_| !escaped) {
+            Role::Name => preview.call.name = Some(std::mem::take(&mut preview.short)),
+            Role::Id => preview.call.model_id = Some(std::mem::take(&mut preview.short)),
+            Role::MaybeTag => match tag_of(&preview.short).filter(|_| !escaped) {
                 Some(tag) => {
-                    let (tag, arg) = (tag.to_owned(), track.argument().to_owned());
-                    track.tags.push(Tag { tag, start, end, arg, call: track.calls.len() });
-                    track.short.clear();
+                    let (tag, arg) = (tag.to_owned(), preview.argument().to_owned());
+                    preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len() });
+                    preview.short.clear();
                 }
-                None => track.tell_short(self.found),
+                None => preview.tell_short(self.queue),
             },
             Role::Argument | Role::Other | Role::Undecided => {}
         }
-        track.end_step();
+        preview.end_step();
     }
 
     fn scalar(&mut self) {
-        self.track.end_step();
+        self.preview.end_step();
     }
 }

@@ -2,8 +2,7 @@
 
 use super::block::{Block, Phase};
 use super::call::{self, Draft};
-use super::preview::{is_mistyped_tag, is_nearly_tag, tag_of};
-use super::taught;
+use super::tag::{is_mistyped_tag, is_nearly_tag, tag_of};
 use crate::json::{self, Problem, Status};
 use crate::tool::find_param;
 use crate::{Args, Catalog, ParamKind, Repair, ToolSpec};
@@ -12,69 +11,54 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// What may be read and how.
-pub(super) struct Reader<'a> {
-    pub(super) catalog: Option<&'a Catalog>,
-    /// Whether the block is known to be whole: its closing fence is there.
-    pub(super) closed: bool,
-    /// Whether it ends where the next tool block opens: that fence may have been meant as content.
-    pub(super) ends_at_fence: bool,
+/// What is known of the end of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// Its closing fence is there.
+    Closed,
+    /// It ends where the next tool block opens: that fence may have been meant as content.
+    AtNextFence,
+    /// More of it may be missing.
+    Unknown,
 }
 
-impl Block {
-    /// Reads the block as calls.
-    pub(super) fn read(&mut self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
-        match (&self.phase, self.lexer.status()) {
-            (Phase::Spoiled(problem), _) => Err(problem.clone()),
-            (Phase::Body(index), _) => {
-                let tag = &self.track.tags[*index].tag;
-                Err(unfinished(self.body.len(), format!("the line {tag} that ends the verbatim body is missing")))
-            }
-            (Phase::Object, Status::InString) => {
-                let message = "a string is not closed; write newlines in strings as \\n, or use a verbatim body";
-                Err(unfinished(self.body.len(), message.into()))
-            }
-            (Phase::Object, Status::Between { values: 0 }) => {
-                Err(Problem::new(0, "the block is empty; write one object with name and args"))
-            }
-            (_, Status::Between { .. }) => self.read_exact(reader),
-            _ => self.read_drifted(reader),
+/// Reads a block as calls.
+pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, whole: Whole) -> Result<Vec<Draft>, Problem> {
+    let reader = BlockReader { block, catalog, whole };
+    match (&block.phase, block.lexer.status()) {
+        (Phase::Spoiled(problem), _) => Err(problem.clone()),
+        (Phase::Body(index), _) => {
+            let tag = &block.preview.tags[*index].tag;
+            Err(unfinished(block.body.len(), format!("the line {tag} that ends the verbatim body is missing")))
         }
-    }
-
-    /// The lexer found no fault: valid JSON, but for control characters, duplicates and numbers out of range.
-    fn read_exact(&mut self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
-        let drafts = match self.read_taught() {
-            Some(draft) => vec![draft],
-            None => self.read_values(reader)?,
-        };
-        let drafts =
-            refuse_tags(drafts, |draft| draft.repairs.contains(&Repair::ArgsString), |text| tag_of(text).is_some())?;
-        let control = self.lexer.saw_control();
-        let is_tag = |text: &str| if control { is_nearly_tag(text) } else { is_mistyped_tag(text) };
-        refuse_tags(drafts, |_| reader.ends_at_fence, is_tag)
-    }
-
-    fn read_taught(&mut self) -> Option<Draft> {
-        let [(start, end)] = self.track.values[..] else { return None };
-        if !self.track.tags.is_empty() || self.lexer.saw_control() {
-            return None;
+        (Phase::Object, Status::InString) => {
+            let message = "a string is not closed; write newlines in strings as \\n, or use a verbatim body";
+            Err(unfinished(block.body.len(), message.into()))
         }
-        let mut begun = std::mem::take(&mut self.begun);
-        if begun.start > 0 {
-            begun.start -= start;
-            begun.end -= start;
+        (Phase::Object, Status::Between { values: 0 }) => {
+            Err(Problem::new(0, "the block is empty; write one object with name and args"))
         }
-        taught::read(&self.body[start..end], begun, &mut ())
+        (_, Status::Between { .. }) => reader.read_exact(),
+        _ => reader.read_drifted(),
     }
+}
 
-    fn read_values(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
+struct BlockReader<'a> {
+    block: &'a Block,
+    catalog: Option<&'a Catalog>,
+    whole: Whole,
+}
+
+impl<'a> BlockReader<'a> {
+    /// The lexer found no fault: valid JSON, but for control characters, duplicate keys and numbers out of range.
+    fn read_exact(&self) -> Result<Vec<Draft>, Problem> {
         let mut values = Vec::new();
         let mut repairs = Vec::new();
-        for range in &self.track.values {
-            let text = self.spliced(*range, reader.catalog);
+        let control = self.block.lexer.saw_control();
+        for range in &self.block.preview.values {
+            let text = self.spliced(*range);
             let at = |problem: Problem| Problem { at: range.0 + problem.at.min(range.1 - range.0), ..problem };
-            if self.lexer.saw_control() {
+            if control {
                 let reading = json::read(&text, false).map_err(at)?;
                 values.extend(reading.values);
                 repairs.extend(reading.repairs);
@@ -83,68 +67,60 @@ impl Block {
             }
         }
         repairs.dedup();
-        let drafts = call::drafts(values, &repairs, reader.catalog);
-        drafts.map_err(|message| Problem::new(self.track.values[0].0, message))
+        let drafts = call::drafts(values, &repairs, self.catalog)
+            .map_err(|message| Problem::new(self.block.preview.values[0].0, message))?;
+        let encoded = |draft: &Draft| draft.repairs.contains(&Repair::ArgsString);
+        let drafts = refuse_tags(drafts, encoded, |text| tag_of(text).is_some())?;
+        let is_tag = |text: &str| if control { is_nearly_tag(text) } else { is_mistyped_tag(text) };
+        refuse_tags(drafts, |_| self.whole == Whole::AtNextFence, is_tag)
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
-    fn spliced(&self, (start, end): (usize, usize), catalog: Option<&Catalog>) -> Cow<'_, str> {
-        if self.track.tags.is_empty() {
-            return Cow::Borrowed(&self.body[start..end]);
+    fn spliced(&self, (start, end): (usize, usize)) -> Cow<'a, str> {
+        let Block { body, bodies, preview, .. } = self.block;
+        if preview.tags.is_empty() {
+            return Cow::Borrowed(&body[start..end]);
         }
         let mut out = String::new();
         let mut at = start;
-        let first = self.track.tags.partition_point(|tag| tag.start < start);
-        let bodies = self.bodies.get(first..).unwrap_or_default();
-        let tags = self.track.tags[first..].iter().zip(bodies);
-        for (tag, body) in tags.take_while(|(tag, _)| tag.end <= end) {
-            let keep = keeps_final_newline(catalog, self.track.tool(tag), &tag.arg);
-            let text = if keep { body } else { body.strip_suffix('\n').unwrap_or(body) };
-            out.push_str(&self.body[at..tag.start]);
+        let first = preview.tags.partition_point(|tag| tag.start < start);
+        let tags = preview.tags[first..].iter().zip(bodies.get(first..).unwrap_or_default());
+        for (tag, text) in tags.take_while(|(tag, _)| tag.end <= end) {
+            let keep = keeps_final_newline(self.catalog, preview.tool(tag), &tag.arg);
+            let text = if keep { text } else { text.strip_suffix('\n').unwrap_or(text) };
+            out.push_str(&body[at..tag.start]);
             let _ = write!(out, "{}", Value::from(text));
             at = tag.end;
         }
-        out.push_str(&self.body[at..end]);
+        out.push_str(&body[at..end]);
         Cow::Owned(out)
     }
 
-    fn read_drifted(&self, reader: &Reader<'_>) -> Result<Vec<Draft>, Problem> {
-        if self.lexer.is_too_deep() {
+    /// The lexer found a fault: the JSON must be repaired, or something stands around it.
+    fn read_drifted(&self) -> Result<Vec<Draft>, Problem> {
+        let block = self.block;
+        if block.lexer.is_too_deep() {
             return Err(Problem { inside: true, ..Problem::new(0, "the JSON is nested too deep; flatten it") });
         }
-        let reading = json::read(&self.body, reader.closed)?;
-        let drafts = call::drafts(reading.values, &reading.repairs, reader.catalog);
+        let reading = json::read(&block.body, self.whole == Whole::Closed)?;
+        let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| Problem::new(0, message))?;
         if reading.repairs.contains(&Repair::SurroundingText) {
             // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
             // object inside another fence even when it is the first.
-            let trusted = usize::from(!self.body.lines().any(|line| line.trim_start().starts_with("~~~")));
+            let trusted = usize::from(!block.body.lines().any(|line| line.trim_start().starts_with("~~~")));
             drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
         }
-        let behind = self.lines_behind();
+        let behind = block.lines_behind();
         let loose = !behind.trim().is_empty();
         if loose {
-            let writes = |draft: &&mut Draft| writes_text(call::spec(reader.catalog, &draft.name), &draft.args);
+            let writes = |draft: &&mut Draft| writes_text(call::spec(self.catalog, &draft.name), &draft.args);
             drafts.iter_mut().filter(writes).for_each(|draft| draft.repairs.push(Repair::LooseText));
         }
         let ends: HashSet<&str> = behind.lines().map(str::trim).filter(|line| is_short(line)).collect();
         let is_end = |text: &str| is_short(text) && ends.contains(letters(text).as_str());
         let is_tag = |text: &str| tag_of(text).is_some() || is_mistyped_tag(text) || loose && is_nearly_tag(text);
         refuse_tags(drafts, |_| true, |text| is_tag(text) || is_end(text))
-    }
-
-    /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
-    pub(super) fn has_loose_end(&self) -> bool {
-        !self.lines_behind().trim().is_empty()
-    }
-
-    /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended.
-    fn lines_behind(&self) -> &str {
-        if !matches!(self.phase, Phase::Object) {
-            return "";
-        }
-        let end = self.track.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
-        end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
     }
 }
 

@@ -7,8 +7,6 @@
 use super::follow::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
-use crate::json::owned;
-use crate::json::plain::plain;
 
 /// What a string stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,9 +131,9 @@ impl Reader<'_> {
     /// A string as JSON has it, with nothing in it that has to be looked at and an end that fits: nearly every one.
     fn usual(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
-        let length = plain(inside.as_bytes());
+        let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
         self.steps += length;
-        let whole = length > 0 && inside.as_bytes().get(length) == Some(&b'"');
+        let whole = length > 0 && inside.as_bytes()[length] == b'"';
         let doubtful = self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon);
         let mixed = self.has(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
@@ -143,7 +141,7 @@ impl Reader<'_> {
             return None;
         }
         self.go_on(length + 2);
-        Some(owned(&inside[..length]))
+        Some(inside[..length].to_owned())
     }
 
     /// Whether what stands from `at` on leaves no doubt that a value ends before it.
@@ -179,12 +177,8 @@ impl Reader<'_> {
         let first = mark.first_byte();
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            let stop = if first == b'"' {
-                plain(rest)
-            } else {
-                let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
-                stop.unwrap_or(rest.len())
-            };
+            let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
+            let stop = stop.unwrap_or(rest.len());
             self.go_on(stop);
             let rest = &rest[stop..];
             let escape = *rest.first()? == b'\\';
