@@ -27,6 +27,8 @@ mod lexer;
 mod repair;
 mod strict;
 
+pub(crate) use strict::Unique;
+
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 
 use crate::Repair;

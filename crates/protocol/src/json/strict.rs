@@ -43,7 +43,7 @@ pub(super) fn duplicate(key: &str) -> String {
 }
 
 /// A value without duplicate keys.
-struct Unique(Value);
+pub(crate) struct Unique(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Unique {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {

@@ -103,15 +103,27 @@ impl Block {
         }
     }
 
-    /// Another block opens. Of the ones before only the ids are still known.
+    /// Another block opens. Of the ones before only the ids are still known; their memory is used again.
     pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &Limits, speculates: bool) {
-        let mut body = std::mem::take(&mut self.body);
-        body.clear();
-        body.shrink_to(USUAL_BODY);
-        let mut preview = std::mem::take(&mut self.preview);
-        preview.reset();
-        let lexer = Lexer::new(limits.nesting);
-        *self = Block { span, first_line, body, preview, speculates, lexer, limit: limits.block, ..Block::none() };
+        self.span = span;
+        self.first_line = first_line;
+        self.body.clear();
+        self.body.shrink_to(USUAL_BODY);
+        self.candidate = None;
+        self.preview.reset();
+        self.forged = false;
+        self.drifted_word = false;
+        self.speculates = speculates;
+        self.lexer = Lexer::new(limits.nesting);
+        self.phase = Phase::Object;
+        self.bodies.clear();
+        self.limit = limits.block;
+        self.full = false;
+        self.prefixes.clear();
+        self.lines = 0;
+        self.line_indent = None;
+        self.dedented = false;
+        self.shallow = false;
     }
 
     /// Whether content may be given in pieces of a line.
@@ -201,7 +213,7 @@ impl Block {
         if pad > 0 {
             self.body.extend(std::iter::repeat_n(' ', pad));
         }
-        if memchr::memchr(0, text.as_bytes()).is_some() {
+        if text.as_bytes().contains(&0) {
             self.body.push_str(&text.replace('\0', "\u{fffd}"));
         } else {
             self.body.push_str(text);

@@ -46,6 +46,11 @@ impl IgnoredCalls {
         IgnoredCalls { fence: None, drawn: None, limit }
     }
 
+    /// Whether nothing is being watched.
+    pub(super) fn is_idle(&self) -> bool {
+        self.fence.is_none() && self.drawn.is_none()
+    }
+
     /// A fenced code block opens that is no tool block.
     pub(super) fn fence(&mut self, why: Ignored, opening: Opening<'_>, span: Span) {
         self.fence = Some(Suspect::new(why, opening, span));
@@ -61,7 +66,6 @@ impl IgnoredCalls {
 
     /// The open fenced code block ends with the line of this span.
     pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event<'static>> {
-        self.fence.as_ref()?; // nearly every line has none: do not move it
         let mut suspect = self.fence.take()?;
         let drawn = self.drawn.take().and_then(Suspect::judge);
         suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
@@ -97,7 +101,6 @@ impl IgnoredCalls {
 
     /// A line of prose: what was drawn ends.
     pub(super) fn prose(&mut self) -> Option<Event<'static>> {
-        self.drawn.as_ref()?;
         self.drawn.take().and_then(Suspect::judge)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::event::Span;
 use crate::FinishReason;
+use crate::fence::find_either;
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -107,7 +108,7 @@ impl Input {
     /// however it came, but not before its first character.
     pub(super) fn next_line(&mut self, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
-        let found = memchr::memchr2(b'\n', b'\r', &bytes[self.searched..]);
+        let found = find_either(b'\n', b'\r', &bytes[self.searched..]);
         let end = found.map_or(bytes.len(), |at| self.searched + at);
         self.searched = end;
         if end - self.at > most {

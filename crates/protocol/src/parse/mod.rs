@@ -32,6 +32,7 @@ mod call;
 mod containers;
 mod cursor;
 mod event;
+mod fast;
 mod html;
 mod ids;
 mod ignored;

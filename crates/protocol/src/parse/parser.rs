@@ -32,27 +32,30 @@ use crate::{FinishReason, Repair, ToolCall};
 /// The streaming parser.
 #[derive(Debug)]
 pub struct Parser {
-    options: Options,
-    input: Input,
+    pub(super) options: Options,
+    pub(super) input: Input,
     state: ParserState,
-    containers: Containers,
+    pub(super) containers: Containers,
     ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
     gate: LineGate,
     /// The current line was longer than the limit: its rest is text.
-    skipping: bool,
+    pub(super) skipping: bool,
     /// What the open block has of the current line already.
     given: Given,
     /// The open tool block, or what is left of the last one: its body, which events borrow.
-    block: Block,
-    queue: Queue,
-    calls: usize,
+    pub(super) block: Block,
+    pub(super) queue: Queue,
+    pub(super) calls: usize,
     /// How many blocks that were read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
-    after_broken: bool,
+    pub(super) after_broken: bool,
     /// Nothing more can be found until more is pushed.
     starved: bool,
+    /// Whether the fast path is taken. The test of its law switches it off.
+    #[cfg(test)]
+    pub(super) fast: bool,
 }
 
 #[derive(Debug)]
@@ -120,6 +123,8 @@ impl Parser {
             failed_speculations: 0,
             after_broken: false,
             starved: false,
+            #[cfg(test)]
+            fast: true,
             options,
         };
         if parser.options.in_reasoning {
@@ -265,9 +270,19 @@ impl Parser {
             self.block_structure(line);
         }
         self.input.pass(line);
-        if matches!(self.state, ParserState::Prose) && (self.skipping || self.input.is_large()) {
-            self.show(self.input.at);
+        match self.state {
+            ParserState::Block => self.try_fast(),
+            _ if self.skipping || self.input.is_large() => self.show(self.input.at),
+            _ => {}
         }
+    }
+
+    fn try_fast(&mut self) {
+        #[cfg(test)]
+        if !self.fast {
+            return;
+        }
+        self.fast_block();
     }
 
     /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one.
@@ -276,6 +291,9 @@ impl Parser {
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
         let kind = self.containers.line(text);
+        if matches!(kind, LineKind::Prose) && self.ignored.is_idle() {
+            return; // nearly every line
+        }
         let ended = match kind {
             LineKind::Inside(_) | LineKind::Closes(_) => None,
             LineKind::Opens(..) => self.ignored.end_all(),
@@ -543,8 +561,7 @@ impl Parser {
         {
             return self.go_back(candidate);
         }
-        self.state = ParserState::Prose;
-        self.given = Given::Undecided(0);
+        self.resume_prose();
         if ending == Ending::Fence {
             self.block.span.end = self.input.offset(line_end);
             // Any other line that ends the block is read again, as prose.
@@ -560,6 +577,12 @@ impl Parser {
         if matches!(ending, Ending::Reply(_)) {
             self.end();
         }
+    }
+
+    /// The block is over and read.
+    pub(super) fn resume_prose(&mut self) {
+        self.state = ParserState::Prose;
+        self.given = Given::Undecided(0);
     }
 
     /// Says what the block is.

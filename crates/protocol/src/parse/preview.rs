@@ -89,7 +89,16 @@ enum Role {
 impl Preview {
     /// Forgets the block, but not who has which id.
     pub(super) fn reset(&mut self) {
-        *self = Preview { ids: std::mem::take(&mut self.ids), ..Preview::default() };
+        self.tags.clear();
+        self.values.clear();
+        self.calls.clear();
+        self.call = Call::default();
+        self.muted = false;
+        self.loose = false;
+        self.frames.clear();
+        self.path.clear();
+        self.short.clear();
+        self.role = Role::Undecided;
     }
 
     /// The id under which the block is withdrawn: that of its first call.

@@ -19,7 +19,7 @@ pub(super) enum Queued {
     /// More text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
     /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
-    Final(Box<Event<'static>>),
+    Final(Event<'static>),
 }
 
 /// Events that were found and not delivered yet.
@@ -46,7 +46,7 @@ impl Queue {
     }
 
     pub(super) fn push_event(&mut self, event: Event<'static>) {
-        self.push(Queued::Final(Box::new(event)));
+        self.push(Queued::Final(event));
     }
 
     pub(super) fn pop(&mut self) -> Option<Queued> {
