@@ -107,22 +107,10 @@ repairs! {
     WrongType = "wrong_type", true;
     /// The same quote stands unescaped inside a string; which one ends it was told by what follows.
     InnerQuotes = "inner_quotes", false;
-    /// `""text""` for `"text"`.
-    DoubledQuotes = "doubled_quotes", false;
     /// A string in three quotes, as Python has them.
     TripleQuotes = "triple_quotes", false;
-    /// A string in backticks, as JavaScript has them.
-    BacktickString = "backtick_string", false;
-    /// `"a" + "b"`.
-    Concatenation = "concatenation", false;
-    /// A key or value with a quote at its end only.
-    HalfQuoted = "half_quoted", false;
     /// A string value without quotes.
     UnquotedValue = "unquoted_value", false;
-    /// `=` or `=>` for a colon.
-    OtherColon = "other_colon", false;
-    /// No colon between a key and its value.
-    MissingColon = "missing_colon", false;
     /// Two commas where one is wanted.
     SurplusComma = "surplus_comma", false;
     /// Lines of text behind the object of a call that writes a text: they may be that text.

@@ -73,7 +73,6 @@ impl Reader<'_> {
             }
             self.swallowed |= comment.contains(['{', '}', '[', ']', '"']);
         }
-        self.steps += length;
         self.go_on(length);
         self.note(Repair::Comment);
         Ok(true)

@@ -41,7 +41,6 @@ struct Keep {
 impl Reader<'_> {
     /// What `raw`, which begins at `at`, says between two `quote`s.
     pub(super) fn unescape(&mut self, raw: &str, at: usize, quote: char) -> Result<String, Problem> {
-        self.steps += raw.len();
         if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
             return Ok(raw.to_owned());
         }

@@ -30,18 +30,11 @@ pub(super) struct Look<'a> {
     at: usize,
     /// The first byte of the quote whose string may end here: a comment that holds it is not believed.
     mark: u8,
-    /// `=` is a colon.
-    equals: bool,
 }
 
 impl<'a> Look<'a> {
-    pub(super) fn new(text: &'a str, at: usize, mark: u8, equals: bool) -> Look<'a> {
-        Look { text, at, mark, equals }
-    }
-
-    /// How many bytes were looked at.
-    pub(super) fn seen(&self, from: usize) -> usize {
-        self.at - from + 1
+    pub(super) fn new(text: &'a str, at: usize, mark: u8) -> Look<'a> {
+        Look { text, at, mark }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -64,7 +57,9 @@ impl<'a> Look<'a> {
             None => Follow::Closers,
             Some(b'}' | b']') => self.closers(frames),
             Some(b',') => self.comma(in_object),
-            Some(b':' | b'=') if self.is_colon() => self.behind_colon(),
+            Some(b':') => self.behind_colon(1),
+            // The array of another language, in a string whose quotes nobody escaped.
+            Some(b'=') if self.rest().starts_with("=>") => self.behind_colon(2),
             Some(b'+') => self.plus(),
             Some(_) if in_object => {
                 if self.plain_key() {
@@ -136,8 +131,8 @@ impl<'a> Look<'a> {
     }
 
     /// A colon makes a key of what stands before it only where a value follows.
-    fn behind_colon(&mut self) -> Follow {
-        self.at += if self.rest().starts_with("=>") { 2 } else { 1 };
+    fn behind_colon(&mut self, length: usize) -> Follow {
+        self.at += length;
         let value = self.blanks()
             && (self.quote().is_some()
                 || matches!(
@@ -211,16 +206,6 @@ impl<'a> Look<'a> {
         Mark::opening(self.rest(), true)
     }
 
-    /// Whether a colon stands here, maybe behind blanks.
-    pub(super) fn colon(&mut self) -> bool {
-        self.blanks() && self.is_colon()
-    }
-
-    fn is_colon(&self) -> bool {
-        let rest = self.rest();
-        rest.starts_with(':') || rest.starts_with("=>") || self.equals && rest.starts_with('=')
-    }
-
     /// The same for a key with no comma before it: only a word is one. Anything else is rather the rest of a string that
     /// holds quotes: `"echo "" >> f; cut -d":" f"`.
     pub(super) fn plain_key(&mut self) -> bool {
@@ -252,7 +237,7 @@ impl<'a> Look<'a> {
             None => bare_key(rest),
         };
         self.at += length;
-        is_key && self.colon()
+        is_key && self.blanks() && self.peek() == Some(b':')
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Repair;
 /// What a string stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// `"`, `'` or a backtick.
+    /// `"` or `'`.
     Straight(u8),
     /// Typographic double quotes.
     Double,
@@ -26,7 +26,7 @@ impl Mark {
     pub(super) fn opening(text: &str, key: bool) -> Option<Mark> {
         match *text.as_bytes() {
             [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Mark::Triple(mark)),
-            [mark @ (b'"' | b'\'' | b'`'), ..] => Some(Mark::Straight(mark)),
+            [mark @ (b'"' | b'\''), ..] => Some(Mark::Straight(mark)),
             [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Mark::Double), // U+201C to U+201E
             [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Mark::Single), // U+2018 to U+201A
             _ => None,
@@ -60,15 +60,9 @@ impl Mark {
     fn repair(self) -> Option<Repair> {
         match self {
             Mark::Straight(b'"') => None,
-            Mark::Straight(b'`') => Some(Repair::BacktickString),
             Mark::Triple(_) => Some(Repair::TripleQuotes),
             _ => Some(Repair::Quotes),
         }
-    }
-
-    /// Whether line ends may stand in such a string where it comes from.
-    fn spans_lines(self) -> bool {
-        matches!(self, Mark::Triple(_) | Mark::Straight(b'`'))
     }
 }
 
@@ -100,9 +94,6 @@ impl Reader<'_> {
             return Ok(Some(text));
         }
         let Some(mark) = Mark::opening(self.rest(), key) else { return Ok(None) };
-        if let Some(text) = self.doubled(mark, key) {
-            return Ok(Some(text));
-        }
         let start = self.at;
         self.go_on(mark.length());
         if key {
@@ -117,27 +108,21 @@ impl Reader<'_> {
             self.triple_end(mark, start)?;
             return self.text(mark, start, 3).map(Some);
         }
-        let (mut follow, length) = self.value_end(mark, start)?;
+        let length = self.value_end(mark, start)?;
         if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }
-        let mut text = self.text(mark, start, length)?;
-        while follow == Follow::Plus {
-            follow = self.concatenated(&mut text)?;
-        }
-        Ok(Some(text))
+        self.text(mark, start, length).map(Some)
     }
 
     /// A string as JSON has it, with nothing in it that has to be looked at and an end that fits: nearly every one.
     fn usual(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
         let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
-        self.steps += length;
         let whole = length > 0 && inside.as_bytes()[length] == b'"';
-        let doubtful = self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon);
         let mixed = self.has(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
-        if !whole || mixed || !key && (doubtful || !self.fits_behind(self.at + length + 2)) {
+        if !whole || mixed || !key && !self.fits_behind(self.at + length + 2) {
             return None;
         }
         self.go_on(length + 2);
@@ -146,9 +131,8 @@ impl Reader<'_> {
 
     /// Whether what stands from `at` on leaves no doubt that a value ends before it.
     fn fits_behind(&mut self, at: usize) -> bool {
-        let mut look = Look::new(self.text, at, b'"', self.equals);
+        let mut look = Look::new(self.text, at, b'"');
         let follow = look.follow(&self.stack);
-        self.steps += look.seen(at);
         !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon)
     }
 
@@ -157,9 +141,6 @@ impl Reader<'_> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
         self.go_on(length);
-        if mark == Mark::Straight(b'`') && raw.contains("${") {
-            return Err(Problem::new(start, "a template string is code; write the text itself in double quotes"));
-        }
         let quote = match mark {
             Mark::Straight(mark) | Mark::Triple(mark) => mark as char,
             Mark::Double => '\u{201d}',
@@ -183,7 +164,7 @@ impl Reader<'_> {
             let rest = &rest[stop..];
             let escape = *rest.first()? == b'\\';
             let control = rest[usize::from(escape)..].first().is_some_and(|byte| *byte < 0x20);
-            if control && !mark.spans_lines() {
+            if control && !matches!(mark, Mark::Triple(_)) {
                 self.note(Repair::RawControl);
             }
             if escape {
@@ -197,21 +178,18 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes to the mark that ends the value, and gives what follows it and its length.
-    fn value_end(&mut self, mark: Mark, start: usize) -> Result<(Follow, usize), Problem> {
+    /// Goes to the mark that ends the value, and gives its length.
+    fn value_end(&mut self, mark: Mark, start: usize) -> Result<usize, Problem> {
         let from = self.at;
         let mut inner = Inner::default();
         while let Some(length) = self.next_quote(mark) {
             if mark.first_byte() != b'"' && self.is_apostrophe(length) {
                 inner.apostrophes = true;
-            } else if let Some(follow) = self.ends_here(mark, length, from, &mut inner)? {
+            } else if self.ends_here(mark, length, from, &mut inner)? {
                 if inner.count > 0 || inner.apostrophes {
                     self.note(Repair::InnerQuotes);
                 }
-                if self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon) {
-                    break;
-                }
-                return Ok((follow, length));
+                return Ok(length);
             } else {
                 self.refuse_odd_inner(mark, length)?;
                 inner.count += 1;
@@ -222,32 +200,25 @@ impl Reader<'_> {
     }
 
     /// Whether the quote here ends the string; an error where it might and might not.
-    fn ends_here(
-        &mut self,
-        mark: Mark,
-        length: usize,
-        from: usize,
-        inner: &mut Inner,
-    ) -> Result<Option<Follow>, Problem> {
-        let mut look = Look::new(self.text, self.at + length, mark.first_byte(), self.equals);
-        let follow = look.follow(&self.stack);
-        self.steps += look.seen(self.at);
-        if follow == Follow::Text || follow == Follow::Plus && inner.count > 0 {
-            return Ok(None);
+    fn ends_here(&self, mark: Mark, length: usize, from: usize, inner: &mut Inner) -> Result<bool, Problem> {
+        let follow = Look::new(self.text, self.at + length, mark.first_byte()).follow(&self.stack);
+        match follow {
+            Follow::Text => return Ok(false),
+            Follow::Plus if inner.count > 0 => return Ok(false),
+            Follow::Plus => return self.problem("JSON does not join strings with a plus sign; write one string"),
+            Follow::Colon => {}
+            _ if inner.count == 0 => return Ok(true),
+            _ => {}
         }
-        if inner.count == 0 && follow != Follow::Colon {
-            return Ok(Some(follow));
-        }
-        self.steps += self.at - from - inner.counted;
         inner.weigh(&self.text.as_bytes()[from..self.at]);
         let odd = inner.count % 2 == 1;
         match follow {
             Follow::Colon if inner.balance > 0 => {
                 inner.keys = true;
-                Ok(None)
+                Ok(false)
             }
-            Follow::Next if odd && inner.balance > 0 => Ok(None),
-            Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(Some(follow)),
+            Follow::Next if odd && inner.balance > 0 => Ok(false),
+            Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
             _ => self.problem(
                 "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
             ),
@@ -279,7 +250,6 @@ impl Reader<'_> {
     fn refuse_other_quotes(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
-        self.steps += raw.len();
         // A comma that follows stands in the string, or behind a comment that begins in it.
         let joins = memchr::memchr3(b',', b'#', b'/', raw.as_bytes());
         let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the others
@@ -293,9 +263,8 @@ impl Reader<'_> {
                 '}' | ']' => depth = depth.saturating_sub(1),
                 '"' | '\'' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' if depth == 0 => {
                     let behind = from + at + c.len_utf8();
-                    let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at], self.equals);
+                    let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at]);
                     let ends = look.comma_and_key();
-                    self.steps += look.seen(behind);
                     if ends {
                         let message = "the quotes around this string do not match; write both as \"";
                         return Err(Problem::new(start, message));
@@ -307,30 +276,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `""text""`, where that is all there is.
-    fn doubled(&mut self, mark: Mark, key: bool) -> Option<String> {
-        let inside = self.rest().strip_prefix("\"\"").filter(|_| mark == Mark::Straight(b'"'))?;
-        inside.chars().next().filter(|c| c.is_alphanumeric() || "_./~$<*-".contains(*c))?;
-        let end = memchr::memchr3(b'"', b'\\', b'\n', inside.as_bytes());
-        self.steps += end.unwrap_or(inside.len());
-        let end = end.filter(|end| inside[*end..].starts_with("\"\""))?;
-        let behind = self.at + end + 4;
-        let fits = if key {
-            let mut look = Look::new(self.text, behind, b'"', self.equals);
-            let fits = look.colon();
-            self.steps += look.seen(behind);
-            fits
-        } else {
-            self.fits_behind(behind)
-        };
-        if !fits {
-            return None;
-        }
-        self.note(Repair::DoubledQuotes);
-        self.go_on(end + 4);
-        Some(inside[..end].to_owned())
-    }
-
     /// Goes to the three quotes that end the string; of more than three, to the last three.
     fn triple_end(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
         while self.next_quote(mark).is_some() {
@@ -339,9 +284,8 @@ impl Reader<'_> {
             if run < 3 {
                 continue;
             }
-            let mut look = Look::new(self.text, self.at, mark.first_byte(), self.equals);
+            let mut look = Look::new(self.text, self.at, mark.first_byte());
             let follow = look.follow(&self.stack);
-            self.steps += look.seen(self.at);
             if matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
                 return self.problem("three quotes end the string here, but what follows does not fit");
             }
@@ -349,26 +293,6 @@ impl Reader<'_> {
             return Ok(());
         }
         unclosed(start)
-    }
-
-    /// A plus sign and the next string, added to `text`.
-    fn concatenated(&mut self, text: &mut String) -> Result<Follow, Problem> {
-        self.blanks()?;
-        self.go_on(1);
-        self.blanks()?;
-        self.note(Repair::Concatenation);
-        let start = self.at;
-        let Some(mark) = Mark::opening(self.rest(), true) else {
-            return self.problem("a string is wanted behind the plus sign");
-        };
-        self.go_on(mark.length());
-        let guessed = self.has(Repair::InnerQuotes);
-        let (follow, length) = self.value_end(mark, start)?;
-        if !guessed && self.has(Repair::InnerQuotes) {
-            return Err(Problem::new(start, "inside a string write quotes as \\\""));
-        }
-        text.push_str(&self.text(mark, start, length)?);
-        Ok(follow)
     }
 }
 
