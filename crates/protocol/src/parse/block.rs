@@ -7,6 +7,7 @@ use super::event::Span;
 use super::preview::{Listener, Preview};
 use super::queue::Queue;
 use super::tag::holds_heredoc;
+use crate::FinishReason;
 use crate::json::{Lexer, Problem, Status};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
@@ -19,6 +20,19 @@ pub(super) struct Candidate {
     /// Where the next line begins, in the reply, and its number.
     pub(super) next: usize,
     pub(super) next_line: usize,
+}
+
+/// What ended a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Its closing fence.
+    Fence,
+    /// The opening fence of the next tool block.
+    NextFence,
+    /// Its list item ended.
+    Container,
+    /// The reply ended.
+    Reply(FinishReason),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,7 +47,6 @@ impl Default for Input {
 
 impl Input {
     /// Takes more. `told`: nobody needs what is used up any more, so that its room can be used again.
-    #[inline]
     pub(super) fn push(&mut self, chunk: &str, told: bool) {
         if self.finished.is_some() {
             return;
@@ -58,7 +57,6 @@ impl Input {
         self.text.push_str(chunk);
     }
 
-    #[inline(never)]
     fn make_room(&mut self, told: bool) {
         if told {
             self.compact();
@@ -70,12 +68,10 @@ impl Input {
         self.finished.get_or_insert(reason);
     }
 
-    #[inline]
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }
 
-    #[inline]
     pub(super) fn slice(&self, from: usize, to: usize) -> &str {
         &self.text[from..to]
     }
@@ -163,7 +159,6 @@ impl Input {
     }
 
     /// Text that is still kept.
-    #[inline]
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
     }

@@ -14,7 +14,7 @@
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
 use super::Options;
-use super::block::{Block, Candidate};
+use super::block::{Block, Candidate, Ending};
 use super::call::Draft;
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
@@ -23,7 +23,7 @@ use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
 use super::queue::{Queue, Queued};
-use super::read::{Whole, read_block};
+use super::read::read_block;
 use super::reasoning::{self, Section, TagPair};
 use crate::fence::{self, Opening};
 use crate::json::Problem;
@@ -75,19 +75,6 @@ enum Given {
     Part(usize),
     /// Nothing, whatever comes: the line does not continue the block's container.
     Withheld,
-}
-
-/// What ended a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    /// Its closing fence.
-    Fence,
-    /// The opening fence of the next tool block.
-    NextFence,
-    /// Its list item ended.
-    Container,
-    /// The reply ended.
-    Reply(FinishReason),
 }
 
 /// What the first word of an info string makes of a fenced code block.
@@ -595,16 +582,11 @@ impl Parser {
         if cut && !self.options.bare && !self.block.is_spoiled() {
             return self.incomplete();
         }
-        let whole = match ending {
-            Ending::Fence => Whole::Closed,
-            Ending::NextFence => Whole::AtNextFence,
-            Ending::Container | Ending::Reply(_) => Whole::Unknown,
-        };
         let read = if ending == Ending::Container {
             let message = "the list item ended before the block; indent every line of it alike";
             Err(Problem::new(self.block.body.len(), message))
         } else {
-            read_block(&self.block, self.options.catalog.as_deref(), whole)
+            read_block(&self.block, self.options.catalog.as_deref(), ending)
         };
         let readable = read.is_ok();
         // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.

@@ -1,6 +1,6 @@
 //! The content of a block, read as calls.
 
-use super::block::{Block, Phase};
+use super::block::{Block, Ending, Phase};
 use super::call::{self, Draft};
 use super::tag::{is_mistyped_tag, is_nearly_tag, tag_of};
 use crate::json::{self, Problem, Status};
@@ -11,20 +11,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// What is known of the end of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whole {
-    /// Its closing fence is there.
-    Closed,
-    /// It ends where the next tool block opens: that fence may have been meant as content.
-    AtNextFence,
-    /// More of it may be missing.
-    Unknown,
-}
-
 /// Reads a block as calls.
-pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, whole: Whole) -> Result<Vec<Draft>, Problem> {
-    let reader = BlockReader { block, catalog, whole };
+pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Ending) -> Result<Vec<Draft>, Problem> {
+    let reader = BlockReader { block, catalog, ending };
     match (&block.phase, block.lexer.status()) {
         (Phase::Spoiled(problem), _) => Err(problem.clone()),
         (Phase::Body(index), _) => {
@@ -46,7 +35,7 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, whole: Whole)
 struct BlockReader<'a> {
     block: &'a Block,
     catalog: Option<&'a Catalog>,
-    whole: Whole,
+    ending: Ending,
 }
 
 impl<'a> BlockReader<'a> {
@@ -72,7 +61,8 @@ impl<'a> BlockReader<'a> {
         let encoded = |draft: &Draft| draft.repairs.contains(&Repair::ArgsString);
         let drafts = refuse_tags(drafts, encoded, |text| tag_of(text).is_some())?;
         let is_tag = |text: &str| if control { is_nearly_tag(text) } else { is_mistyped_tag(text) };
-        refuse_tags(drafts, |_| self.whole == Whole::AtNextFence, is_tag)
+        // The fence of the next block may have been meant as content of a body.
+        refuse_tags(drafts, |_| self.ending == Ending::NextFence, is_tag)
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
@@ -102,7 +92,7 @@ impl<'a> BlockReader<'a> {
         if block.lexer.is_too_deep() {
             return Err(Problem { inside: true, ..Problem::new(0, "the JSON is nested too deep; flatten it") });
         }
-        let reading = json::read(&block.body, self.whole == Whole::Closed)?;
+        let reading = json::read(&block.body, self.ending == Ending::Fence)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| Problem::new(0, message))?;
         if reading.repairs.contains(&Repair::SurroundingText) {

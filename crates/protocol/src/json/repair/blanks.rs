@@ -14,14 +14,12 @@ pub(super) fn odd_blank(text: &str) -> Option<usize> {
 }
 
 /// Whether a byte is certainly no part of a blank or of a comment.
-#[inline]
 pub(super) fn is_token(byte: u8) -> bool {
     matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/' | b'\\')
 }
 
 impl Reader<'_> {
     /// Passes over blanks and comments.
-    #[inline(always)]
     pub(super) fn blanks(&mut self) -> Result<(), Problem> {
         // Nearly always there is none, or one.
         if self.peek() == Some(b' ') {
@@ -30,7 +28,6 @@ impl Reader<'_> {
         if self.peek().is_some_and(is_token) { Ok(()) } else { self.more_blanks() }
     }
 
-    #[inline(never)]
     fn more_blanks(&mut self) -> Result<(), Problem> {
         loop {
             match self.peek() {

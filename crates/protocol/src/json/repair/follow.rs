@@ -148,7 +148,6 @@ impl<'a> Look<'a> {
     }
 
     /// Passes over blanks and comments; false at a comment that holds the mark.
-    #[inline(always)]
     fn blanks(&mut self) -> bool {
         if self.peek() == Some(b' ') {
             self.at += 1;
@@ -156,7 +155,6 @@ impl<'a> Look<'a> {
         self.peek().is_some_and(is_token) || self.more_blanks()
     }
 
-    #[inline(never)]
     fn more_blanks(&mut self) -> bool {
         loop {
             match self.peek() {
