@@ -8,9 +8,9 @@
 pub struct Opening<'a> {
     /// `` ` `` or `~`.
     pub mark: u8,
-    /// How many marks: at least three.
+    /// The length of the fence: at least three.
     pub length: usize,
-    /// The info string without surrounding blanks, raw: entities and escapes are not decoded.
+    /// The info string without surrounding whitespace, raw: entities and escapes are not decoded.
     pub info: &'a str,
 }
 
@@ -34,7 +34,8 @@ pub fn opening(line: &str) -> Option<Opening<'_>> {
     (length >= 3 && !spoiled).then_some(Opening { mark, length, info })
 }
 
-/// Whether a line closes the block that `length` times `mark` opened: as many marks or more, then only blanks.
+/// Whether a line closes the block that `length` times `mark` opened: a run of `mark` that is as long or longer, then only
+/// whitespace.
 pub fn closes(line: &str, mark: u8, length: usize) -> bool {
     let marks = run(line.as_bytes(), mark);
     marks >= length && is_blank(&line[marks..])

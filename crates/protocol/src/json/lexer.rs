@@ -1,15 +1,15 @@
 //! Strict JSON, read piece by piece as it streams, with one liberty: raw control characters may stand in strings.
 //!
-//! The lexer checks the whole syntax but builds nothing; whoever wants more than "where are we" gives it a [`Watch`].
+//! The lexer checks the whole syntax but builds nothing; a [`Watch`] is called with what it meets.
 //! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
-//! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
+//! Several objects or arrays may follow one another with whitespace between. No recursion; one bit per level of nesting.
 
 use crate::fence::find_either;
 
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
 
-/// Is told what the lexer meets. Offsets count bytes from the beginning of all that was fed.
+/// The callbacks of the lexer. Offsets count bytes from the beginning of all that was fed.
 pub trait Watch {
     /// An object or array opens; `at` is its bracket.
     fn open(&mut self, _object: bool, _at: usize) {}
@@ -192,7 +192,8 @@ impl Lexer {
         end
     }
 
-    /// Text with short escapes in it, from the first one at `at` on, is told in one piece. Returns where it ends.
+    /// Decodes text with short escapes in it, the first one at `at`, and gives it to the watch in one piece. Returns where it
+    /// ends.
     fn decoded_run(&mut self, piece: &str, from: usize, mut at: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         self.decoded.clear();

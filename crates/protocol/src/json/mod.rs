@@ -1,9 +1,9 @@
-//! JSON as models write it: strict first, repaired only when strict fails, every repair named.
+//! JSON as models write it: read strictly by `serde_json`, repaired only when that fails, every repair named.
 //!
-//! Valid JSON is never changed. Three things that `serde_json` lets pass are errors here, for a model that writes them is
-//! not to be trusted with the rest: a key that stands twice, a lone surrogate, a number no double can hold.
+//! Valid JSON is never changed. A key that stands twice, a lone surrogate and a number that no double can hold are errors that no
+//! repair mends: a model that writes them is not to be trusted with the rest.
 //!
-//! It reads any text, not only tool calls, and knows nothing of tools:
+//! The module reads any text, not only tool calls, and knows nothing of tools:
 //!
 //! ```
 //! # use toolfence_protocol as toolfence;
@@ -17,7 +17,7 @@
 //! );
 //! assert!(reading.is_lossless());
 //!
-//! // A guess is told apart from a repair that leaves no doubt; what would be a poor guess is refused.
+//! // A guess is distinguished from a repair that leaves no doubt; what would be a poor guess is refused.
 //! assert!(!json::read(r#"{"command": "echo "hi""}"#, true)?.is_lossless());
 //! assert!(json::read(r#"{"size": "5" disk", "name": "x"}"#, true).is_err());
 //! # Ok::<(), json::Problem>(())

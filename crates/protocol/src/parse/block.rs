@@ -1,6 +1,7 @@
-//! One open tool block: its body, how far its JSON is, and whether a closing fence is believed.
+//! The open tool block: its body, how far its JSON is, and whether a closing fence ends it.
 //!
-//! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
+//! A block gets lines of content and knows neither containers nor the rest of the reply. A closing fence that it cannot decide
+//! about is kept as a [`Candidate`].
 
 use super::Limits;
 use super::event::Span;
@@ -53,7 +54,7 @@ struct Prefix {
     line: usize,
     /// Characters of the reply.
     taken: usize,
-    /// Blanks of the body, for columns of a tab.
+    /// Spaces that stand in the body for the columns of a tab.
     pad: usize,
 }
 
@@ -72,7 +73,7 @@ pub(super) struct Block {
     pub(super) preview: Preview,
     /// A `tool_result`: not a call but a forgery.
     pub(super) forged: bool,
-    /// The info word was not the taught one.
+    /// The info word was another one than `tool`.
     pub(super) drifted_word: bool,
     /// Closing fences inside strings and bodies are content when all turns out well.
     speculates: bool,
@@ -82,12 +83,12 @@ pub(super) struct Block {
     limit: usize,
     /// More came than the limit allows.
     full: bool,
-    /// Lines before whose content characters were taken off or blanks put: how many.
+    /// The lines of the reply that begin with more than their content.
     prefixes: Vec<Prefix>,
     lines: usize,
-    /// Columns of the fence's own indentation that the line has and that the fence has; and whether lines of the verbatim
-    /// bodies had some of it, or less than the fence.
+    /// Columns of the fence's own indentation that the current line has, and that the fence has.
     pub(super) line_indent: Option<(usize, usize)>,
+    /// Whether lines of verbatim bodies had some of that indentation, and whether some had less than the fence.
     dedented: bool,
     shallow: bool,
 }
@@ -140,7 +141,7 @@ impl Block {
         self.shallow = false;
     }
 
-    /// Whether content may be given in pieces of a line.
+    /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be judged.
     pub(super) fn takes_parts(&self) -> bool {
         match self.phase {
             Phase::Object => !matches!(self.lexer.status(), Status::Between { values: 1.. }),
@@ -164,7 +165,8 @@ impl Block {
         self.is_complete_object() || matches!(self.phase, Phase::After)
     }
 
-    /// The same for a block without verbatim bodies: behind those only the closing fence may follow.
+    /// Whether nothing is missing but the closing fence, in a block without verbatim bodies: behind those only the closing
+    /// fence may follow.
     pub(super) fn is_complete_object(&self) -> bool {
         let object = matches!(self.phase, Phase::Object) && self.preview.tags.is_empty();
         object && matches!(self.lexer.status(), Status::Between { values: 1.. })
@@ -198,7 +200,7 @@ impl Block {
         misfit && self.candidate.is_some()
     }
 
-    /// Whether everything so far is as it is taught, and strictly read.
+    /// Whether everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
         let read = self.phase == Phase::Object
             && !self.lexer.saw_control()
@@ -207,7 +209,7 @@ impl Block {
         read && taught && self.candidate.is_none()
     }
 
-    /// Whether the size limit was met: no more of the body is kept.
+    /// Whether the block is larger than the limit. Then no more of the body is kept.
     pub(super) fn is_too_large(&self) -> bool {
         self.full
     }
@@ -218,7 +220,7 @@ impl Block {
         self.preview.muted = true;
     }
 
-    /// Content of a line, or a piece of it.
+    /// Takes content of a line, or a part of it. `pad` spaces stand before it in the body.
     pub(super) fn content(&mut self, pad: usize, text: &str, queue: &mut Queue) {
         if self.full {
             return;
@@ -248,14 +250,15 @@ impl Block {
         }
     }
 
-    /// There is more than the limit: no more of the body is kept.
+    /// Spoils a block that is larger than the limit. No more of its body is kept.
     pub(super) fn overflow(&mut self) {
         self.full = true;
         let message = format!("the block is larger than {} bytes; write less at once", self.limit);
         self.spoil(self.body.len(), message);
     }
 
-    /// The end of a line of which everything was given: characters taken off before it, and blanks put there for a tab.
+    /// Ends a line whose content was given. `taken` characters of the reply stand before the content, and `pad` spaces of the
+    /// body stand for them.
     pub(super) fn end_line(&mut self, taken: usize, pad: usize, queue: &mut Queue) {
         if taken > 0 {
             self.prefixes.push(Prefix { line: self.lines, taken, pad });
@@ -328,8 +331,8 @@ impl Block {
         self.preview.body_text(index, &body[from..], queue);
     }
 
-    /// Whether some lines of the verbatim bodies lost blanks to the fence's own indentation and others did not have them:
-    /// then they do not stand to each other as they were written.
+    /// Whether some lines of the verbatim bodies lost whitespace to the fence's own indentation and others did not have it.
+    /// Then their indentation relative to each other is not what the model wrote.
     fn is_unevenly_indented(&mut self) -> bool {
         if let Some((has, wants)) = self.line_indent {
             self.dedented |= has > 0;

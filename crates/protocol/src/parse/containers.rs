@@ -88,7 +88,7 @@ impl Containers {
     }
 
     /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not shorter, and
-    /// of the same mark.
+    /// of the same character.
     pub(super) fn is_like_open(&self, opening: &Opening<'_>) -> bool {
         matches!(self.leaf, Leaf::Fence { mark, length, .. } if opening.mark == mark && opening.length >= length)
     }
@@ -126,8 +126,8 @@ impl Containers {
         (!cursor.is_blank()).then(|| (cursor.indent().min(indent), indent))
     }
 
-    /// The content of a line of which only the beginning is known, once it is certain that it is content of the open
-    /// fenced code block and neither its end nor the end of its container.
+    /// The content of a line of which only the beginning is known, once it is certain that the line is content of the open
+    /// fenced code block and ends neither the block nor its container.
     pub(super) fn certain_content<'a>(&self, beginning: &'a str) -> Option<Content<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let mut cursor = Cursor::new(beginning);
@@ -165,7 +165,7 @@ impl Containers {
         Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
     }
 
-    /// How many containers the line continues; moves over their marks.
+    /// How many containers the line continues. Moves over their delimiters.
     fn match_containers(&self, cursor: &mut Cursor<'_>) -> usize {
         for (index, container) in self.containers.iter().enumerate() {
             match container {
@@ -254,7 +254,7 @@ impl Containers {
     }
 }
 
-/// Moves over `>` and the blank that belongs to it.
+/// Moves over `>` and the space that belongs to it.
 fn consume_quote(cursor: &mut Cursor<'_>) {
     cursor.consume(1);
     cursor.skip(1);
@@ -266,7 +266,7 @@ struct Opener<'b, 'a> {
     cursor: Cursor<'a>,
     /// Containers that the line is in so far.
     depth: usize,
-    /// A thematic break of this mark cannot begin before this byte: known from an earlier try on this line.
+    /// A thematic break of this character cannot begin before this byte: known from an earlier try on this line.
     thematic_fails: Option<(u8, usize)>,
 }
 

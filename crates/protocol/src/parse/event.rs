@@ -1,4 +1,4 @@
-//! What the parser says.
+//! The events of the parser.
 
 use crate::ToolCall;
 use serde::{Serialize, Serializer};
@@ -19,7 +19,7 @@ impl Serialize for Span {
     }
 }
 
-/// One thing found in a reply. Texts come in pieces; joined pieces are the same for any chunking.
+/// One thing that was found in a reply. Texts come in pieces; joined, the pieces do not depend on the chunks.
 ///
 /// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ pub enum Event<'a> {
     Text {
         /// The bytes of the span.
         text: Cow<'a, str>,
-        /// Where.
+        /// Where the text stands.
         span: Span,
     },
     /// What the model thinks aloud; a piece. Never a call.
@@ -112,9 +112,9 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Takes `next` in where it is the next piece of the same text, reasoning or argument; gives it back where it is not.
+    /// Appends `next` where it is the next piece of this text, reasoning or argument; gives it back where it is not.
     ///
-    /// Joining every event to the one before gives the same list for any chunking of the reply.
+    /// The list that results when every event is absorbed into the one before does not depend on the chunks of the reply.
     pub fn absorb<'b>(&mut self, next: Event<'b>) -> Option<Event<'b>> {
         match (self, next) {
             (Event::Text { text, span }, Event::Text { text: more, span: behind }) if span.end == behind.start => {
@@ -196,7 +196,7 @@ pub enum Ignored {
 
 impl Ignored {
     /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an outer
-    /// fence is an example, and nobody needs to be reminded of anything.
+    /// fence is an example: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
         match self {
             Ignored::Html | Ignored::Indentation | Ignored::InfoWord => true,

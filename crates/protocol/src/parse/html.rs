@@ -67,7 +67,7 @@ fn declaration(after: &str) -> Option<End> {
     }
 }
 
-/// Kind 7: a complete open or closing tag, and only blanks after it.
+/// Kind 7: a complete open or closing tag, and only whitespace after it.
 fn is_complete_tag(after: &str) -> bool {
     let bytes = after.as_bytes();
     let closing = bytes.first() == Some(&b'/');

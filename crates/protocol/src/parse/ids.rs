@@ -11,19 +11,19 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Takes the model's id, unless it gave none or somebody has it.
+    /// Takes the model's id, unless it gave none or another call has it.
     pub(super) fn take(&mut self, wanted: Option<&str>) -> Option<String> {
         let id = wanted.filter(|id| !id.is_empty() && !self.was_given(id) && !self.own.contains(*id))?;
         self.own.insert(id.to_owned());
         Some(id.to_owned())
     }
 
-    /// An id nobody has.
+    /// Gives an id that no other call has.
     pub(super) fn give(&mut self) -> String {
         loop {
             self.given += 1;
-            let id = numbered(self.given);
-            if self.own.is_empty() || !self.own.contains(id.as_str()) {
+            let id = format!("call_{}", self.given);
+            if !self.own.contains(id.as_str()) {
                 return id;
             }
         }
@@ -35,34 +35,9 @@ impl Ids {
     }
 }
 
-/// `call_1`; every call has one, so it is written without the machinery of `format!`.
-fn numbered(mut number: usize) -> String {
-    const MOST_DIGITS: usize = 20;
-    let mut digits = [0; MOST_DIGITS];
-    let mut from = digits.len();
-    while from == digits.len() || number > 0 {
-        from -= 1;
-        digits[from] = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    let mut id = String::with_capacity("call_".len() + MOST_DIGITS);
-    id.push_str("call_");
-    for digit in &digits[from..] {
-        id.push(*digit as char);
-    }
-    id
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Ids, numbered};
-
-    #[test]
-    fn numbers_are_written_as_usual() {
-        for number in [0, 1, 9, 10, 907, usize::MAX] {
-            assert_eq!(numbered(number), format!("call_{number}"));
-        }
-    }
+    use super::Ids;
 
     #[test]
     fn nobody_has_the_id_of_another() {

@@ -1,6 +1,6 @@
-//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another word.
+//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another info word.
 //!
-//! It only watches. Nothing it finds is ever a call; the session may remind the model of the right form.
+//! What is found here is never a call. It is reported so that the session can remind the model of the right form.
 
 use super::call;
 use super::event::{Event, Ignored, Span};
@@ -22,7 +22,7 @@ struct Suspect {
 /// Whether the body can still be a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hope {
-    /// Only blank lines so far.
+    /// There were only blank lines so far.
     Open,
     /// It began with a bracket.
     Object,

@@ -14,7 +14,7 @@ pub(super) struct Input {
     pub(super) at: usize,
     /// Up to here there is no line ending in the current line.
     searched: usize,
-    /// Everything before is used up: emitted, or part of a block that is over.
+    /// Everything before is used up: shown, or part of a block that is over.
     shown: usize,
     /// The number of the current line.
     pub(super) line: usize,
@@ -23,7 +23,7 @@ pub(super) struct Input {
     pub(super) finished: Option<FinishReason>,
 }
 
-/// Room that every reply has.
+/// Bytes that are allocated at once, so that a reply that begins in small chunks does not reallocate for each.
 const USUAL_REPLY: usize = 1024;
 
 /// The next line.
@@ -46,22 +46,19 @@ impl Default for Input {
 }
 
 impl Input {
-    /// Takes more. `told`: nobody needs what is used up any more, so that its room can be used again.
-    pub(super) fn push(&mut self, chunk: &str, told: bool) {
+    /// Appends a chunk. `drained`: all events were delivered, so the consumed prefix may be discarded.
+    pub(super) fn push(&mut self, chunk: &str, drained: bool) {
         if self.finished.is_some() {
             return;
         }
         if self.text.capacity() - self.text.len() < chunk.len() {
-            self.make_room(told);
+            // Only where the text would have to move anyway: each byte is moved a bounded number of times.
+            if drained {
+                self.discard_consumed();
+            }
+            self.text.reserve(chunk.len().max(USUAL_REPLY));
         }
         self.text.push_str(chunk);
-    }
-
-    fn make_room(&mut self, told: bool) {
-        if told {
-            self.compact();
-        }
-        self.text.reserve(USUAL_REPLY.saturating_sub(self.text.capacity())); // not a few bytes after another
     }
 
     pub(super) fn finish(&mut self, reason: FinishReason) {
@@ -173,8 +170,8 @@ impl Input {
         self.shown = self.index(offset).max(self.shown);
     }
 
-    /// Forgets what is used up, when that is at least half: each byte is moved a bounded number of times.
-    fn compact(&mut self) {
+    /// Discards the consumed prefix when it is more than half of the text.
+    fn discard_consumed(&mut self) {
         let used = self.shown.min(self.at);
         if used == self.text.len() {
             self.text.clear();

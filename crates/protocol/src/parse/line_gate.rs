@@ -23,7 +23,7 @@ enum GateState {
     Word(usize),
     /// `<` and so many bytes of a tag; the bits say which tags are still possible.
     Tag(u8, usize),
-    /// It may be a fence or a tag: only the whole line tells.
+    /// It may be a fence or a tag: only the whole line decides.
     Undecided,
     /// It is neither.
     Open,

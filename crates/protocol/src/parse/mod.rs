@@ -1,7 +1,7 @@
 //! Chunks in, events out: finds the tool calls of a reply while it streams.
 //!
-//! The parser runs nothing, decides nothing and never fails: trouble is an event. It is a machine without input or
-//! output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll) does the work and gives events,
+//! The parser never fails: trouble is an event. It does not run or judge a call, and it knows no tool but those of the catalog it
+//! is given. It has no input or output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll) does the work and gives events,
 //! [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser and copy nothing.
 //!
 //! ```
@@ -76,13 +76,13 @@ impl Default for Limits {
 pub struct Options {
     /// How much is read.
     pub limits: Limits,
-    /// Accept no repair: what is not written as taught is malformed.
+    /// Accept no repair: a call that is not in the canonical form is malformed.
     pub strict: bool,
     /// The reply begins inside reasoning, for backends whose template has opened it.
     pub in_reasoning: bool,
     /// The reply is one bare JSON call, for backends constrained by a schema. Not together with `in_reasoning`, which wins.
     pub bare: bool,
-    /// Tell only what is settled: no `started` and no `progress`, for hosts that show no preview.
+    /// Deliver only final events: no `started` and no `progress`, for hosts that show no preview.
     pub settled_only: bool,
     /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
     /// Without it no tool is known; `tool::catalog()` of the crate `toolfence` gives the built-in ones.
@@ -123,8 +123,8 @@ pub fn parse(reply: &str) -> Parsed {
     parsed
 }
 
-/// Reads a whole reply and tells its events, as [`Parser`] does. It is read in pieces of 64 KB that stay in the processor's
-/// caches: memory is that of the longest block, or of a line that is not decided yet, however long the reply is.
+/// Reads a whole reply and hands its events to `tell`. The reply is read in pieces of 64 KB, so the memory is that of the longest
+/// block, or of a line that is not decided yet, however long the reply is.
 ///
 /// ```
 /// # use toolfence_protocol as toolfence;

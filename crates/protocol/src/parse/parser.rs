@@ -167,7 +167,7 @@ impl Parser {
         !self.after_broken && self.block.is_exact()
     }
 
-    /// Goes back to the beginning of a reply, with the same options.
+    /// Forgets the reply and waits for the beginning of another one. The options stay.
     pub fn reset(&mut self) {
         *self = Parser::new(self.options.clone());
     }

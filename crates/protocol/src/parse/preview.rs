@@ -1,7 +1,8 @@
-//! What is known of a block's calls while it is still being written: names, ids, which argument is growing, and where
-//! verbatim bodies are announced.
+//! The preview of a block's calls while the block is still being written: names, ids, the text of arguments, and where verbatim
+//! bodies are announced.
 //!
-//! It listens to the strict lexer and judges nothing. Everything it finds is provisional.
+//! The preview listens to the strict lexer. All events that it queues are provisional: the block is read again as a whole when
+//! it has ended.
 
 use super::call::{is_args, is_name, is_wrapper};
 use super::ids::Ids;
@@ -54,9 +55,9 @@ pub(super) struct Preview {
     calls: Vec<Call>,
     /// The open one.
     call: Call,
-    /// Nothing more is told: the end of the block is undecided.
+    /// Nothing more is queued: the end of the block is undecided.
     pub(super) muted: bool,
-    /// An argument was told that does not stand in an object of arguments.
+    /// An argument was queued that does not stand in an object of arguments.
     pub(super) loose: bool,
     frames: Vec<Frame>,
     /// The keys and indices that lead to the current value, joined by `/`.
@@ -64,7 +65,7 @@ pub(super) struct Preview {
     value_start: usize,
     /// The depth whose keys are the envelope's: 1 in an object, 2 in an array of calls, one more in a wrapper.
     envelope: usize,
-    /// The same without a wrapper.
+    /// What `envelope` is without a wrapper.
     outer: usize,
     /// The text of a name, an id or what may be a tag.
     short: String,
@@ -126,7 +127,8 @@ impl Preview {
         }
     }
 
-    /// Whether something is told of the open call: of several in a block only of the first, for a block is withdrawn by one id.
+    /// Whether events are queued for the open call. Of several calls in a block only the first has any, for a block is withdrawn
+    /// by one id.
     fn previews(&self) -> bool {
         !self.muted && self.calls.is_empty()
     }
@@ -170,7 +172,7 @@ impl Preview {
         }
     }
 
-    /// Tells of the call as soon as its name is known and its arguments begin.
+    /// Queues the beginning of the call as soon as its name is known and its arguments begin.
     fn start(&mut self, queue: &mut Queue) {
         let Some(name) = self.call.name.as_deref().filter(|_| self.call.started.is_none()) else { return };
         let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
@@ -180,8 +182,8 @@ impl Preview {
         self.call.started = Some(id);
     }
 
-    /// What may have been a tag is text of an argument.
-    fn tell_short(&mut self, queue: &mut Queue) {
+    /// Queues what may have been a tag and is text of an argument.
+    fn queue_short(&mut self, queue: &mut Queue) {
         if let Some(id) = self.call.started.as_deref().filter(|_| self.previews()) {
             queue.progress(id, self.argument(), &self.short);
         }
@@ -294,7 +296,7 @@ impl Watch for Listener<'_> {
                 preview.short.push_str(piece);
                 if !goes_on && !may_be_tag(&preview.short) {
                     preview.role = Role::Argument;
-                    preview.tell_short(self.queue);
+                    preview.queue_short(self.queue);
                 }
             }
             Role::Argument | Role::Other | Role::Undecided => {}
@@ -319,7 +321,7 @@ impl Watch for Listener<'_> {
                     preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len() });
                     preview.short.clear();
                 }
-                None => preview.tell_short(self.queue),
+                None => preview.queue_short(self.queue),
             },
             Role::Argument | Role::Other | Role::Undecided => {}
         }

@@ -1,4 +1,4 @@
-//! The content of a block, read as calls.
+//! Reads the content of a tool block as calls, once the block has ended.
 
 use super::block::{Block, Ending, Phase};
 use super::call::{self, Draft};
@@ -130,7 +130,7 @@ fn is_short(text: &str) -> bool {
     !text.is_empty() && text.len() < 64
 }
 
-/// What is left of an announcement without its marks, escaped or not.
+/// The word of an announcement without the punctuation around it, escaped or not.
 fn letters(text: &str) -> String {
     let text = text.replace("&lt;", "<");
     text.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_').to_owned()

@@ -42,7 +42,7 @@ pub(super) fn is_mistyped_tag(text: &str) -> bool {
     last.starts_with("<<") || like_tag && (marks.contains("<<") || marks.starts_with('<'))
 }
 
-/// Whether `text` is a TAG and marks: `<EOF>`, `<< "EOF"`, `$EOF`, `&lt;&lt;EOF`.
+/// Whether `text` is a TAG with punctuation around it: `<EOF>`, `<< "EOF"`, `$EOF`, `&lt;&lt;EOF`.
 fn is_marked_tag(text: &str) -> bool {
     let plain = text.replace("&lt;", "<");
     let name = plain.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');

@@ -2,7 +2,7 @@
 //!
 //! Text is passed over only when it holds nothing that could be part of an object.
 
-use super::follow::Look;
+use super::look_ahead::Look;
 use super::{Frame, Next, Problem, Reader, read_decoded};
 use crate::Repair;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 struct Passed {
     /// Words, labels, semicolons.
     text: bool,
-    /// Nothing but blanks and one comma.
+    /// Nothing but whitespace and one comma.
     comma: bool,
 }
 
@@ -158,7 +158,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether only blanks stand before this place on its line.
+    /// Whether only whitespace stands before this place on its line.
     pub(super) fn begins_line(&mut self) -> bool {
         let before = &self.text.as_bytes()[..self.at];
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();

@@ -1,6 +1,6 @@
 //! Keys, colons, commas, elements and closing brackets.
 
-use super::follow::{Look, is_word};
+use super::look_ahead::{Look, is_word};
 use super::{Frame, Next, Problem, Reader};
 use crate::Repair;
 use crate::json::strict::duplicate;
@@ -49,11 +49,11 @@ impl Reader<'_> {
 
     fn comma(&mut self) -> Result<Next, Problem> {
         self.go_on(1);
-        self.blanks()?;
+        self.whitespace()?;
         while self.peek() == Some(b',') {
             self.note(Repair::SurplusComma);
             self.go_on(1);
-            self.blanks()?;
+            self.whitespace()?;
         }
         if self.peek().is_some_and(|byte| matches!(byte, b'}' | b']')) {
             self.note(Repair::TrailingComma);
@@ -72,7 +72,7 @@ impl Reader<'_> {
             Some(key) => key,
             None => self.bare_key()?,
         };
-        self.blanks()?;
+        self.whitespace()?;
         self.colon()?;
         match self.stack.last_mut() {
             Some(Frame::Object(members, _)) if members.contains_key(&key) => Err(Problem::new(start, duplicate(&key))),

@@ -3,17 +3,17 @@
 //! It is asked only when strict reading failed. Lossless repairs have one sane reading; what would be a guess is either
 //! named lossy or refused. A text that can be read in two ways is refused: no string is ever shortened in silence.
 //!
-//! `mod.rs` has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where a
-//! string ends (with `follow`, which looks ahead), `escapes` what it says, `scalars` everything without quotes, `blanks`
-//! what stands between tokens. It knows nothing of tools and calls.
+//! This file has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where a
+//! string ends (with `look_ahead`), `escapes` what a string says, `scalars` everything without quotes, `whitespace` what stands
+//! between tokens.
 
 mod around;
-mod blanks;
 mod escapes;
-mod follow;
+mod look_ahead;
 mod members;
 mod scalars;
 mod strings;
+mod whitespace;
 
 use super::{MOST_NESTING, Problem, Reading};
 use crate::Repair;
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
     /// Reads on to the end of the outermost object or array.
     fn value(&mut self, mut next: Next) -> Result<Value, Problem> {
         loop {
-            self.blanks()?;
+            self.whitespace()?;
             if self.peek().is_none() {
                 return self.end(&next);
             }

@@ -1,6 +1,6 @@
 //! Values without quotes: numbers, literals, and words that should have been strings.
 
-use super::blanks::odd_blank;
+use super::whitespace::one_space;
 use super::{Problem, Reader};
 use crate::Repair;
 use crate::json::strict;
@@ -22,9 +22,8 @@ impl Reader<'_> {
             .take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'_'))
             .count();
         let behind = rest.as_bytes().get(length);
-        let ends = behind
-            .is_none_or(|byte| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'#'))
-            || self.ends_oddly(length);
+        let ends = behind.is_none_or(|byte| matches!(byte, b',' | b']' | b'}' | b'/' | b'#'))
+            || one_space(&rest[length..]).is_some();
         match if ends { word(&rest[..length]) } else { Word::Other } {
             Word::Value(value, repair) if self.nothing_behind(length) => {
                 if let Some(repair) = repair {
@@ -38,16 +37,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a blank that JSON does not have stands behind a word of this length.
-    fn ends_oddly(&self, length: usize) -> bool {
-        let behind = &self.rest()[length..];
-        odd_blank(behind).is_some()
-            || behind.starts_with("\\n")
-            || behind.starts_with("\\r")
-            || behind.starts_with("\\t")
-    }
-
-    /// Whether a word of this length is all there is before the next mark: `1 2` and `true love` are no scalars.
+    /// Whether a word of this length is all there is before the next delimiter: `1 2` and `true love` are no scalars.
     fn nothing_behind(&mut self, length: usize) -> bool {
         let rest = &self.rest()[length..];
         let blanks = rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();

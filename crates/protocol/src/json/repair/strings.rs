@@ -1,16 +1,16 @@
 //! Where a string ends, whatever its quotes.
 //!
 //! The first quote behind which the object goes on as it should is the end, as in strict reading. Where a quote stands
-//! before that, the string holds quotes nobody escaped: then its end must fit in every way (what follows, quotes in
-//! pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
+//! before that, the string holds quotes that the model did not escape: then its end must fit in every way (what follows, quotes
+//! in pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
 
-use super::follow::{Follow, Look};
+use super::look_ahead::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
 
-/// What a string stands in.
+/// What a string begins and ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum Delimiter {
     /// `"` or `'`.
     Straight(u8),
     /// Typographic double quotes.
@@ -21,46 +21,46 @@ pub(super) enum Mark {
     Triple(u8),
 }
 
-impl Mark {
-    /// The mark that a string begins with.
-    pub(super) fn opening(text: &str, key: bool) -> Option<Mark> {
+impl Delimiter {
+    /// The delimiter that a string begins with.
+    pub(super) fn opening(text: &str, key: bool) -> Option<Delimiter> {
         match *text.as_bytes() {
-            [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Mark::Triple(mark)),
-            [mark @ (b'"' | b'\''), ..] => Some(Mark::Straight(mark)),
-            [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Mark::Double), // U+201C to U+201E
-            [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Mark::Single), // U+2018 to U+201A
+            [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Delimiter::Triple(mark)),
+            [mark @ (b'"' | b'\''), ..] => Some(Delimiter::Straight(mark)),
+            [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Delimiter::Double), // U+201C to U+201E
+            [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Delimiter::Single), // U+2018 to U+201A
             _ => None,
         }
     }
 
-    /// The length of the opening mark.
+    /// The length of the opening delimiter.
     pub(super) fn length(self) -> usize {
         match self {
-            Mark::Straight(_) => 1,
-            Mark::Double | Mark::Single | Mark::Triple(_) => 3,
+            Delimiter::Straight(_) => 1,
+            Delimiter::Double | Delimiter::Single | Delimiter::Triple(_) => 3,
         }
     }
 
-    /// The length of a closing mark at the beginning of `text`.
+    /// The length of a closing delimiter at the beginning of `text`.
     pub(super) fn closing(self, text: &[u8]) -> Option<usize> {
         match self {
-            Mark::Straight(mark) | Mark::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
-            Mark::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
-            Mark::Single => (text.starts_with(b"\xe2\x80\x98") || text.starts_with(b"\xe2\x80\x99")).then_some(3),
+            Delimiter::Straight(mark) | Delimiter::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
+            Delimiter::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
+            Delimiter::Single => (text.starts_with(b"\xe2\x80\x98") || text.starts_with(b"\xe2\x80\x99")).then_some(3),
         }
     }
 
     fn first_byte(self) -> u8 {
         match self {
-            Mark::Straight(mark) | Mark::Triple(mark) => mark,
-            Mark::Double | Mark::Single => 0xe2,
+            Delimiter::Straight(mark) | Delimiter::Triple(mark) => mark,
+            Delimiter::Double | Delimiter::Single => 0xe2,
         }
     }
 
     fn repair(self) -> Option<Repair> {
         match self {
-            Mark::Straight(b'"') => None,
-            Mark::Triple(_) => Some(Repair::TripleQuotes),
+            Delimiter::Straight(b'"') => None,
+            Delimiter::Triple(_) => Some(Repair::TripleQuotes),
             _ => Some(Repair::Quotes),
         }
     }
@@ -93,23 +93,23 @@ impl Reader<'_> {
         if let Some(text) = self.usual(key) {
             return Ok(Some(text));
         }
-        let Some(mark) = Mark::opening(self.rest(), key) else { return Ok(None) };
+        let Some(mark) = Delimiter::opening(self.rest(), key) else { return Ok(None) };
         let start = self.at;
         self.go_on(mark.length());
         if key {
             let Some(length) = self.next_quote(mark) else { return unclosed(start) };
             let key = self.text(mark, start, length)?;
-            if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
+            if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
                 refuse_quotes_in_key(&key, start)?;
             }
             return Ok(Some(key));
         }
-        if matches!(mark, Mark::Triple(_)) {
+        if matches!(mark, Delimiter::Triple(_)) {
             self.triple_end(mark, start)?;
             return self.text(mark, start, 3).map(Some);
         }
         let length = self.value_end(mark, start)?;
-        if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
+        if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }
         self.text(mark, start, length).map(Some)
@@ -136,15 +136,15 @@ impl Reader<'_> {
         !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon)
     }
 
-    /// The text from the opening mark at `start` to the closing mark here, which is passed over.
-    fn text(&mut self, mark: Mark, start: usize, length: usize) -> Result<String, Problem> {
+    /// The text from the opening delimiter at `start` to the closing one here, which is passed over.
+    fn text(&mut self, mark: Delimiter, start: usize, length: usize) -> Result<String, Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
         self.go_on(length);
         let quote = match mark {
-            Mark::Straight(mark) | Mark::Triple(mark) => mark as char,
-            Mark::Double => '\u{201d}',
-            Mark::Single => '\u{2019}',
+            Delimiter::Straight(mark) | Delimiter::Triple(mark) => mark as char,
+            Delimiter::Double => '\u{201d}',
+            Delimiter::Single => '\u{2019}',
         };
         let text = self.unescape(raw, from, quote)?;
         if let Some(repair) = mark.repair() {
@@ -153,8 +153,8 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    /// Goes to the next closing mark that has no backslash, and gives its length.
-    fn next_quote(&mut self, mark: Mark) -> Option<usize> {
+    /// Goes to the next closing delimiter that has no backslash, and gives its length.
+    fn next_quote(&mut self, mark: Delimiter) -> Option<usize> {
         let first = mark.first_byte();
         loop {
             let rest = &self.text.as_bytes()[self.at..];
@@ -164,7 +164,7 @@ impl Reader<'_> {
             let rest = &rest[stop..];
             let escape = *rest.first()? == b'\\';
             let control = rest[usize::from(escape)..].first().is_some_and(|byte| *byte < 0x20);
-            if control && !matches!(mark, Mark::Triple(_)) {
+            if control && !matches!(mark, Delimiter::Triple(_)) {
                 self.note(Repair::RawControl);
             }
             if escape {
@@ -178,8 +178,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes to the mark that ends the value, and gives its length.
-    fn value_end(&mut self, mark: Mark, start: usize) -> Result<usize, Problem> {
+    /// Goes to the delimiter that ends the value, and gives its length.
+    fn value_end(&mut self, mark: Delimiter, start: usize) -> Result<usize, Problem> {
         let from = self.at;
         let mut inner = Inner::default();
         while let Some(length) = self.next_quote(mark) {
@@ -200,7 +200,7 @@ impl Reader<'_> {
     }
 
     /// Whether the quote here ends the string; an error where it might and might not.
-    fn ends_here(&self, mark: Mark, length: usize, from: usize, inner: &mut Inner) -> Result<bool, Problem> {
+    fn ends_here(&self, mark: Delimiter, length: usize, from: usize, inner: &mut Inner) -> Result<bool, Problem> {
         let follow = Look::new(self.text, self.at + length, mark.first_byte()).follow(&self.stack);
         match follow {
             Follow::Text => return Ok(false),
@@ -233,7 +233,7 @@ impl Reader<'_> {
     }
 
     /// Inner quotes that were perhaps meant otherwise: behind an escaped backslash, or doubled beside a word.
-    fn refuse_odd_inner(&self, mark: Mark, length: usize) -> Result<(), Problem> {
+    fn refuse_odd_inner(&self, mark: Delimiter, length: usize) -> Result<(), Problem> {
         let before = &self.text.as_bytes()[..self.at];
         let behind = self.rest()[length..].chars().next();
         let pair = mark.closing(&before[before.len().saturating_sub(length)..]).is_some();
@@ -247,7 +247,7 @@ impl Reader<'_> {
 
     /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of the
     /// string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
-    fn refuse_other_quotes(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
+    fn refuse_other_quotes(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
         // A comma that follows stands in the string, or behind a comment that begins in it.
@@ -277,7 +277,7 @@ impl Reader<'_> {
     }
 
     /// Goes to the three quotes that end the string; of more than three, to the last three.
-    fn triple_end(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
+    fn triple_end(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         while self.next_quote(mark).is_some() {
             let run = self.rest().bytes().take_while(|byte| *byte == mark.first_byte()).count();
             self.go_on(run);

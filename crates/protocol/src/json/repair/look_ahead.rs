@@ -1,11 +1,11 @@
-//! Looking ahead: whether what stands behind a quote fits the end of a string there.
+//! Looks ahead: whether what stands behind a quote fits the end of a string there.
 //!
-//! It changes nothing and never looks past the third quote from where it begins: blanks, brackets, commas, and comments
-//! without that quote; then a key, from quote to quote. So the looks of a text together are linear in it.
+//! A look changes nothing and never goes past the third quote from where it begins: it passes whitespace, brackets, commas, and
+//! comments without that quote; then a key, from quote to quote. So all looks at a text together are linear in it.
 
 use super::Frame;
-use super::blanks::{is_token, odd_blank};
-use super::strings::Mark;
+use super::strings::Delimiter;
+use super::whitespace::{is_token, one_space};
 
 /// What stands behind a quote in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +47,11 @@ impl<'a> Look<'a> {
 
     /// What stands behind a string that ends here, `frames` being open.
     pub(super) fn follow(&mut self, frames: &[Frame]) -> Follow {
-        let blank = self.at;
-        if !self.blanks() {
+        let start = self.at;
+        if !self.whitespace() {
             return Follow::Text;
         }
-        let blank = self.at > blank;
+        let apart = self.at > start;
         let in_object = frames.last().is_some_and(Frame::is_object);
         match self.peek() {
             None => Follow::Closers,
@@ -69,7 +69,7 @@ impl<'a> Look<'a> {
                 }
             }
             Some(b'{' | b'[') => Follow::Next,
-            Some(_) if blank && self.quote().is_some() => Follow::Next,
+            Some(_) if apart && self.quote().is_some() => Follow::Next,
             Some(_) => Follow::Text,
         }
     }
@@ -86,7 +86,7 @@ impl<'a> Look<'a> {
             exact &= frame.is_none_or(|frame| frame.closer() == byte);
             count += 1;
             self.at += 1;
-            if !self.blanks() {
+            if !self.whitespace() {
                 return Follow::Text;
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Look<'a> {
     fn comma(&mut self, in_object: bool) -> Follow {
         while self.peek() == Some(b',') {
             self.at += 1;
-            if !self.blanks() {
+            if !self.whitespace() {
                 return Follow::Text;
             }
         }
@@ -133,7 +133,7 @@ impl<'a> Look<'a> {
     /// A colon makes a key of what stands before it only where a value follows.
     fn behind_colon(&mut self, length: usize) -> Follow {
         self.at += length;
-        let value = self.blanks()
+        let value = self.whitespace()
             && (self.quote().is_some()
                 || matches!(
                     self.peek(),
@@ -144,37 +144,26 @@ impl<'a> Look<'a> {
 
     fn plus(&mut self) -> Follow {
         self.at += 1;
-        if self.blanks() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
+        if self.whitespace() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
     }
 
-    /// Passes over blanks and comments; false at a comment that holds the mark.
-    fn blanks(&mut self) -> bool {
-        if self.peek() == Some(b' ') {
-            self.at += 1;
-        }
-        self.peek().is_some_and(is_token) || self.more_blanks()
-    }
-
-    fn more_blanks(&mut self) -> bool {
-        loop {
-            match self.peek() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                Some(b'\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => self.at += 2,
-                Some(b'/' | b'#') => match self.comment() {
-                    Some(true) => {}
-                    Some(false) => return true,
-                    None => return false,
-                },
-                Some(0x80.. | 0x0b | 0x0c) => match odd_blank(self.rest()) {
-                    Some(length) => self.at += length,
-                    None => return true,
-                },
-                _ => return true,
+    /// Passes over whitespace and comments. Returns `false` at a comment that holds the delimiter.
+    fn whitespace(&mut self) -> bool {
+        while !self.peek().is_some_and(is_token) {
+            if let Some((length, _)) = one_space(self.rest()) {
+                self.at += length;
+                continue;
+            }
+            match self.comment() {
+                Some(true) => {}
+                Some(false) => break,
+                None => return false,
             }
         }
+        true
     }
 
-    /// Passes over a comment, if there is one; `None` when it holds the mark or does not end.
+    /// Passes over a comment, if there is one; `None` when it holds the delimiter or does not end.
     fn comment(&mut self) -> Option<bool> {
         let bytes = self.rest().as_bytes();
         if bytes.starts_with(b"/*") {
@@ -200,12 +189,12 @@ impl<'a> Look<'a> {
         (bytes.get(stop) != Some(&self.mark)).then_some(true)
     }
 
-    fn quote(&self) -> Option<Mark> {
-        Mark::opening(self.rest(), true)
+    fn quote(&self) -> Option<Delimiter> {
+        Delimiter::opening(self.rest(), true)
     }
 
-    /// The same for a key with no comma before it: only a word is one. Anything else is rather the rest of a string that
-    /// holds quotes: `"echo "" >> f; cut -d":" f"`.
+    /// Whether a key and its colon stand here with no comma before them. Only a word is such a key: anything else is rather the
+    /// rest of a string that holds quotes: `"echo "" >> f; cut -d":" f"`.
     pub(super) fn plain_key(&mut self) -> bool {
         let is_word = self.quote().is_none_or(|quote| {
             let inside = &self.rest().as_bytes()[quote.length()..];
@@ -218,12 +207,12 @@ impl<'a> Look<'a> {
     /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote that ends
     /// a string.
     pub(super) fn comma_and_key(&mut self) -> bool {
-        while self.blanks() && matches!(self.peek(), Some(b'}' | b']')) {
+        while self.whitespace() && matches!(self.peek(), Some(b'}' | b']')) {
             self.at += 1;
         }
         self.peek() == Some(b',') && {
             self.at += 1;
-            self.blanks() && self.key()
+            self.whitespace() && self.key()
         }
     }
 
@@ -235,13 +224,13 @@ impl<'a> Look<'a> {
             None => bare_key(rest),
         };
         self.at += length;
-        is_key && self.blanks() && self.peek() == Some(b':')
+        is_key && self.whitespace() && self.peek() == Some(b':')
     }
 }
 
 /// How far a key in quotes goes, and whether it is one: it ends before a line end, and before `mark` if that is not its
-/// own quote.
-fn quoted_key(rest: &[u8], quote: Mark, mark: u8) -> (usize, bool) {
+/// own delimiter.
+fn quoted_key(rest: &[u8], quote: Delimiter, mark: u8) -> (usize, bool) {
     let mut at = quote.length();
     while let Some(byte) = rest.get(at) {
         if let Some(length) = quote.closing(&rest[at..]) {

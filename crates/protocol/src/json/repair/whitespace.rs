@@ -1,52 +1,40 @@
-//! What may stand between tokens: blanks, comments, and what models take for blanks.
+//! What may stand between tokens: whitespace, comments, and what models take for whitespace.
 
 use super::{Problem, Reader};
 use crate::Repair;
 
-/// A blank that JSON does not know, at the beginning of the text.
-pub(super) fn odd_blank(text: &str) -> Option<usize> {
-    let first = text.chars().next()?;
-    let odd = matches!(
-        first,
-        '\u{b}' | '\u{c}' | '\u{a0}' | '\u{feff}' | '\u{200b}' | '\u{3000}' | '\u{2028}' | '\u{2029}' | '\u{202f}'
-    );
-    odd.then(|| first.len_utf8())
+/// The character of whitespace that a text begins with: its bytes, and the repair where JSON has no such whitespace. The reader
+/// and its look ahead share this, so that they cannot differ.
+pub(super) fn one_space(text: &str) -> Option<(usize, Option<Repair>)> {
+    let mut chars = text.chars();
+    match chars.next()? {
+        ' ' | '\t' | '\n' | '\r' => Some((1, None)),
+        '\\' if matches!(chars.next(), Some('n' | 'r' | 't')) => Some((2, Some(Repair::EscapedBlank))),
+        odd @ ('\u{b}' | '\u{c}' | '\u{a0}' | '\u{feff}' | '\u{200b}' | '\u{3000}' | '\u{2028}' | '\u{2029}'
+        | '\u{202f}') => Some((odd.len_utf8(), Some(Repair::OddBlank))),
+        _ => None,
+    }
 }
 
-/// Whether a byte is certainly no part of a blank or of a comment.
+/// Whether a byte certainly begins neither whitespace nor a comment.
 pub(super) fn is_token(byte: u8) -> bool {
     matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/' | b'\\')
 }
 
 impl Reader<'_> {
-    /// Passes over blanks and comments.
-    pub(super) fn blanks(&mut self) -> Result<(), Problem> {
-        // Nearly always there is none, or one.
-        if self.peek() == Some(b' ') {
-            self.go_on(1);
-        }
-        if self.peek().is_some_and(is_token) { Ok(()) } else { self.more_blanks() }
-    }
-
-    fn more_blanks(&mut self) -> Result<(), Problem> {
-        loop {
-            match self.peek() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.go_on(1),
-                Some(b'/' | b'#') if self.comment()? => {}
-                Some(b'\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => {
-                    self.note(Repair::EscapedBlank);
-                    self.go_on(2);
+    /// Passes over whitespace and comments.
+    pub(super) fn whitespace(&mut self) -> Result<(), Problem> {
+        while !self.peek().is_some_and(is_token) {
+            if let Some((length, repair)) = one_space(self.rest()) {
+                if let Some(repair) = repair {
+                    self.note(repair);
                 }
-                Some(b'\x0b' | b'\x0c' | 0x80..) => match odd_blank(self.rest()) {
-                    Some(length) => {
-                        self.note(Repair::OddBlank);
-                        self.go_on(length);
-                    }
-                    None => return Ok(()),
-                },
-                _ => return Ok(()),
+                self.go_on(length);
+            } else if !self.comment()? {
+                break;
             }
         }
+        Ok(())
     }
 
     /// Passes over a comment, if one begins here.
