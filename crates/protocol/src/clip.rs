@@ -1,7 +1,7 @@
 //! Long text to a budget: head and tail are kept, and words say what was left out between them.
 //!
-//! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no cut
-//! splits a character.
+//! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no
+//! cut splits a character.
 
 /// How many bytes the sentence about the cut takes at most, its line breaks included.
 const SENTENCE: usize = 96;
@@ -248,7 +248,7 @@ impl Boundaries for str {
     }
 }
 
-/// Whether a name has nothing in it that can be seen: white space, and marks of no width.
+/// Whether a name holds nothing that can be seen: only whitespace and characters of no width.
 pub fn is_blank(name: &str) -> bool {
     name.chars().all(|c| {
         c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{180e}' | '\u{ad}')

@@ -34,8 +34,8 @@ pub fn opening(line: &str) -> Option<Opening<'_>> {
     (length >= 3 && !spoiled).then_some(Opening { mark, length, info })
 }
 
-/// Whether a line closes the block that `length` times `mark` opened: a run of `mark` that is as long or longer, then only
-/// whitespace.
+/// Whether a line closes the block that `length` times `mark` opened: a run of `mark` that is as long or longer, then
+/// only whitespace.
 pub fn closes(line: &str, mark: u8, length: usize) -> bool {
     let marks = run(line.as_bytes(), mark);
     marks >= length && is_blank(&line[marks..])
@@ -52,7 +52,8 @@ pub fn is_blank(line: &str) -> bool {
     line.bytes().all(|byte| byte == b' ' || byte == b'\t')
 }
 
-/// How many backticks a fence needs so that nothing in `text` can close it: one more than the longest run, at least three.
+/// How many backticks a fence needs so that nothing in `text` can close it: one more than the longest run, at least
+/// three.
 pub fn safe_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut longest, mut at) = (0, 0);
@@ -64,8 +65,8 @@ pub fn safe_length(text: &str) -> usize {
     (longest + 1).max(3)
 }
 
-/// Where the first of two bytes stands. A chunk of a reply is often a few bytes long: then a plain loop takes half the time
-/// of setting up a vector search.
+/// Where the first of two bytes stands. A chunk of a reply is often a few bytes long: then a plain loop takes half the
+/// time of setting up a vector search.
 pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
     if bytes.len() < 16 {
         return bytes.iter().position(|byte| *byte == one || *byte == other);

@@ -1,8 +1,8 @@
 //! Strict JSON, read piece by piece as it streams, with one liberty: raw control characters may stand in strings.
 //!
-//! The lexer checks the whole syntax but builds nothing; a [`Watch`] is called with what it meets.
-//! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
-//! Several objects or arrays may follow one another with whitespace between. No recursion; one bit per level of nesting.
+//! The lexer checks the whole syntax but builds nothing; a [`Watch`] is called with what it meets. It does not look for
+//! duplicate keys or numbers too big for a double: that is for [`read`](super::read). Several objects or arrays may
+//! follow one another with whitespace between. No recursion; one bit per level of nesting.
 
 use crate::fence::find_either;
 
@@ -17,7 +17,8 @@ pub trait Watch {
     fn close(&mut self, _end: usize) {}
     /// Decoded text of a string; a piece. `key` says whether the string is a key.
     fn text(&mut self, _piece: &str, _key: bool) {}
-    /// The string ends; `start` is its opening quote, `end` one past its closing quote, `escaped` whether it held a backslash.
+    /// The string ends; `start` is its opening quote, `end` one past its closing quote, `escaped` whether it held a
+    /// backslash.
     fn text_end(&mut self, _key: bool, _start: usize, _end: usize, _escaped: bool) {}
     /// A number or literal is over.
     fn scalar(&mut self) {}
@@ -158,7 +159,8 @@ impl Lexer {
         }
     }
 
-    /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it stopped.
+    /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it
+    /// stopped.
     fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         let mut at = self.plain_run(bytes, from);
@@ -192,8 +194,8 @@ impl Lexer {
         end
     }
 
-    /// Decodes text with short escapes in it, the first one at `at`, and gives it to the watch in one piece. Returns where it
-    /// ends.
+    /// Decodes text with short escapes in it, the first one at `at`, and gives it to the watch in one piece. Returns
+    /// where it ends.
     fn decoded_run(&mut self, piece: &str, from: usize, mut at: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         self.decoded.clear();

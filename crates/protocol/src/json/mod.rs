@@ -1,7 +1,7 @@
 //! JSON as models write it: read strictly by `serde_json`, repaired only when that fails, every repair named.
 //!
-//! Valid JSON is never changed. A key that stands twice, a lone surrogate and a number that no double can hold are errors that no
-//! repair mends: a model that writes them is not to be trusted with the rest.
+//! Valid JSON is never changed. A key that stands twice, a lone surrogate and a number that no double can hold are
+//! errors that no repair mends: a model that writes them is not to be trusted with the rest.
 //!
 //! The module reads any text, not only tool calls, and knows nothing of tools:
 //!
@@ -35,7 +35,7 @@ use crate::Repair;
 use serde_json::Value;
 use std::fmt;
 
-/// What was read, and what had to be mended for it.
+/// What was read, and what had to be repaired for it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {

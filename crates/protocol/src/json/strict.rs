@@ -1,7 +1,7 @@
 //! Strict JSON by `serde_json`, with duplicate keys as errors.
 //!
-//! `serde_json` bounds the nesting and refuses lone surrogates and numbers that no double can hold; `Value` keeps the order of
-//! the members. The visitor here adds what it lets pass: a key that stands twice.
+//! `serde_json` bounds the nesting and refuses lone surrogates and numbers that no double can hold; `Value` keeps the
+//! order of the members. The visitor here refuses what `serde_json` lets pass: a key that stands twice.
 
 use super::Problem;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};

@@ -1,7 +1,7 @@
 //! The open tool block: its body, how far its JSON is, and whether a closing fence ends it.
 //!
-//! A block gets lines of content and knows neither containers nor the rest of the reply. A closing fence that it cannot decide
-//! about is kept as a [`Candidate`].
+//! A block gets lines of content and knows neither containers nor the rest of the reply. A closing fence that it cannot
+//! decide about is kept as a [`Candidate`].
 
 use super::Limits;
 use super::event::Span;
@@ -141,7 +141,8 @@ impl Block {
         self.shallow = false;
     }
 
-    /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be judged.
+    /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be
+    /// judged.
     pub(super) fn takes_parts(&self) -> bool {
         match self.phase {
             Phase::Object => !matches!(self.lexer.status(), Status::Between { values: 1.. }),
@@ -165,8 +166,8 @@ impl Block {
         self.is_complete_object() || matches!(self.phase, Phase::After)
     }
 
-    /// Whether nothing is missing but the closing fence, in a block without verbatim bodies: behind those only the closing
-    /// fence may follow.
+    /// Whether nothing is missing but the closing fence, in a block without verbatim bodies: behind those only the
+    /// closing fence may follow.
     pub(super) fn is_complete_object(&self) -> bool {
         let object = matches!(self.phase, Phase::Object) && self.preview.tags.is_empty();
         object && matches!(self.lexer.status(), Status::Between { values: 1.. })
@@ -257,8 +258,8 @@ impl Block {
         self.spoil(self.body.len(), message);
     }
 
-    /// Ends a line whose content was given. `taken` characters of the reply stand before the content, and `pad` spaces of the
-    /// body stand for them.
+    /// Ends a line whose content was given. `taken` characters of the reply stand before the content, and `pad` spaces
+    /// of the body stand for them.
     pub(super) fn end_line(&mut self, taken: usize, pad: usize, queue: &mut Queue) {
         if taken > 0 {
             self.prefixes.push(Prefix { line: self.lines, taken, pad });
@@ -331,8 +332,8 @@ impl Block {
         self.preview.body_text(index, &body[from..], queue);
     }
 
-    /// Whether some lines of the verbatim bodies lost whitespace to the fence's own indentation and others did not have it.
-    /// Then their indentation relative to each other is not what the model wrote.
+    /// Whether some lines of the verbatim bodies lost whitespace to the fence's own indentation and others did not have
+    /// it. Then their indentation relative to each other is not what the model wrote.
     fn is_unevenly_indented(&mut self) -> bool {
         if let Some((has, wants)) = self.line_indent {
             self.dedented |= has > 0;

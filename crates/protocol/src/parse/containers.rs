@@ -1,8 +1,8 @@
 //! The block structure of CommonMark 0.31.2, line by line: which containers a line continues, what it opens.
 //!
-//! Only as much as decides whether a line opens, continues or closes a fenced code block. This module knows no calls and
-//! keeps no text, but for a paragraph that may be nothing but link reference definitions. The time for a line is linear
-//! in its bytes, whatever is open.
+//! Only as much as decides whether a line opens, continues or closes a fenced code block. This module knows no calls
+//! and keeps no text, but for a paragraph that may be nothing but link reference definitions. The time for a line is
+//! linear in its bytes, whatever is open.
 
 use super::cursor::{Content, Cursor};
 use super::{html, link_definition};
@@ -87,8 +87,8 @@ impl Containers {
         matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
 
-    /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not shorter, and
-    /// of the same character.
+    /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not
+    /// shorter, and of the same character.
     pub(super) fn is_like_open(&self, opening: &Opening<'_>) -> bool {
         matches!(self.leaf, Leaf::Fence { mark, length, .. } if opening.mark == mark && opening.length >= length)
     }
@@ -126,8 +126,8 @@ impl Containers {
         (!cursor.is_blank()).then(|| (cursor.indent().min(indent), indent))
     }
 
-    /// The content of a line of which only the beginning is known, once it is certain that the line is content of the open
-    /// fenced code block and ends neither the block nor its container.
+    /// The content of a line of which only the beginning is known, once it is certain that the line is content of the
+    /// open fenced code block and ends neither the block nor its container.
     pub(super) fn certain_content<'a>(&self, beginning: &'a str) -> Option<Content<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let mut cursor = Cursor::new(beginning);
@@ -297,7 +297,8 @@ impl<'a> Opener<'_, 'a> {
         self.text(joins)
     }
 
-    /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in it.
+    /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in
+    /// it.
     fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<LineKind<'a>> {
         let rest = self.cursor.rest();
         match byte {

@@ -1,4 +1,5 @@
-//! A place in a line, in bytes and in columns: a tab reaches to the next multiple of four (CommonMark 0.31.2, section 2.2).
+//! A place in a line, in bytes and in columns: a tab reaches to the next multiple of four (CommonMark 0.31.2, section
+//! 2.2).
 
 /// A place in one line without its ending.
 #[derive(Debug, Clone, Copy)]
@@ -8,8 +9,8 @@ pub(super) struct Cursor<'a> {
     column: usize,
     /// The tab at `at` is used up in part: its first columns belong to a container.
     split_tab: bool,
-    /// Byte and column of the next character that is not whitespace. Kept, so that nested containers do not search for it
-    /// again and again: the cost of a line must not be its depth times its whitespace.
+    /// Byte and column of the next character that is not whitespace. Kept, so that nested containers do not search for
+    /// it again and again: the cost of a line must not be its depth times its whitespace.
     next: (usize, usize),
 }
 

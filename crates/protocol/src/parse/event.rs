@@ -21,7 +21,8 @@ impl Serialize for Span {
 
 /// One thing that was found in a reply. Texts come in pieces; joined, the pieces do not depend on the chunks.
 ///
-/// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps it.
+/// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps
+/// it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -102,7 +103,8 @@ pub enum Event<'a> {
         /// Where.
         span: Span,
     },
-    /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be trusted.
+    /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be
+    /// trusted.
     ForgedResult {
         /// The content of the block.
         body: Cow<'a, str>,
@@ -114,7 +116,8 @@ pub enum Event<'a> {
 impl Event<'_> {
     /// Appends `next` where it is the next piece of this text, reasoning or argument; gives it back where it is not.
     ///
-    /// The list that results when every event is absorbed into the one before does not depend on the chunks of the reply.
+    /// The list that results when every event is absorbed into the one before does not depend on the chunks of the
+    /// reply.
     pub fn absorb<'b>(&mut self, next: Event<'b>) -> Option<Event<'b>> {
         match (self, next) {
             (Event::Text { text, span }, Event::Text { text: more, span: behind }) if span.end == behind.start => {
@@ -195,8 +198,8 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an outer
-    /// fence is an example: the model needs no reminder.
+    /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an
+    /// outer fence is an example: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
         match self {
             Ignored::Html | Ignored::Indentation | Ignored::InfoWord => true,

@@ -1,12 +1,12 @@
 //! The fast path: a tool block in canonical form that is there to its end when it opens.
 //!
-//! Law: the fast path yields exactly the slow path's events. On any doubt it returns `false` and has changed nothing, and the
-//! slow path reads the block. The test below reads every case file with the fast path on and off.
+//! Law: the fast path yields exactly the slow path's events. On any doubt it returns `false` and has changed nothing,
+//! and the slow path reads the block. The test below reads every case file with the fast path on and off.
 //!
-//! Canonical is one line with an object of `name`, then `args`, and perhaps `reason`, between two fences. Such a block is read
-//! by `serde_json` alone, without the lexer and the preview: a call then takes a quarter of the time, which is what keeps a
-//! whole message above 1 GB/s and a call within 1.5 times `serde_json`. A reply that streams in small chunks takes the slow
-//! path, for there the block is never there to its end.
+//! Canonical is one line with an object of `name`, then `args`, and perhaps `reason`, between two fences. Such a block
+//! is read by `serde_json` alone, without the lexer and the preview: a call then takes a quarter of the time, which is
+//! what keeps a whole message above 1 GB/s and a call within 1.5 times `serde_json`. A reply that streams in small
+//! chunks takes the slow path, for there the block is never there to its end.
 
 use super::call::undecorated;
 use super::containers::LineKind;
@@ -86,8 +86,8 @@ impl Parser {
     }
 }
 
-/// Whether the value of `key`, `above` bytes down a path, is no announcement of a verbatim body, and every path in it is short
-/// and has no empty step.
+/// Whether the value of `key`, `above` bytes down a path, is no announcement of a verbatim body, and every path in it
+/// is short and has no empty step.
 fn is_plain(key: &str, value: &Value, above: usize) -> bool {
     let path = above + key.len() + 1;
     !key.is_empty()

@@ -1,4 +1,5 @@
-//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another info word.
+//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another info
+//! word.
 //!
 //! What is found here is never a call. It is reported so that the session can remind the model of the right form.
 

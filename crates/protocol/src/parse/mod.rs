@@ -1,8 +1,9 @@
 //! Chunks in, events out: finds the tool calls of a reply while it streams.
 //!
-//! The parser never fails: trouble is an event. It does not run or judge a call, and it knows no tool but those of the catalog it
-//! is given. It has no input or output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll) does the work and gives events,
-//! [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser and copy nothing.
+//! The parser never fails: trouble is an event. It does not run or judge a call, and it knows no tool but those of the
+//! catalog it is given. It has no input or output of its own: [`push`](Parser::push) takes text, [`poll`](Parser::poll)
+//! does the work and gives events, [`finish`](Parser::finish) says how the reply ended. Events borrow from the parser
+//! and copy nothing.
 //!
 //! ```
 //! # use toolfence_protocol as toolfence;
@@ -23,9 +24,9 @@
 //! assert_eq!(calls, ["list_files"]);
 //! ```
 //!
-//! A fenced code block whose info string begins with `tool` counts exactly where CommonMark 0.31.2 says that a fenced code
-//! block is, at document level or inside list items. Time is linear in the bytes of the reply; memory is bounded by the
-//! open block, or by the line that is not decided yet, and by what was pushed and not polled.
+//! A fenced code block whose info string begins with `tool` counts exactly where CommonMark 0.31.2 says that a fenced
+//! code block is, at document level or inside list items. Time is linear in the bytes of the reply; memory is bounded
+//! by the open block, or by the line that is not decided yet, and by what was pushed and not polled.
 
 mod block;
 mod call;
@@ -56,7 +57,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of one block, and of one line that is not decided yet. A character longer than that still counts as one line.
+    /// Bytes of one block, and of one line that is not decided yet. A character longer than that still counts as one
+    /// line.
     pub block: usize,
     /// Nesting of JSON, at most 128.
     pub nesting: usize,
@@ -80,7 +82,8 @@ pub struct Options {
     pub strict: bool,
     /// The reply begins inside reasoning, for backends whose template has opened it.
     pub in_reasoning: bool,
-    /// The reply is one bare JSON call, for backends constrained by a schema. Not together with `in_reasoning`, which wins.
+    /// The reply is one bare JSON call, for backends constrained by a schema. Not together with `in_reasoning`, which
+    /// wins.
     pub bare: bool,
     /// Deliver only final events: no `started` and no `progress`, for hosts that show no preview.
     pub settled_only: bool,
@@ -123,8 +126,8 @@ pub fn parse(reply: &str) -> Parsed {
     parsed
 }
 
-/// Reads a whole reply and hands its events to `tell`. The reply is read in pieces of 64 KB, so the memory is that of the longest
-/// block, or of a line that is not decided yet, however long the reply is.
+/// Reads a whole reply and hands its events to `tell`. The reply is read in pieces of 64 KB, so the memory is that of
+/// the longest block, or of a line that is not decided yet, however long the reply is.
 ///
 /// ```
 /// # use toolfence_protocol as toolfence;

@@ -7,9 +7,9 @@
 //!      +-----------------------+  +---------------------------------------+
 //! ```
 //!
-//! The reply ends in any of them, and then the machine is `Done`. One way leads back in the text: a closing fence inside an
-//! open string or verbatim body may be content; where what follows shows that it was the end, the machine goes back to the
-//! line behind it and reads on from there as prose ([`Candidate`]).
+//! The reply ends in any of them, and then the machine is `Done`. One way leads back in the text: a closing fence
+//! inside an open string or verbatim body may be content; where what follows shows that it was the end, the machine
+//! goes back to the line behind it and reads on from there as prose ([`Candidate`]).
 //!
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
@@ -88,8 +88,8 @@ enum InfoWord {
 /// their room.
 const MOST_AT_ONCE: usize = 16 * 1024;
 
-/// After so many failed speculations the rest of a reply is read by CommonMark alone: each one reads a part of the reply
-/// again, and the time must stay linear.
+/// After so many failed speculations the rest of a reply is read by CommonMark alone: each one reads a part of the
+/// reply again, and the time must stay linear.
 const MOST_SPECULATIONS: u8 = 3;
 
 impl Parser {
@@ -122,8 +122,8 @@ impl Parser {
         parser
     }
 
-    /// Appends the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every push.
-    /// A piece that comes after [`finish`](Parser::finish) is ignored.
+    /// Appends the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every
+    /// push. A piece that comes after [`finish`](Parser::finish) is ignored.
     pub fn push(&mut self, chunk: &str) {
         self.starved = false;
         self.input.push(chunk, self.queue.is_empty());
@@ -157,11 +157,12 @@ impl Parser {
         })
     }
 
-    /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be read
-    /// in another way: no repair, no verbatim body, no doubtful closing fence, and no block before it that broke off.
+    /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be
+    /// read in another way: no repair, no verbatim body, no doubtful closing fence, and no block before it that broke
+    /// off.
     ///
-    /// For hosts that pass provisional events on and cannot take them back. The block may turn out to be malformed still.
-    /// Where this holds after an event was polled, it holds for that event and all of its block before it.
+    /// For hosts that pass provisional events on and cannot take them back. The block may turn out to be malformed
+    /// still. Where this holds after an event was polled, it holds for that event and all of its block before it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         !self.after_broken && self.block.is_exact()
@@ -508,8 +509,9 @@ impl Parser {
     }
 }
 
-/// What a whole line of the open block is: content, and whether it may be the closing fence too; or the end of the block.
-/// `given`: the block has a part of the line, so it was content when that came, and how far the block is now must not matter.
+/// What a whole line of the open block is: content, and whether it may be the closing fence too; or the end of the
+/// block. `given`: the block has a part of the line, so it was content when that came, and how far the block is now
+/// must not matter.
 fn content_or_ending<'a>(
     containers: &Containers,
     text: &'a str,

@@ -1,8 +1,8 @@
-//! The preview of a block's calls while the block is still being written: names, ids, the text of arguments, and where verbatim
-//! bodies are announced.
+//! The preview of a block's calls while the block is still being written: names, ids, the text of arguments, and where
+//! verbatim bodies are announced.
 //!
-//! The preview listens to the strict lexer. All events that it queues are provisional: the block is read again as a whole when
-//! it has ended.
+//! The preview listens to the strict lexer. All events that it queues are provisional: the block is read again as a
+//! whole when it has ended.
 
 use super::call::{is_args, is_name, is_wrapper};
 use super::ids::Ids;
@@ -127,8 +127,8 @@ impl Preview {
         }
     }
 
-    /// Whether events are queued for the open call. Of several calls in a block only the first has any, for a block is withdrawn
-    /// by one id.
+    /// Whether events are queued for the open call. Of several calls in a block only the first has any, for a block is
+    /// withdrawn by one id.
     fn previews(&self) -> bool {
         !self.muted && self.calls.is_empty()
     }

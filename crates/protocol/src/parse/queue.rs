@@ -1,7 +1,8 @@
 //! The queue of pending events.
 //!
-//! An entry is small: prose and reasoning are ranges of the reply, the strings of provisional events stand in one buffer that
-//! is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can borrow.
+//! An entry is small: prose and reasoning are ranges of the reply, the strings of provisional events stand in one
+//! buffer that is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can
+//! borrow.
 
 use super::event::{Event, Span};
 use std::collections::VecDeque;
@@ -74,8 +75,8 @@ impl Queue {
             return;
         }
         self.recycle();
-        // The lexer gives a long run of escapes in many small pieces. One entry takes them all, or the queue would need many
-        // times the memory of what it says.
+        // The lexer gives a long run of escapes in many small pieces. One entry takes them all, or the queue would need
+        // many times the memory of the text.
         if let Some(Queued::Progress { id: last_id, arg: last_arg, text: last }) = self.entries.back_mut()
             && &self.strings[last_id.clone()] == id
             && &self.strings[last_arg.clone()] == arg
@@ -88,7 +89,8 @@ impl Queue {
         self.push(Queued::Progress { id, arg, text });
     }
 
-    /// Empties the strings where everything is delivered. Not on delivery: the event that was polled last still borrows them.
+    /// Empties the strings where everything is delivered. Not on delivery: the event that was polled last still borrows
+    /// them.
     fn recycle(&mut self) {
         if self.entries.is_empty() {
             self.strings.clear();

@@ -75,8 +75,8 @@ pub(super) fn opening(line: &str) -> Option<(usize, &'static TagPair)> {
     Some((indent, tag))
 }
 
-/// Whether the tag behind `indent` spaces of the line opens a section where the line stands. `whole`: the line is known to its
-/// end. Inside a paragraph the tag counts only when it stands alone on its line.
+/// Whether the tag behind `indent` spaces of the line opens a section where the line stands. `whole`: the line is known
+/// to its end. Inside a paragraph the tag counts only when it stands alone on its line.
 pub(super) fn opens(containers: &Containers, line: &str, indent: usize, tag: &TagPair, whole: bool) -> bool {
     match containers.place(line) {
         Place::Start => true,

@@ -1,7 +1,7 @@
 //! The announcement of a verbatim body, `<<TAG`, and what models write when they get it wrong.
 //!
-//! Pure functions on a text. What is only nearly an announcement is never read as one: the call is refused, for otherwise the
-//! announcement would be written in place of the text.
+//! Pure functions on a text. What is only nearly an announcement is never read as one: the call is refused, for
+//! otherwise the announcement would be written in place of the text.
 
 /// Whether `text` is, or (where more may come) could become, `<<TAG`.
 pub(super) fn may_be_tag(text: &str) -> bool {
@@ -25,8 +25,8 @@ pub(super) fn tag_of(text: &str) -> Option<&str> {
     text.strip_prefix("<<").filter(|tag| !tag.is_empty() && is_tag_name(tag.as_bytes(), true))
 }
 
-/// Whether `text` ends in what is most likely the announcement of a body that was written wrong: `<<'EOF'`, `<<eof`, `<EOF`,
-/// `x<<EOF`, `<.<EOF`, and not in code such as `<div` or `cout << 1`.
+/// Whether `text` ends in what is most likely the announcement of a body that was written wrong: `<<'EOF'`, `<<eof`,
+/// `<EOF`, `x<<EOF`, `<.<EOF`, and not in code such as `<div` or `cout << 1`.
 pub(super) fn is_mistyped_tag(text: &str) -> bool {
     let last = text.split_whitespace().next_back().unwrap_or_default();
     if last.len() >= 64 || tag_of(text).is_some() {
@@ -49,7 +49,8 @@ fn is_marked_tag(text: &str) -> bool {
     name.len() < plain.len() && !name.is_empty() && is_tag_name(name.as_bytes(), true)
 }
 
-/// Whether `text` may be the announcement of a body that was written wrong, where lines behind the object may be that body.
+/// Whether `text` may be the announcement of a body that was written wrong, where lines behind the object may be that
+/// body.
 pub(super) fn is_nearly_tag(text: &str) -> bool {
     let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
     let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -57,7 +58,8 @@ pub(super) fn is_nearly_tag(text: &str) -> bool {
     tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && like_tag))
 }
 
-/// Whether a line holds `<<TAG` in one of the ways shells and other languages write it: the line TAG may be the end of that.
+/// Whether a line holds `<<TAG` in one of the ways shells and other languages write it: the line TAG may be the end of
+/// that.
 pub(super) fn holds_heredoc(line: &str, tag: &str) -> bool {
     let word = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let mut rest = line;

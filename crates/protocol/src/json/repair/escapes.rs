@@ -1,7 +1,7 @@
 //! What a string says: its backslashes, those JSON has and those it has not.
 //!
-//! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones are
-//! meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
+//! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones
+//! are meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
 
 use super::{Problem, Reader};
 use crate::Repair;

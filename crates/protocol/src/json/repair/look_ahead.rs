@@ -1,7 +1,8 @@
 //! Looks ahead: whether what stands behind a quote fits the end of a string there.
 //!
-//! A look changes nothing and never goes past the third quote from where it begins: it passes whitespace, brackets, commas, and
-//! comments without that quote; then a key, from quote to quote. So all looks at a text together are linear in it.
+//! A look changes nothing and never goes past the third quote from where it begins: it passes whitespace, brackets,
+//! commas, and comments without that quote; then a key, from quote to quote. So all looks at a text together are linear
+//! in it.
 
 use super::Frame;
 use super::strings::Delimiter;
@@ -193,8 +194,8 @@ impl<'a> Look<'a> {
         Delimiter::opening(self.rest(), true)
     }
 
-    /// Whether a key and its colon stand here with no comma before them. Only a word is such a key: anything else is rather the
-    /// rest of a string that holds quotes: `"echo "" >> f; cut -d":" f"`.
+    /// Whether a key and its colon stand here with no comma before them. Only a word is such a key: anything else is
+    /// rather the rest of a string that holds quotes: `"echo "" >> f; cut -d":" f"`.
     pub(super) fn plain_key(&mut self) -> bool {
         let is_word = self.quote().is_none_or(|quote| {
             let inside = &self.rest().as_bytes()[quote.length()..];
@@ -204,8 +205,8 @@ impl<'a> Look<'a> {
         is_word && self.key()
     }
 
-    /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote that ends
-    /// a string.
+    /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote
+    /// that ends a string.
     pub(super) fn comma_and_key(&mut self) -> bool {
         while self.whitespace() && matches!(self.peek(), Some(b'}' | b']')) {
             self.at += 1;

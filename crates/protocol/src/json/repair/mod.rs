@@ -3,9 +3,9 @@
 //! It is asked only when strict reading failed. Lossless repairs have one sane reading; what would be a guess is either
 //! named lossy or refused. A text that can be read in two ways is refused: no string is ever shortened in silence.
 //!
-//! This file has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where a
-//! string ends (with `look_ahead`), `escapes` what a string says, `scalars` everything without quotes, `whitespace` what stands
-//! between tokens.
+//! This file has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where
+//! a string ends (with `look_ahead`), `escapes` what a string says, `scalars` everything without quotes, `whitespace`
+//! what stands between tokens.
 
 mod around;
 mod escapes;

@@ -1,8 +1,8 @@
 //! Where a string ends, whatever its quotes.
 //!
 //! The first quote behind which the object goes on as it should is the end, as in strict reading. Where a quote stands
-//! before that, the string holds quotes that the model did not escape: then its end must fit in every way (what follows, quotes
-//! in pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
+//! before that, the string holds quotes that the model did not escape: then its end must fit in every way (what
+//! follows, quotes in pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
 
 use super::look_ahead::{Follow, Look};
 use super::{Problem, Reader};
@@ -245,8 +245,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of the
-    /// string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
+    /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of
+    /// the string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
     fn refuse_other_quotes(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];

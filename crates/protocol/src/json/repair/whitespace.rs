@@ -3,8 +3,8 @@
 use super::{Problem, Reader};
 use crate::Repair;
 
-/// The character of whitespace that a text begins with: its bytes, and the repair where JSON has no such whitespace. The reader
-/// and its look ahead share this, so that they cannot differ.
+/// The character of whitespace that a text begins with: its bytes, and the repair where JSON has no such whitespace.
+/// The reader and its look ahead share this, so that they cannot differ.
 pub(super) fn one_space(text: &str) -> Option<(usize, Option<Repair>)> {
     let mut chars = text.chars();
     match chars.next()? {
