@@ -70,6 +70,11 @@ pub(crate) const REPLIES: &[Shape] = &[
         let args: String = (0..n).map(|i| format!("\"k{i}\": {i}, ")).collect();
         format!("```tool\n{{\"name\": \"a\", \"args\": {{{args}\"z\": 0}}, {args}\"z\": 0}}\n```\n")
     }),
+    ("a long id before many arguments", |n| {
+        let args: String = (0..n).map(|i| format!("\"k{i}\": \"x\", ")).collect();
+        let id = "i".repeat(8 * n);
+        format!("```tool\n{{\"name\": \"a\", \"id\": \"{id}\", \"args\": {{{args}\"z\": 0}}}}\n```\n")
+    }),
     ("encoded arguments", |n| {
         format!("```tool\n{{\"name\": \"a\", \"args\": \"{{{}}}\"}}\n```\n", "\\\"k\\\": 1, ".repeat(n))
     }),

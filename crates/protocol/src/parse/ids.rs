@@ -2,6 +2,10 @@
 
 use std::collections::HashSet;
 
+/// Bytes of an id of the model's. Every piece of an argument repeats it, so a long one would make time and memory grow with
+/// the product of both.
+const MOST_ID: usize = 256;
+
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     /// Those the model gave.
@@ -11,9 +15,12 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Takes the model's id, unless it gave none or another call has it.
+    /// Takes the model's id, unless it gave none or one that is too long, or another call has it.
     pub(super) fn take(&mut self, wanted: Option<&str>) -> Option<String> {
-        let id = wanted.filter(|id| !id.is_empty() && !self.was_given(id) && !self.own.contains(*id))?;
+        let id = wanted.filter(|id| (1..=MOST_ID).contains(&id.len()))?;
+        if self.was_given(id) || self.own.contains(id) {
+            return None;
+        }
         self.own.insert(id.to_owned());
         Some(id.to_owned())
     }
@@ -37,7 +44,7 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
-    use super::Ids;
+    use super::{Ids, MOST_ID};
 
     #[test]
     fn nobody_has_the_id_of_another() {
@@ -48,6 +55,7 @@ mod tests {
         assert_eq!(ids.take(Some("call_2")), None);
         assert_eq!(ids.take(Some("call_1")), None);
         assert_eq!(ids.take(Some("")), None);
+        assert_eq!(ids.take(Some(&"x".repeat(MOST_ID + 1))), None);
         assert_eq!(ids.take(Some("x")).as_deref(), Some("x"));
         for other in ["call_01", "call_0", "call_+1", "call_", "call_1x"] {
             assert_eq!(ids.take(Some(other)).as_deref(), Some(other));

@@ -25,7 +25,7 @@ pub(super) struct Tag {
 
 /// An open object or array: where the step that leads into it begins in the path, and the number of the next element.
 #[derive(Debug, Clone, Copy)]
-struct Frame {
+struct OpenValue {
     step: usize,
     object: bool,
     index: usize,
@@ -33,7 +33,7 @@ struct Frame {
 
 /// A call of the block as far as it is known.
 #[derive(Debug, Default)]
-struct Call {
+struct CallSoFar {
     name: Option<String>,
     model_id: Option<String>,
     /// Its provisional id.
@@ -52,14 +52,14 @@ pub(super) struct Preview {
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
     /// The complete calls.
-    calls: Vec<Call>,
+    calls: Vec<CallSoFar>,
     /// The open one.
-    call: Call,
+    call: CallSoFar,
     /// Nothing more is queued: the end of the block is undecided.
     pub(super) muted: bool,
     /// An argument was queued that does not stand in an object of arguments.
     pub(super) loose: bool,
-    frames: Vec<Frame>,
+    frames: Vec<OpenValue>,
     /// The keys and indices that lead to the current value, joined by `/`.
     path: String,
     value_start: usize,
@@ -69,12 +69,12 @@ pub(super) struct Preview {
     outer: usize,
     /// The text of a name, an id or what may be a tag.
     short: String,
-    role: Role,
+    role: StringRole,
 }
 
 /// What the string that is being read is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Role {
+enum StringRole {
     /// Its first piece decides.
     #[default]
     Undecided,
@@ -93,13 +93,13 @@ impl Preview {
         self.tags.clear();
         self.values.clear();
         self.calls.clear();
-        self.call = Call::default();
+        self.call = CallSoFar::default();
         self.muted = false;
         self.loose = false;
         self.frames.clear();
         self.path.clear();
         self.short.clear();
-        self.role = Role::Undecided;
+        self.role = StringRole::Undecided;
     }
 
     /// The id under which the block is withdrawn: that of its first call.
@@ -157,18 +157,18 @@ impl Preview {
     }
 
     /// The role of a string value that begins.
-    fn string_role(&mut self, queue: &mut Queue) -> Role {
+    fn string_role(&mut self, queue: &mut Queue) -> StringRole {
         self.begin_step();
         if self.in_args() {
             self.start(queue);
             self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
-            return Role::MaybeTag;
+            return StringRole::MaybeTag;
         }
         let at_envelope = self.frames.len() == self.envelope;
         match self.key() {
-            Some("id") if at_envelope => Role::Id,
-            Some(key) if at_envelope && is_name(key) => Role::Name,
-            _ => Role::Other,
+            Some("id") if at_envelope => StringRole::Id,
+            Some(key) if at_envelope && is_name(key) => StringRole::Name,
+            _ => StringRole::Other,
         }
     }
 
@@ -211,7 +211,7 @@ impl Preview {
 
     /// An element of an array begins: its number is the last step of the path.
     fn begin_step(&mut self) {
-        if let Some(Frame { step, object: false, index }) = self.frames.last().copied() {
+        if let Some(OpenValue { step, object: false, index }) = self.frames.last().copied() {
             self.path.truncate(step);
             self.path.push_str(&index.to_string());
         }
@@ -251,7 +251,7 @@ impl Watch for Listener<'_> {
         if depth > 0 {
             preview.path.push('/');
         }
-        preview.frames.push(Frame { step: preview.path.len(), object, index: 0 });
+        preview.frames.push(OpenValue { step: preview.path.len(), object, index: 0 });
     }
 
     fn close(&mut self, end: usize) {
@@ -275,31 +275,31 @@ impl Watch for Listener<'_> {
     fn text(&mut self, piece: &str, key: bool) {
         let preview = &mut *self.preview;
         if key {
-            if preview.role == Role::Undecided {
-                preview.role = Role::Other;
+            if preview.role == StringRole::Undecided {
+                preview.role = StringRole::Other;
                 preview.begin_key();
             }
             return preview.lead(piece);
         }
-        if preview.role == Role::Undecided {
+        if preview.role == StringRole::Undecided {
             preview.role = preview.string_role(self.queue);
         }
         match preview.role {
-            Role::Name | Role::Id => preview.short.push_str(piece),
-            Role::Argument if preview.previews() => {
+            StringRole::Name | StringRole::Id => preview.short.push_str(piece),
+            StringRole::Argument if preview.previews() => {
                 if let Some(id) = &preview.call.started {
                     self.queue.progress(id, preview.argument(), piece);
                 }
             }
-            Role::MaybeTag => {
+            StringRole::MaybeTag => {
                 let goes_on = preview.short.len() > 2 && is_tag_name(piece.as_bytes(), false);
                 preview.short.push_str(piece);
                 if !goes_on && !may_be_tag(&preview.short) {
-                    preview.role = Role::Argument;
+                    preview.role = StringRole::Argument;
                     preview.queue_short(self.queue);
                 }
             }
-            Role::Argument | Role::Other | Role::Undecided => {}
+            StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
         }
     }
 
@@ -307,15 +307,15 @@ impl Watch for Listener<'_> {
         let preview = &mut *self.preview;
         let role = std::mem::take(&mut preview.role);
         if key {
-            if role == Role::Undecided {
+            if role == StringRole::Undecided {
                 preview.begin_key(); // the empty key
             }
             return;
         }
         match role {
-            Role::Name => preview.call.name = Some(std::mem::take(&mut preview.short)),
-            Role::Id => preview.call.model_id = Some(std::mem::take(&mut preview.short)),
-            Role::MaybeTag => match tag_of(&preview.short).filter(|_| !escaped) {
+            StringRole::Name => preview.call.name = Some(std::mem::take(&mut preview.short)),
+            StringRole::Id => preview.call.model_id = Some(std::mem::take(&mut preview.short)),
+            StringRole::MaybeTag => match tag_of(&preview.short).filter(|_| !escaped) {
                 Some(tag) => {
                     let (tag, arg) = (tag.to_owned(), preview.argument().to_owned());
                     preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len() });
@@ -323,7 +323,7 @@ impl Watch for Listener<'_> {
                 }
                 None => preview.queue_short(self.queue),
             },
-            Role::Argument | Role::Other | Role::Undecided => {}
+            StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
         }
         preview.end_step();
     }
