@@ -2,6 +2,7 @@
 
 use super::{Problem, Reader};
 use crate::Repair;
+use crate::invisible::{self, Invisible};
 
 /// The character of whitespace that a text begins with: its bytes, and the repair where JSON has no such whitespace.
 /// The reader and its look ahead share this, so that they cannot differ.
@@ -10,8 +11,10 @@ pub(super) fn one_space(text: &str) -> Option<(usize, Option<Repair>)> {
     match chars.next()? {
         ' ' | '\t' | '\n' | '\r' => Some((1, None)),
         '\\' if matches!(chars.next(), Some('n' | 'r' | 't')) => Some((2, Some(Repair::EscapedBlank))),
-        odd @ ('\u{b}' | '\u{c}' | '\u{a0}' | '\u{feff}' | '\u{200b}' | '\u{3000}' | '\u{2028}' | '\u{2029}'
-        | '\u{202f}') => Some((odd.len_utf8(), Some(Repair::OddBlank))),
+        // Characters that turn the direction of the text are not taken for whitespace.
+        odd if odd.is_whitespace() || invisible::kind(odd) == Some(Invisible::ZeroWidth) => {
+            Some((odd.len_utf8(), Some(Repair::OddBlank)))
+        }
         _ => None,
     }
 }
