@@ -70,6 +70,11 @@ pub(crate) const REPLIES: &[Shape] = &[
         let args: String = (0..n).map(|i| format!("\"k{i}\": {i}, ")).collect();
         format!("```tool\n{{\"name\": \"a\", \"args\": {{{args}\"z\": 0}}, {args}\"z\": 0}}\n```\n")
     }),
+    ("a long id before many arguments", |n| {
+        let args: String = (0..n).map(|i| format!("\"k{i}\": \"x\", ")).collect();
+        let id = "i".repeat(8 * n);
+        format!("```tool\n{{\"name\": \"a\", \"id\": \"{id}\", \"args\": {{{args}\"z\": 0}}}}\n```\n")
+    }),
     ("encoded arguments", |n| {
         format!("```tool\n{{\"name\": \"a\", \"args\": \"{{{}}}\"}}\n```\n", "\\\"k\\\": 1, ".repeat(n))
     }),
@@ -170,5 +175,34 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("quotes in a key", |n| format!("{{'{}': 1}}", "\"a\", ".repeat(2 * n))),
     ("commas in comments", |n| format!("{{'a': 1, {} 'b': 2}}", "/* x, y */ ".repeat(n))),
     ("a comment with commas", |n| format!("{{'a': 1, /* {} */ 'b': 2}}", "x, ".repeat(4 * n))),
+    ("members", |n| format!("{{{}", "\"a\":".repeat(4 * n))),
+    ("quotes and words", |n| format!("{{\"a\": \"{}", "a \"b\" c ".repeat(2 * n))),
+    ("quotes and keys", |n| format!("{{\"a\": \"{{{}", "x\", \"b\": \"c".repeat(2 * n))),
+    ("quotes and commas", |n| format!("{{\"a\": \"x {}", "\" , ".repeat(4 * n))),
+    ("quotes in an array", |n| format!("[\"{}", "a\" b \"".repeat(4 * n))),
+    ("alternating quotes", |n| format!("{{\"a\": \"{}", "\"'".repeat(8 * n))),
+    ("single quotes", |n| format!("{{'a': '{}", "' x ".repeat(4 * n))),
+    ("smart quotes", |n| format!("{{\u{201c}a\u{201d}: \u{201c}{}", "\u{201d} x \u{201c}".repeat(2 * n))),
+    ("backslashes behind a string", |n| format!("{{\"a\": \"x\" y{}", "\\".repeat(16 * n))),
+    ("block comments before quotes", |n| format!("{{\"a\": \"b\"{}", "/* \" */ \" /* ".repeat(n))),
+    ("comment marks", |n| format!("{{\"a\": \"{}", "\" // ".repeat(4 * n))),
+    ("stars in a comment", |n| format!("{{\"a\": \"b\" /*{}", "* \" *".repeat(4 * n))),
+    ("closers behind a string", |n| format!("{{\"a\": \"b\"{}", "}".repeat(16 * n))),
+    ("closers in a string", |n| format!("{{\"a\": \"{}", "\"}]}".repeat(4 * n))),
+    ("closers and blanks", |n| format!("{{\"a\": \"{}", "\"}   }   ".repeat(2 * n))),
+    ("words between three quotes", |n| format!("{{\"a\": \"\"\"{}", "\"\"\" x ".repeat(2 * n))),
+    ("backticks", |n| format!("{{\"a\": `{}", "` x ".repeat(4 * n))),
+    ("labels", |n| "[a b ".repeat(4 * n)),
+    ("escaped blanks", |n| format!("{{{}", "\\n".repeat(8 * n))),
+    ("marks in prose", |n| "a / b # ` ".repeat(2 * n)),
     ("escapes of other languages", |n| format!("{{'a': '{}'}}", "\\x41\\u{41}".repeat(n))),
+];
+
+/// What a repair of JSON may look ahead from: each pair of pieces, again and again behind each beginning.
+#[allow(dead_code, reason = "only the counted steps look at pairs")]
+pub(crate) const BEGINNINGS: [&str; 6] = ["", "{\"a\": \"", "{'a': '", "[\"", "{\"a\": \"x \"y", "{\"a\": \"\"\""];
+#[allow(dead_code, reason = "only the counted steps look at pairs")]
+pub(crate) const PIECES: [&str; 24] = [
+    "\"", "'", "\\", "{", "}", "[", "]", ",", ":", "\n", " ", "// ", "/*", "*/", "#", "`", "\u{201c}", "+ ", "=",
+    "\"a\":", "a", "1", "...", "\u{a0}",
 ];

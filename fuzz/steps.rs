@@ -5,7 +5,7 @@ mod counting;
 mod shapes;
 
 use counting::Counter;
-use shapes::{BROKEN_JSON, REPLIES};
+use shapes::{BEGINNINGS, BROKEN_JSON, PIECES, REPLIES};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::parse::{Options, Parser};
@@ -72,7 +72,7 @@ struct Findings {
 
 impl Findings {
     /// Counts a shape at three doubling sizes, and prints what a byte takes where `shows`, or where it is not linear.
-    fn add(&mut self, title: &str, shows: bool, shape: fn(usize) -> String, work: impl Fn(&str)) {
+    fn add(&mut self, title: &str, shows: bool, shape: impl Fn(usize) -> String, work: impl Fn(&str)) {
         let texts = [1, 2, 4].map(|times| shape(SMALLEST * times));
         let counts = texts.each_ref().map(|text| {
             let allocated = ALLOCATED.load(Relaxed);
@@ -107,12 +107,23 @@ fn main() {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
             for reason in [FinishReason::Stop, FinishReason::Cut] {
                 let shows = chunk != 64 && matches!(reason, FinishReason::Stop);
-                findings.add(&format!("{name}, {way}"), shows, *shape, |text| read(text, chunk, reason));
+                findings.add(&format!("{name}, {way}"), shows, shape, |text| read(text, chunk, reason));
             }
         }
     }
     for (name, shape) in BROKEN_JSON {
-        findings.add(&format!("JSON: {name}"), true, *shape, mend);
+        findings.add(&format!("JSON: {name}"), true, shape, mend);
+    }
+    for begin in BEGINNINGS {
+        for first in PIECES {
+            // All pairs with this piece in one count: of one that is a square, the sum is one too.
+            let pairs = |times: usize| {
+                let texts = PIECES.map(|second| format!("{begin}{}", format!("{first}{second}").repeat(times)));
+                texts.join("\0")
+            };
+            let title = format!("JSON: pairs with {first:?} behind {begin:?}");
+            findings.add(&title, false, pairs, |texts| texts.split('\0').for_each(mend));
+        }
     }
     let (shapes, Findings { counter, wrong, steepest }) = (REPLIES.len() + BROKEN_JSON.len(), findings);
     counter.finish();

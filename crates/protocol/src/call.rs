@@ -1,4 +1,4 @@
-//! A call as the model wrote it, and what had to be mended to read it.
+//! A call as the model wrote it, and what had to be repaired to read it.
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call nobody had to mend, as a backend with native calling or a test makes it.
+    /// A call that needed no repair, as a backend with native calling or a test makes it.
     pub fn new(id: impl Into<String>, name: impl Into<String>, args: Args) -> ToolCall {
         ToolCall { id: id.into(), name: name.into(), args, reason: None, repairs: Vec::new() }
     }
@@ -40,7 +40,7 @@ impl ToolCall {
 /// Makes [`Repair`] with its names and which of them are lossless, so that neither can be forgotten.
 macro_rules! repairs {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $lossless:literal;)*) => {
-        /// One thing that had to be mended, or one accepted shape other than the taught one.
+        /// One thing that had to be repaired, or one accepted shape other than the canonical one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Repair { $($(#[$doc])* $variant,)* }
@@ -73,7 +73,7 @@ repairs! {
     PythonLiteral = "python_literal", true;
     /// A key without quotes.
     UnquotedKey = "unquoted_key", true;
-    /// A string in single or typographic quotes with no same mark inside.
+    /// A string in single or typographic quotes, with no such quote inside.
     Quotes = "quotes", true;
     /// No comma between two members of an object.
     MissingComma = "missing_comma", true;
@@ -105,24 +105,12 @@ repairs! {
     ExtraKey = "extra_key", true;
     /// `args`, `reason` or `id` that is null, or a `reason` or `id` that is no string.
     WrongType = "wrong_type", true;
-    /// The same quote stands unescaped inside a string; which one ends it was told by what follows.
+    /// The quote of a string stands unescaped inside it; what follows decided which one ends the string.
     InnerQuotes = "inner_quotes", false;
-    /// `""text""` for `"text"`.
-    DoubledQuotes = "doubled_quotes", false;
     /// A string in three quotes, as Python has them.
     TripleQuotes = "triple_quotes", false;
-    /// A string in backticks, as JavaScript has them.
-    BacktickString = "backtick_string", false;
-    /// `"a" + "b"`.
-    Concatenation = "concatenation", false;
-    /// A key or value with a quote at its end only.
-    HalfQuoted = "half_quoted", false;
     /// A string value without quotes.
     UnquotedValue = "unquoted_value", false;
-    /// `=` or `=>` for a colon.
-    OtherColon = "other_colon", false;
-    /// No colon between a key and its value.
-    MissingColon = "missing_colon", false;
     /// Two commas where one is wanted.
     SurplusComma = "surplus_comma", false;
     /// Lines of text behind the object of a call that writes a text: they may be that text.
@@ -147,14 +135,14 @@ repairs! {
     DoubleEncoded = "double_encoded", false;
     /// `\n`, `\r` or `\t`, spelled out, between tokens.
     EscapedBlank = "escaped_blank", false;
-    /// A blank JSON does not know between tokens: a no-break space, a byte order mark.
+    /// Whitespace that JSON does not have between tokens: a no-break space, a byte order mark.
     OddBlank = "odd_blank", false;
     /// No comma before a key that is not in double quotes: it may have been content of the string before it.
     LooseComma = "loose_comma", false;
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
-    /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among bare
-    /// `'`, or at the end of a line.
+    /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among
+    /// bare `'`, or at the end of a line.
     AmbiguousEscape = "ambiguous_escape", false;
     /// The call stands after a block that broke off: it may have been content of that block.
     AfterBrokenBlock = "after_broken_block", false;

@@ -1,7 +1,7 @@
 //! Long text to a budget: head and tail are kept, and words say what was left out between them.
 //!
-//! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no cut
-//! splits a character.
+//! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no
+//! cut splits a character.
 
 use std::borrow::Cow;
 

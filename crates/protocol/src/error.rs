@@ -1,6 +1,6 @@
-//! What the host is told when something of the host's own failed.
+//! The error that a host gets when something of its own failed.
 //!
-//! A model never sees an [`Error`]: what a model is told is a [`ToolFailure`](crate::ToolFailure).
+//! A model never sees an [`Error`]: a model gets a [`ToolFailure`](crate::ToolFailure).
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Results to one chat message that cannot be read as a call.
 //!
-//! Each result is a fenced block with the info word `tool_result`. Its fence is longer than any run of backticks inside,
-//! so no output can end it, and whatever an output looks like, it stays content. This module knows no parser, no tools
-//! and no conversation.
+//! Each result is a fenced block with the info word `tool_result`. Its fence is longer than any run of backticks
+//! inside, so no output can end it, and whatever an output looks like, it stays content. This module knows no parser,
+//! no tools and no conversation.
 //!
 //! **Text**: the first line of the block is a header, one line of JSON; the raw output follows, byte for byte. An output
 //! that is not empty is followed by exactly one newline of ours before the closing fence, whether or not it ends in one
@@ -31,19 +31,20 @@ pub enum Kind {
     Json,
 }
 
-/// How results are told.
+/// How results are written for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Format {
     /// Header and raw output, or JSON.
     pub kind: Kind,
-    /// A word of the host's in every result, unguessable for the model: it tells real results from copies.
+    /// A word of the host in every result, which the model cannot guess: it distinguishes real results from copies.
     pub nonce: Option<String>,
-    /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for backends
-    /// whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
+    /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for
+    /// backends whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
     pub break_tokens: bool,
-    /// Whether the header of the text format carries `data`, such as the diff of a change. A host that counts tokens turns
-    /// it off: the output says what a model needs most, and a diff may cost ten times that. In JSON it always stands.
+    /// Whether the header of the text format carries `data`, such as the diff of a change. A host that counts tokens
+    /// turns it off: the output says what a model needs most, and a diff may cost ten times that. In JSON it always
+    /// stands.
     pub data: bool,
     /// Bytes of one message. Long outputs give way first, evenly, and say so; headers always stay.
     pub message_limit: usize,
@@ -66,8 +67,8 @@ pub fn results(results: &[ToolResult], format: &Format) -> String {
     clipped.iter().map(|result| block(result, format)).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The same in as many messages as the limit asks for, for web chats: a result is never divided, only clipped where it is
-/// over the limit by itself. Every message but the last says that more follows.
+/// Writes results as as many messages as the limit asks for, for web chats. A result is never divided, only clipped
+/// where it is over the limit by itself. Every message but the last says that more follows.
 pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> {
     const NOTICE: usize = 80;
     let room = format.message_limit.saturating_sub(NOTICE);
@@ -94,8 +95,8 @@ pub fn envelope(result: &ToolResult) -> Value {
 
 /// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
 ///
-/// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told; a block that
-/// holds no result is skipped.
+/// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told; a block
+/// that holds no result is skipped.
 pub fn read_back(message: &str, nonce: Option<&str>) -> Vec<ToolResult> {
     let mut found = Vec::new();
     let mut rest = message;

@@ -2,11 +2,11 @@
 //!
 //! [`gbnf`] gives a grammar in the notation of llama.cpp for whole replies: lines of prose, code blocks, tool blocks.
 //! [`json_schema`] gives a JSON Schema of one bare object, for backends with structured output; such a reply is read with
-//! the parser's option `bare`. Both come from the specs of a [`Catalog`], so that a weak model can write no malformed call
-//! and none that its tool would refuse for its arguments.
+//! the parser's option `bare`. Both come from the specs of a [`Catalog`], so that a weak model can write no malformed
+//! call and none that its tool would refuse for its arguments.
 //!
-//! What a grammar cannot see: a reply cut off by a length limit, values that only the world refuses, and duplicate keys in
-//! an argument that takes any JSON. This module knows no parser, no results and no backend.
+//! What a grammar cannot see: a reply cut off by a length limit, values that only the world refuses, and duplicate keys
+//! in an argument that takes any JSON. This module knows no parser, no results and no backend.
 
 mod call;
 mod integer;
@@ -21,7 +21,8 @@ use serde_json::Value;
 /// What begins a tool block: the trigger of a lazy grammar.
 pub const TRIGGER: &str = "```tool";
 
-/// A fence that is long enough around a call: no line of JSON can close it, and a closing fence inside a body is content.
+/// A fence that is long enough around a call: no line of JSON can close it, and a closing fence inside a body is
+/// content.
 const FENCE: &str = "```";
 
 /// The tag of every verbatim body. No line of a body is this word, and none announces it again.
@@ -77,7 +78,7 @@ impl Default for GrammarOptions {
 }
 
 impl GrammarOptions {
-    /// The same with every number where a grammar can use it.
+    /// Brings every number into the range that a grammar can use.
     fn bounded(&self) -> GrammarOptions {
         const MOST: usize = 2000;
         let most_calls = self.most_calls.clamp(1, 64);
@@ -95,7 +96,7 @@ impl GrammarOptions {
 
 /// The grammar in GBNF; the start symbol is `root`. Without any tool it allows prose alone.
 ///
-/// Arguments come in the order of the spec, required ones first, in one line of JSON with a blank behind `:` and `,`.
+/// Arguments come in the order of the spec, required ones first, in one line of JSON with a space behind `:` and `,`.
 pub fn gbnf(catalog: &Catalog, options: &GrammarOptions) -> String {
     let options = options.bounded();
     let bare = options.start == Start::Bare;

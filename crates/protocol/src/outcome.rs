@@ -1,4 +1,4 @@
-//! What came of a call: the result the model is told.
+//! The outcome of a call: the result that the model gets.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub enum ErrorCode {
     MalformedCall,
 }
 
-/// A failure told to the model: what failed, on what, why, and what to do next.
+/// A failure as the model gets it: what failed, on what, why, and what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolFailure {
@@ -60,7 +60,7 @@ impl ToolFailure {
         ToolFailure { code, message: message.into(), suggestions: Vec::new() }
     }
 
-    /// The same with things to try instead.
+    /// Adds things to try instead.
     #[must_use]
     pub fn suggest(mut self, suggestions: impl IntoIterator<Item = String>) -> ToolFailure {
         self.suggestions.extend(suggestions);
@@ -160,7 +160,8 @@ impl ToolResult {
     }
 }
 
-/// Up to three of `names` close to `wanted`: same beginning ignoring case, then part of one another, then edit distance.
+/// Up to three of `names` close to `wanted`: same beginning ignoring case, then part of one another, then edit
+/// distance.
 pub fn close_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     if wanted.is_empty() {
@@ -191,7 +192,8 @@ fn closeness(wanted: &str, name: &str) -> Option<(u32, usize)> {
     }
 }
 
-/// Edits between two names, with a swap of neighbours as one; `None` when more than `allowed`, or when either is over 64 characters.
+/// Edits between two names, with a swap of neighbours as one; `None` when more than `allowed`, or when either is over
+/// 64 characters.
 fn edit_distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(65).collect(), b.chars().take(65).collect());
     if a.len() > 64 || b.len() > 64 || a.len().abs_diff(b.len()) > allowed {

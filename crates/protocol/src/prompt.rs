@@ -1,7 +1,8 @@
-//! The protocol and the tools, told to the model.
+//! The instructions: the protocol and the tools, for the model.
 //!
-//! Everything about a tool comes from its [`ToolSpec`]; everything about the protocol is a few sentences in each language.
-//! This module knows no parser, no results and no persona. All ten built-in tools together stay under 900 tokens.
+//! Everything about a tool comes from its [`ToolSpec`]; everything about the protocol is a few sentences in each
+//! language. This module knows no parser, no results and no persona. All ten built-in tools together stay under 900
+//! tokens.
 
 mod words;
 
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use words::Words;
 
-/// The language the model is told in.
+/// The language of the instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Language {
@@ -48,7 +49,7 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
     out
 }
 
-/// What holds for these tools: whoever has only tools of somebody else is told nothing of this house's session and files.
+/// The rules for these tools. A model that has only tools of other servers gets no rules for our session and files.
 fn rules(catalog: &Catalog, words: &Words) -> String {
     let ours = catalog.specs().iter().any(|spec| !spec.is_foreign());
     let kinds = || catalog.specs().iter().flat_map(|spec| &spec.params).map(|param| &param.kind);
@@ -58,7 +59,7 @@ fn rules(catalog: &Catalog, words: &Words) -> String {
     format!("{}{cancelled}{}{paths}", words.rules, words.quoting)
 }
 
-/// What a model is told after a reply whose call could not be found or read.
+/// The reminder for a model after a reply whose call could not be found or read.
 pub fn reminder(language: Language) -> String {
     words::of(language).reminder.to_owned()
 }

@@ -4,7 +4,7 @@
 
 use super::words;
 use std::collections::HashMap;
-use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Span};
+use toolfence_protocol::parse::{Event, Options, Parser, Span};
 use toolfence_protocol::{FinishReason, ToolCall, ToolResult};
 
 /// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
@@ -157,9 +157,7 @@ impl Reply {
                 let name = self.name_of(id);
                 self.broken(|| words::incomplete(id, &name));
             }
-            Event::Ignored { why, .. } => {
-                self.found.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
-            }
+            Event::Ignored { why, .. } => self.found.misplaced |= why.is_misplaced(),
             Event::Reasoning { closed, .. } => self.found.unclosed |= *closed == Some(false),
             Event::ForgedResult { span, .. } => self.found.forged = Some(span.start),
             // Text and progress, and what a later version of the parser may add.

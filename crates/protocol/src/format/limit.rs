@@ -7,7 +7,7 @@ const NAME: usize = 200;
 /// Bytes of an error's message or of data for the host, once the message is too long.
 const DETAIL: usize = 4 << 10;
 
-/// The same results, clipped so that the sizes that `cost` gives sum up to `limit` or less where the headers leave room.
+/// Clips results so that the sizes that `cost` gives sum up to `limit` or less where the headers leave room.
 pub(super) fn fit(results: &[ToolResult], limit: usize, cost: impl Fn(&ToolResult) -> usize) -> Vec<ToolResult> {
     let mut results: Vec<ToolResult> = results.iter().map(tightened).collect();
     let whole: Vec<String> = results.iter_mut().map(|result| std::mem::take(&mut result.output)).collect();
@@ -28,8 +28,8 @@ pub(super) fn fit(results: &[ToolResult], limit: usize, cost: impl Fn(&ToolResul
     results
 }
 
-/// Takes data away, the longest first, and then most of each error's words, until what is not output has room; gives the
-/// size of that.
+/// Takes data away, the longest first, and then most of each error's words, until what is not output has room; gives
+/// the size of that.
 fn lighten(results: &mut [ToolResult], limit: usize, cost: &impl Fn(&ToolResult) -> usize) -> usize {
     let length = |result: &ToolResult| result.data.as_ref().map_or(0, |data| data.to_string().len());
     let mut bare: usize = results.iter().map(cost).sum();
@@ -96,7 +96,8 @@ fn level(mut lengths: Vec<usize>, room: usize) -> usize {
     usize::MAX
 }
 
-/// Head and tail of `text` in at most `most` bytes, the cut told in words; nothing when even the words have no room.
+/// Head and tail of `text` in at most `most` bytes, with a note where it was cut; nothing when even the note has no
+/// room.
 fn cut(text: &str, most: usize) -> String {
     const WORDS: usize = 120; // what the sentence takes, with the rounding of the tail
     if text.len() <= most {

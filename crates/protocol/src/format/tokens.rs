@@ -21,14 +21,15 @@ const LISTED: &[&str] = &[
     "[SYSTEM_PROMPT]",
 ];
 
-/// The same text with a space after the first character of every token.
+/// Puts a space after the first character of every token.
 pub(super) fn broken(text: &str) -> Cow<'_, str> {
     rewrite(text, |first, out| out.extend([first, ' ']))
 }
 
-/// The same JSON with the first character of every token as an escape: the value does not change.
+/// Writes the first character of every token in JSON as an escape: the value does not change.
 ///
-/// Tokens begin with `<` or `[` and hold letters, so in JSON text they occur only inside strings, where both may be escaped.
+/// Tokens begin with `<` or `[` and hold letters, so in JSON text they occur only inside strings, where both may be
+/// escaped.
 pub(super) fn escaped(json: &str) -> Cow<'_, str> {
     rewrite(json, |first, out| out.push_str(if first == '<' { "\\u003c" } else { "\\u005b" }))
 }
@@ -54,7 +55,7 @@ fn is_token(text: &str) -> bool {
     LISTED.iter().any(|token| text.starts_with(token)) || is_barred(text)
 }
 
-/// `<|name|>`, and the same with full-width bars as some templates have it.
+/// `<|name|>`, also with full-width bars as some templates have it.
 fn is_barred(text: &str) -> bool {
     const LONGEST: usize = 64;
     let bar = |c| c == '|' || c == '\u{ff5c}';

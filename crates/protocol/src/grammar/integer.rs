@@ -3,8 +3,8 @@
 /// Nine digits are enough where the range has no end of its own.
 const ENOUGH: i64 = 999_999_999;
 
-/// An expression for every whole number from `least` to `most`, as JSON writes them. Of a range that goes on beyond nine
-/// digits, only as much as nine digits can say, where they can say anything of it.
+/// An expression for every whole number from `least` to `most`, as JSON writes them. Of a range that goes on beyond
+/// nine digits, only as much as nine digits can say, where they can say anything of it.
 pub(super) fn range(least: i64, most: i64) -> String {
     let (least, most) = (least.max(most.min(-ENOUGH)), most.min(least.max(ENOUGH)));
     let mut choices = Vec::new();
@@ -32,7 +32,7 @@ fn digits(number: u64) -> Vec<u8> {
     number.to_string().into_bytes()
 }
 
-/// Numbers between two of the same length.
+/// Numbers between two that have equally many digits.
 fn alike(from: &[u8], to: &[u8]) -> String {
     let (&[first, ref low @ ..], &[last, ref high @ ..]) = (from, to) else { return "\"\"".into() };
     if low.is_empty() {

@@ -1,10 +1,10 @@
 //! What may stand around tool blocks: lines that open nothing which could swallow the next block, and code blocks that
 //! close.
 //!
-//! A fence at the left margin leaves every quote and list item and interrupts a paragraph, and indented code ends before
-//! it. So only three things could swallow it: another fence, an HTML block, a section of reasoning. All three are known
-//! by the first characters of a line, behind indentation and the marks of quotes and list items; no line begins so. A
-//! byte order mark at the very beginning would hide such characters, so no line begins with that either.
+//! A fence at the left margin leaves every quote and list item and interrupts a paragraph, and indented code ends
+//! before it. So only three things could swallow it: another fence, an HTML block, a section of reasoning. All three
+//! are known by the first characters of a line, behind indentation and the delimiters of quotes and list items; no line
+//! begins so. A byte order mark at the very beginning would hide such characters, so no line begins with that either.
 
 use super::rules::{Rules, but};
 use super::{FENCE, GrammarOptions};

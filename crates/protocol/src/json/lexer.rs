@@ -1,15 +1,15 @@
 //! Strict JSON, read piece by piece as it streams, with one liberty: raw control characters may stand in strings.
 //!
-//! The lexer checks the whole syntax but builds nothing; whoever wants more than "where are we" gives it a [`Watch`].
-//! It does not look for duplicate keys or numbers too big for a double: that is for [`read`](super::read).
-//! Several objects or arrays may follow one another with blanks between. No recursion; one bit per level of nesting.
+//! The lexer checks the whole syntax but builds nothing; a [`Watch`] is called with what it meets. It does not look for
+//! duplicate keys or numbers too big for a double: that is for [`read`](super::read). Several objects or arrays may
+//! follow one another with whitespace between. No recursion; one bit per level of nesting.
 
-use super::plain::{is_plain, plain, plain_of_few, unescaped};
+use crate::fence::find_either;
 
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
 
-/// Is told what the lexer meets. Offsets count bytes from the beginning of all that was fed.
+/// The callbacks of the lexer. Offsets count bytes from the beginning of all that was fed.
 pub trait Watch {
     /// An object or array opens; `at` is its bracket.
     fn open(&mut self, _object: bool, _at: usize) {}
@@ -17,7 +17,8 @@ pub trait Watch {
     fn close(&mut self, _end: usize) {}
     /// Decoded text of a string; a piece. `key` says whether the string is a key.
     fn text(&mut self, _piece: &str, _key: bool) {}
-    /// The string ends; `start` is its opening quote, `end` one past its closing quote, `escaped` whether it held a backslash.
+    /// The string ends; `start` is its opening quote, `end` one past its closing quote, `escaped` whether it held a
+    /// backslash.
     fn text_end(&mut self, _key: bool, _start: usize, _end: usize, _escaped: bool) {}
     /// A number or literal is over.
     fn scalar(&mut self) {}
@@ -158,42 +159,8 @@ impl Lexer {
         }
     }
 
-    /// Reads the next piece where it is nothing but text inside an open string, without telling anybody; whether it is.
-    /// When not, nothing is read.
-    #[inline]
-    pub(crate) fn plain_text(&mut self, piece: &str) -> bool {
-        let plain = self.state == State::String && is_plain(piece.as_bytes());
-        if plain {
-            self.at += piece.len();
-        }
-        plain
-    }
-
-    /// Reads the next piece where it is nothing but text and escapes of two bytes inside an open string, and adds what it
-    /// says to `out` without telling anybody; whether it is. When not, nothing is read, and what was added means nothing.
-    pub(crate) fn escaped_text(&mut self, piece: &str, out: &mut String) -> bool {
-        let before = out.len();
-        let inside = matches!(self.state, State::String | State::Escape);
-        let Some(escape) = inside.then(|| decode_short(piece, self.is_in_escape(), out)).flatten() else {
-            return false;
-        };
-        self.escaped |= out.len() - before < piece.len(); // only a backslash makes it shorter
-        self.state = if escape { State::Escape } else { State::String };
-        self.at += piece.len();
-        true
-    }
-
-    /// Whether the last byte was a backslash whose escape is still to come.
-    pub(crate) fn is_in_escape(&self) -> bool {
-        self.state == State::Escape
-    }
-
-    /// Where the last string begins, behind its quote.
-    pub(crate) fn text_start(&self) -> usize {
-        self.string_start + 1
-    }
-
-    /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it stopped.
+    /// Reads text of a string up to its end, the end of the piece or an escape that is not short; returns where it
+    /// stopped.
     fn run_of_text(&mut self, piece: &str, from: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         let mut at = self.plain_run(bytes, from);
@@ -221,19 +188,14 @@ impl Lexer {
 
     /// The end of the text that stands for itself, raw control characters with it.
     fn plain_run(&mut self, bytes: &[u8], from: usize) -> usize {
-        let mut end = from;
-        loop {
-            end += plain(&bytes[end..]);
-            let controls = bytes[end..].iter().take_while(|byte| **byte < b' ').count();
-            if controls == 0 {
-                return end;
-            }
-            self.control = true;
-            end += controls;
-        }
+        let end = find_either(b'"', b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
+        // Without an early end, so that the compiler looks at many bytes at once.
+        self.control |= bytes[from..end].iter().fold(false, |control, byte| control | (*byte < b' '));
+        end
     }
 
-    /// Text with short escapes in it, from the first one at `at` on, is told in one piece. Returns where it ends.
+    /// Decodes text with short escapes in it, the first one at `at`, and gives it to the watch in one piece. Returns
+    /// where it ends.
     fn decoded_run(&mut self, piece: &str, from: usize, mut at: usize, watch: &mut impl Watch) -> usize {
         let bytes = piece.as_bytes();
         self.decoded.clear();
@@ -410,30 +372,20 @@ impl Lexer {
     }
 }
 
-/// Adds to `out` what text of a string says that has only escapes of two bytes; whether it ends in the middle of one. `None`
-/// where it holds anything else. `escape` says that it begins in the middle of one.
-pub(crate) fn decode_short(piece: &str, mut escape: bool, out: &mut String) -> Option<bool> {
-    let bytes = piece.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        if escape {
-            out.push(char::from(unescaped(bytes[at])?));
-            at += 1;
-        }
-        let end = at + plain_of_few(&bytes[at..]);
-        out.push_str(&piece[at..end]);
-        escape = match bytes.get(end) {
-            None => false,
-            Some(b'\\') => true,
-            Some(_) => return None,
-        };
-        at = end + 1;
-    }
-    Some(escape)
+/// What a backslash and this byte stand for: a character of one byte.
+pub(super) fn unescaped(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'"' | b'\\' | b'/' => byte,
+        b'b' => 8,
+        b'f' => 0xc,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        _ => return None,
+    })
 }
 
 /// What the whole escape of two bytes at `at` stands for, if one is there.
-#[inline]
 fn short_escape(bytes: &[u8], at: usize) -> Option<char> {
     match bytes.get(at..at + 2)? {
         [b'\\', byte] => unescaped(*byte).map(char::from),

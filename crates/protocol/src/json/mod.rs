@@ -1,9 +1,9 @@
-//! JSON as models write it: strict first, repaired only when strict fails, every repair named.
+//! JSON as models write it: read strictly by `serde_json`, repaired only when that fails, every repair named.
 //!
-//! Valid JSON is never changed. Three things that `serde_json` lets pass are errors here, for a model that writes them is
-//! not to be trusted with the rest: a key that stands twice, a lone surrogate, a number no double can hold.
+//! Valid JSON is never changed. A key that stands twice, a lone surrogate and a number that no double can hold are
+//! errors that no repair mends: a model that writes them is not to be trusted with the rest.
 //!
-//! It reads any text, not only tool calls, and knows nothing of tools:
+//! The module reads any text, not only tool calls, and knows nothing of tools:
 //!
 //! ```
 //! # use toolfence_protocol as toolfence;
@@ -17,19 +17,17 @@
 //! );
 //! assert!(reading.is_lossless());
 //!
-//! // A guess is told apart from a repair that leaves no doubt; what would be a poor guess is refused.
+//! // A guess is distinguished from a repair that leaves no doubt; what would be a poor guess is refused.
 //! assert!(!json::read(r#"{"command": "echo "hi""}"#, true)?.is_lossless());
 //! assert!(json::read(r#"{"size": "5" disk", "name": "x"}"#, true).is_err());
 //! # Ok::<(), json::Problem>(())
 //! ```
 
 mod lexer;
-mod plain;
 mod repair;
 mod strict;
 
-pub(crate) use lexer::decode_short;
-pub(crate) use strict::{Begun, Listen, Member, Reader, owned};
+pub(crate) use strict::Unique;
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 
@@ -37,7 +35,7 @@ use crate::Repair;
 use serde_json::Value;
 use std::fmt;
 
-/// What was read, and what had to be mended for it.
+/// What was read, and what had to be repaired for it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
@@ -113,16 +111,8 @@ pub fn strict(text: &str) -> Result<Value, Problem> {
 /// # Errors
 /// What cannot be read even with repairs, with the place and the cause.
 pub fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
-    read_counted(text, closed).0
-}
-
-/// [`read`], and how many bytes the repairs looked at, looking twice counted twice: for tests that count.
-#[doc(hidden)]
-pub fn read_counted(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
     match strict::value(text) {
-        Some(value @ (Value::Object(_) | Value::Array(_))) => {
-            (Ok(Reading { values: vec![value], repairs: Vec::new() }), 0)
-        }
+        Some(value @ (Value::Object(_) | Value::Array(_))) => Ok(Reading { values: vec![value], repairs: Vec::new() }),
         Some(Value::String(inner)) => repair::read_decoded(&inner, closed),
         _ => repair::read(text, closed),
     }

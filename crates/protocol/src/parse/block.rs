@@ -1,17 +1,15 @@
-//! One open tool block: its body, how far its JSON is, and whether a closing fence is believed.
+//! The open tool block: its body, how far its JSON is, and whether a closing fence ends it.
 //!
-//! It knows no containers and no reply, only lines of content. What it cannot decide it remembers as a candidate.
-
-mod read;
-
-pub(super) use read::Reader;
+//! A block gets lines of content and knows neither containers nor the rest of the reply. A closing fence that it cannot
+//! decide about is kept as a [`Candidate`].
 
 use super::Limits;
 use super::event::Span;
-use super::found::Found;
-use super::track::{Listener, Track};
-use crate::fence::find_either;
-use crate::json::{Begun, Lexer, Problem, Status, decode_short};
+use super::preview::{Listener, Preview};
+use super::queue::Queue;
+use super::tag::holds_heredoc;
+use crate::FinishReason;
+use crate::json::{Lexer, Problem, Status};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +23,21 @@ pub(super) struct Candidate {
     pub(super) next_line: usize,
 }
 
+/// What ended a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Its closing fence.
+    Fence,
+    /// The opening fence of the next tool block.
+    NextFence,
+    /// Its list item ended.
+    Container,
+    /// The reply ended.
+    Reply(FinishReason),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// The object is being written; or it is broken, and only the fence can end the block.
     Object,
     /// The verbatim body of this tag is being written.
@@ -43,15 +54,12 @@ struct Prefix {
     line: usize,
     /// Characters of the reply.
     taken: usize,
-    /// Blanks of the body, for columns of a tab.
+    /// Spaces that stand in the body for the columns of a tab.
     pad: usize,
 }
 
 /// Room for a body that is kept from one block to the next.
 const USUAL_BODY: usize = 256 * 1024;
-
-/// Room that every body has, so that one that comes in small pieces does not ask for it again and again.
-const LEAST_BODY: usize = 1024;
 
 /// The open block, or what is left of the last one: its content, until another one opens.
 #[derive(Debug)]
@@ -61,51 +69,43 @@ pub(super) struct Block {
     /// The reply's line of the first line of the body.
     pub(super) first_line: usize,
     pub(super) body: String,
-    /// Where the body stands in the reply, when nothing was copied of it.
-    pub(super) lent: Option<Span>,
     pub(super) candidate: Option<Candidate>,
-    pub(super) track: Track,
+    pub(super) preview: Preview,
     /// A `tool_result`: not a call but a forgery.
     pub(super) forged: bool,
-    /// The info word was not the taught one.
+    /// The info word was another one than `tool`.
     pub(super) drifted_word: bool,
     /// Closing fences inside strings and bodies are content when all turns out well.
     speculates: bool,
-    lexer: Lexer,
-    /// What the last string of an argument says of which a long piece came, as far as it is kept, and whether more will be.
-    begun: Begun,
-    keeping: bool,
-    phase: Phase,
-    bodies: Vec<String>,
+    pub(super) lexer: Lexer,
+    pub(super) phase: Phase,
+    pub(super) bodies: Vec<String>,
     limit: usize,
     /// More came than the limit allows.
     full: bool,
-    /// Lines before whose content characters were taken off or blanks put: how many.
+    /// The lines of the reply that begin with more than their content.
     prefixes: Vec<Prefix>,
     lines: usize,
-    /// Columns of the fence's own indentation that the line has and that the fence has; and whether lines of the verbatim
-    /// bodies had some of it, or less than the fence.
+    /// Columns of the fence's own indentation that the current line has, and that the fence has.
     pub(super) line_indent: Option<(usize, usize)>,
+    /// Whether lines of verbatim bodies had some of that indentation, and whether some had less than the fence.
     dedented: bool,
     shallow: bool,
 }
 
 impl Block {
-    /// No block yet.
-    pub(super) fn new() -> Block {
+    /// What is there before the first block of a reply.
+    pub(super) fn none() -> Block {
         Block {
             span: Span::default(),
             first_line: 1,
             body: String::new(),
-            lent: None,
             candidate: None,
-            track: Track::default(),
+            preview: Preview::default(),
             forged: false,
             drifted_word: false,
             speculates: false,
             lexer: Lexer::new(0),
-            begun: Begun::default(),
-            keeping: false,
             phase: Phase::Object,
             bodies: Vec::new(),
             limit: 0,
@@ -118,23 +118,18 @@ impl Block {
         }
     }
 
-    /// Another block opens; only who has which id is still known of the ones before.
+    /// Another block opens. Of the ones before only the ids are still known; their memory is used again.
     pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &Limits, speculates: bool) {
         self.span = span;
         self.first_line = first_line;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
-        self.body.reserve(LEAST_BODY);
-        self.lent = None;
         self.candidate = None;
-        self.track.reset();
+        self.preview.reset();
         self.forged = false;
         self.drifted_word = false;
         self.speculates = speculates;
         self.lexer = Lexer::new(limits.nesting);
-        self.begun.start = 0;
-        self.begun.text.clear();
-        self.begun.text.shrink_to(USUAL_BODY);
         self.phase = Phase::Object;
         self.bodies.clear();
         self.limit = limits.block;
@@ -146,8 +141,9 @@ impl Block {
         self.shallow = false;
     }
 
-    /// Whether content may be given in pieces of a line.
-    pub(super) fn takes_pieces(&self) -> bool {
+    /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be
+    /// judged.
+    pub(super) fn takes_parts(&self) -> bool {
         match self.phase {
             Phase::Object => !matches!(self.lexer.status(), Status::Between { values: 1.. }),
             Phase::Spoiled(_) => true,
@@ -170,9 +166,10 @@ impl Block {
         self.is_complete_object() || matches!(self.phase, Phase::After)
     }
 
-    /// The same for a block without verbatim bodies: behind those only the closing fence may follow.
+    /// Whether nothing is missing but the closing fence, in a block without verbatim bodies: behind those only the
+    /// closing fence may follow.
     pub(super) fn is_complete_object(&self) -> bool {
-        let object = matches!(self.phase, Phase::Object) && self.track.tags.is_empty();
+        let object = matches!(self.phase, Phase::Object) && self.preview.tags.is_empty();
         object && matches!(self.lexer.status(), Status::Between { values: 1.. })
     }
 
@@ -180,7 +177,7 @@ impl Block {
     pub(super) fn is_unfinished(&self) -> bool {
         match self.phase {
             Phase::Object => match self.lexer.status() {
-                Status::Between { values } => values == 0 || !self.track.tags.is_empty(),
+                Status::Between { values } => values == 0 || !self.preview.tags.is_empty(),
                 Status::Inside | Status::InString => true,
                 Status::Broken { inside, .. } => inside,
             },
@@ -204,16 +201,16 @@ impl Block {
         misfit && self.candidate.is_some()
     }
 
-    /// Whether everything so far is as it is taught, and strictly read.
+    /// Whether everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
         let read = self.phase == Phase::Object
             && !self.lexer.saw_control()
             && !matches!(self.lexer.status(), Status::Broken { .. });
-        let taught = !self.drifted_word && !self.track.loose && self.track.tags.is_empty();
+        let taught = !self.drifted_word && !self.preview.loose && self.preview.tags.is_empty();
         read && taught && self.candidate.is_none()
     }
 
-    /// Whether the size limit was met: no more of the body is kept.
+    /// Whether the block is larger than the limit. Then no more of the body is kept.
     pub(super) fn is_too_large(&self) -> bool {
         self.full
     }
@@ -221,85 +218,11 @@ impl Block {
     /// Remembers a doubtful closing fence, if it is the first one.
     pub(super) fn doubt(&mut self, end: usize, next: usize, next_line: usize) {
         self.candidate.get_or_insert(Candidate { body: self.body.len(), end, next, next_line });
-        self.track.muted = true;
+        self.preview.muted = true;
     }
 
-    /// Whether text of the open string is told as it comes, and nothing else is done with it.
-    pub(super) fn tells_text(&self) -> bool {
-        !self.full && !self.forged && self.phase == Phase::Object && self.track.tells_text()
-    }
-
-    /// More of an open string that tells its text, with nothing in it that matters: the usual chunk of a long argument.
-    /// Whether it was that; when not, nothing is done.
-    #[inline(always)]
-    pub(super) fn plain_text(&mut self, text: &str) -> bool {
-        let plain = self.body.len() + text.len() <= self.limit && self.lexer.plain_text(text);
-        if plain {
-            self.body.push_str(text);
-        }
-        plain
-    }
-
-    /// The same with escapes of two bytes in it; what it says is added to `out`.
-    pub(super) fn escaped_text(&mut self, text: &str, out: &mut String) -> bool {
-        let read = self.body.len() + text.len() <= self.limit && self.lexer.escaped_text(text, out);
-        if read {
-            self.body.push_str(text);
-        }
-        read
-    }
-
-    /// Whether what came of the open string is kept, so that more of it can be. What is left out yet is decoded for it: each
-    /// byte once, until there is one that cannot be.
-    pub(super) fn keeps(&mut self) -> bool {
-        let start = self.lexer.text_start();
-        if self.begun.start != start {
-            self.begun.text.clear();
-            self.begun.text.reserve(self.body.capacity().min(USUAL_BODY)); // or it is copied again and again as it grows
-            (self.begun.start, self.begun.end, self.keeping) = (start, start, true);
-        }
-        if self.keeping && self.kept_up_to() < self.body.len() {
-            let kept = self.begun.text.len();
-            match decode_short(&self.body[self.begun.end..], false, &mut self.begun.text) {
-                Some(escape) => self.begun.end = self.body.len() - usize::from(escape),
-                None => self.stop_keeping(kept),
-            }
-        }
-        self.keeping
-    }
-
-    /// A backslash whose escape is still to come is behind what is kept.
-    fn kept_up_to(&self) -> usize {
-        self.begun.end + usize::from(self.lexer.is_in_escape())
-    }
-
-    fn stop_keeping(&mut self, kept: usize) {
-        self.begun.text.truncate(kept);
-        self.keeping = false;
-    }
-
-    /// The same for a long piece of a string that is kept, for when the block is read. Where in [`kept`](Block::kept) it
-    /// begins.
-    pub(super) fn kept_text(&mut self, text: &str) -> Option<usize> {
-        let mut kept = std::mem::take(&mut self.begun.text);
-        let from = kept.len();
-        let read = self.escaped_text(text, &mut kept);
-        self.begun.text = kept;
-        if !read {
-            self.stop_keeping(from);
-            return None;
-        }
-        self.begun.end = self.body.len() - usize::from(self.lexer.is_in_escape());
-        Some(from)
-    }
-
-    /// What is kept of the open string: what it says from its beginning on.
-    pub(super) fn kept(&self) -> &str {
-        &self.begun.text
-    }
-
-    /// Content of a line, or a piece of it.
-    pub(super) fn content(&mut self, pad: usize, text: &str, found: &mut Found) {
+    /// Takes content of a line, or a part of it. `pad` spaces stand before it in the body.
+    pub(super) fn content(&mut self, pad: usize, text: &str, queue: &mut Queue) {
         if self.full {
             return;
         }
@@ -307,7 +230,7 @@ impl Block {
         if pad > 0 {
             self.body.extend(std::iter::repeat_n(' ', pad));
         }
-        if find_either(0, 0, text.as_bytes()).is_some() {
+        if text.as_bytes().contains(&0) {
             self.body.push_str(&text.replace('\0', "\u{fffd}"));
         } else {
             self.body.push_str(text);
@@ -321,43 +244,44 @@ impl Block {
             self.body.truncate(most.max(from));
         }
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed(&self.body[from..], &mut Listener { track: &mut self.track, found });
+            self.lexer.feed(&self.body[from..], &mut Listener { preview: &mut self.preview, queue });
         }
         if over {
             self.overflow();
         }
     }
 
-    /// There is more than the limit: no more of the body is kept.
+    /// Spoils a block that is larger than the limit. No more of its body is kept.
     pub(super) fn overflow(&mut self) {
         self.full = true;
         let message = format!("the block is larger than {} bytes; write less at once", self.limit);
         self.spoil(self.body.len(), message);
     }
 
-    /// The end of a line of which everything was given: characters taken off before it, and blanks put there for a tab.
-    pub(super) fn end_line(&mut self, (taken, pad): (usize, usize), found: &mut Found) {
+    /// Ends a line whose content was given. `taken` characters of the reply stand before the content, and `pad` spaces
+    /// of the body stand for them.
+    pub(super) fn end_line(&mut self, taken: usize, pad: usize, queue: &mut Queue) {
         if taken > 0 {
             self.prefixes.push(Prefix { line: self.lines, taken, pad });
         }
         self.lines += 1;
-        self.line_behind_object(found);
+        self.line_behind_object(queue);
         if self.full {
             return;
         }
         self.body.push('\n');
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed("\n", &mut Listener { track: &mut self.track, found });
+            self.lexer.feed("\n", &mut Listener { preview: &mut self.preview, queue });
             self.bodies_begin();
         }
     }
 
     /// A whole line that is no part of the object.
-    fn line_behind_object(&mut self, found: &mut Found) {
+    fn line_behind_object(&mut self, queue: &mut Queue) {
         let (Phase::Body(_) | Phase::After) = self.phase else { return };
         let start = self.body.rfind('\n').map_or(0, |at| at + 1);
         if let Phase::Body(index) = self.phase {
-            self.body_line(index, start, found);
+            self.body_line(index, start, queue);
         } else if !self.body[start..].trim().is_empty() {
             self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
         }
@@ -365,7 +289,7 @@ impl Block {
 
     /// The object is complete and announces bodies: they begin on the next line.
     fn bodies_begin(&mut self) {
-        if self.track.tags.is_empty() || !matches!(self.lexer.status(), Status::Between { .. }) {
+        if self.preview.tags.is_empty() || !matches!(self.lexer.status(), Status::Between { .. }) {
             return;
         }
         if self.speculates {
@@ -373,16 +297,16 @@ impl Block {
             self.phase = Phase::Body(0);
         } else {
             let message = "no verbatim body is read after three broken blocks; write the text as a JSON string";
-            self.spoil(self.track.tags[0].start, message.into());
+            self.spoil(self.preview.tags[0].start, message.into());
         }
     }
 
     /// A line of a verbatim body, or the tag that ends it.
-    fn body_line(&mut self, index: usize, start: usize, found: &mut Found) {
+    fn body_line(&mut self, index: usize, start: usize, queue: &mut Queue) {
         let line = &self.body[start..];
-        let tag = self.track.tags[index].tag.as_str();
+        let tag = self.preview.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
-            if index + 1 < self.track.tags.len() {
+            if index + 1 < self.preview.tags.len() {
                 self.bodies.push(String::new());
                 self.phase = Phase::Body(index + 1);
             } else {
@@ -405,11 +329,11 @@ impl Block {
         let from = body.len();
         body.push_str(line);
         body.push('\n');
-        self.track.body_text(index, &body[from..], from == 0, found);
+        self.preview.body_text(index, &body[from..], queue);
     }
 
-    /// Whether some lines of the verbatim bodies lost blanks to the fence's own indentation and others did not have them:
-    /// then they do not stand to each other as they were written.
+    /// Whether some lines of the verbatim bodies lost whitespace to the fence's own indentation and others did not have
+    /// it. Then their indentation relative to each other is not what the model wrote.
     fn is_unevenly_indented(&mut self) -> bool {
         if let Some((has, wants)) = self.line_indent {
             self.dedented |= has > 0;
@@ -422,6 +346,20 @@ impl Block {
         if !matches!(self.phase, Phase::Spoiled(_)) {
             self.phase = Phase::Spoiled(Problem { message, at, inside: true });
         }
+    }
+
+    /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
+    pub(super) fn has_loose_end(&self) -> bool {
+        !self.lines_behind().trim().is_empty()
+    }
+
+    /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended.
+    pub(super) fn lines_behind(&self) -> &str {
+        if !matches!(self.phase, Phase::Object) {
+            return "";
+        }
+        let end = self.preview.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
+        end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
     }
 
     /// The reply's line and column of a byte of the body.
@@ -437,22 +375,4 @@ impl Block {
         let (taken, pad) = prefix.map_or((0, 0), |index| (self.prefixes[index].taken, self.prefixes[index].pad));
         (self.first_line + line, taken + before[start..].chars().count().saturating_sub(pad) + 1)
     }
-}
-
-/// Whether a line holds `<<TAG` in one of the ways shells and other languages write it: the line TAG may be the end of that.
-fn holds_heredoc(line: &str, tag: &str) -> bool {
-    let word = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    let mut rest = line;
-    while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"<<") {
-        // The whole run of them at once: one for each would be a square.
-        let close = rest[at..].trim_start_matches('<');
-        rest = close;
-        let close = close.strip_prefix(['-', '~']).unwrap_or(close);
-        let apart = close.trim_start_matches([' ', '\t']);
-        let behind = apart.strip_prefix(['\'', '"', '\\', '`']).unwrap_or(apart).strip_prefix(tag);
-        if behind.is_some_and(|rest| apart.len() == close.len() || !word(rest)) {
-            return true;
-        }
-    }
-    false
 }

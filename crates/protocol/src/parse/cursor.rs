@@ -1,4 +1,5 @@
-//! A place in a line, in bytes and in columns: a tab reaches to the next multiple of four (CommonMark 0.31.2, section 2.2).
+//! A place in a line, in bytes and in columns: a tab reaches to the next multiple of four (CommonMark 0.31.2, section
+//! 2.2).
 
 /// A place in one line without its ending.
 #[derive(Debug, Clone, Copy)]
@@ -6,10 +7,10 @@ pub(super) struct Cursor<'a> {
     line: &'a str,
     at: usize,
     column: usize,
-    /// Columns of the tab at `at` that are already used up belong to what came before.
+    /// The tab at `at` is used up in part: its first columns belong to a container.
     split_tab: bool,
-    /// Byte and column of the next character that is no blank. Kept, so that nested containers do not look for it
-    /// again and again: the cost of a line must not be its depth times its blanks.
+    /// Byte and column of the next character that is not whitespace. Kept, so that nested containers do not search for
+    /// it again and again: the cost of a line must not be its depth times its whitespace.
     next: (usize, usize),
 }
 
@@ -33,27 +34,27 @@ impl<'a> Cursor<'a> {
         self.next = (at, column);
     }
 
-    /// Columns of blanks from here to the next other character.
+    /// Columns of whitespace from here to the next other character.
     pub(super) fn indent(&self) -> usize {
         self.next.1 - self.column
     }
 
-    /// Whether only blanks are left.
+    /// Whether only whitespace is left.
     pub(super) fn is_blank(&self) -> bool {
         self.next.0 == self.line.len()
     }
 
-    /// The next character that is no blank.
+    /// The next character that is not whitespace.
     pub(super) fn peek(&self) -> Option<u8> {
         self.line.as_bytes().get(self.next.0).copied()
     }
 
-    /// Byte offset of the next character that is no blank.
+    /// Byte offset of the next character that is not whitespace.
     pub(super) fn offset(&self) -> usize {
         self.next.0
     }
 
-    /// The rest of the line from the next character that is no blank.
+    /// The rest of the line from the next character that is not whitespace.
     pub(super) fn rest(&self) -> &'a str {
         &self.line[self.next.0..]
     }
@@ -66,7 +67,7 @@ impl<'a> Cursor<'a> {
         Content { pad: 4 - self.column % 4, text: &self.line[self.at + 1..] }
     }
 
-    /// Moves over the blanks and `bytes` characters of one byte and one column each.
+    /// Moves over the whitespace and `bytes` characters of one byte and one column each.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.at = self.next.0 + bytes;
         self.column = self.next.1 + bytes;
@@ -74,7 +75,7 @@ impl<'a> Cursor<'a> {
         self.look();
     }
 
-    /// Moves over at most `columns` columns of blanks.
+    /// Moves over at most `columns` columns of whitespace.
     pub(super) fn skip(&mut self, columns: usize) {
         let goal = (self.column + columns).min(self.next.1);
         while self.column < goal {

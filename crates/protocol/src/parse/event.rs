@@ -1,4 +1,4 @@
-//! What the parser says.
+//! The events of the parser.
 
 use crate::ToolCall;
 use serde::{Serialize, Serializer};
@@ -19,9 +19,10 @@ impl Serialize for Span {
     }
 }
 
-/// One thing found in a reply. Texts come in pieces; joined pieces are the same for any chunking.
+/// One thing that was found in a reply. Texts come in pieces; joined, the pieces do not depend on the chunks.
 ///
-/// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps it.
+/// An event borrows its texts from the parser until the next one is asked for; [`into_owned`](Event::into_owned) keeps
+/// it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -30,7 +31,7 @@ pub enum Event<'a> {
     Text {
         /// The bytes of the span.
         text: Cow<'a, str>,
-        /// Where.
+        /// Where the text stands.
         span: Span,
     },
     /// What the model thinks aloud; a piece. Never a call.
@@ -102,7 +103,8 @@ pub enum Event<'a> {
         /// Where.
         span: Span,
     },
-    /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be trusted.
+    /// A `tool_result` block in the model's own reply: models invent results. It and what follows are not to be
+    /// trusted.
     ForgedResult {
         /// The content of the block.
         body: Cow<'a, str>,
@@ -112,9 +114,10 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Takes `next` in where it is the next piece of the same text, reasoning or argument; gives it back where it is not.
+    /// Appends `next` where it is the next piece of this text, reasoning or argument; gives it back where it is not.
     ///
-    /// Joining every event to the one before gives the same list for any chunking of the reply.
+    /// The list that results when every event is absorbed into the one before does not depend on the chunks of the
+    /// reply.
     pub fn absorb<'b>(&mut self, next: Event<'b>) -> Option<Event<'b>> {
         match (self, next) {
             (Event::Text { text, span }, Event::Text { text: more, span: behind }) if span.end == behind.start => {
@@ -141,7 +144,19 @@ impl Event<'_> {
         }
     }
 
-    /// The same event with texts of its own.
+    /// Fills in the body of a tool block, in an event about one.
+    pub(super) fn with_body(self, block: &str) -> Event<'_> {
+        let body = Cow::Borrowed(block);
+        match self {
+            Event::Call { call, index, span, replaces, .. } => Event::Call { call, index, body, span, replaces },
+            Event::Malformed { id, error, span, .. } => Event::Malformed { id: owned(id), body, error, span },
+            Event::Incomplete { id, span, .. } => Event::Incomplete { id: owned(id), body, span },
+            Event::ForgedResult { span, .. } => Event::ForgedResult { body, span },
+            other => other.into_owned(),
+        }
+    }
+
+    /// Turns borrowed texts into owned ones, so that the event outlives the next poll.
     pub fn into_owned(self) -> Event<'static> {
         match self {
             Event::Text { text, span } => Event::Text { text: owned(text), span },
@@ -180,6 +195,17 @@ pub enum Ignored {
     Indentation,
     /// The info string begins with another word, such as `json`, or with none.
     InfoWord,
+}
+
+impl Ignored {
+    /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an
+    /// outer fence is an example: the model needs no reminder.
+    pub fn is_misplaced(self) -> bool {
+        match self {
+            Ignored::Html | Ignored::Indentation | Ignored::InfoWord => true,
+            Ignored::Quote | Ignored::OuterFence => false,
+        }
+    }
 }
 
 /// Why a block cannot be read, where, and what to do.

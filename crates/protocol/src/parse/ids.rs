@@ -2,6 +2,10 @@
 
 use std::collections::HashSet;
 
+/// Bytes of an id of the model's. Every piece of an argument repeats it, so a long one would make time and memory grow with
+/// the product of both.
+const MOST_ID: usize = 256;
+
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     /// Those the model gave.
@@ -11,32 +15,25 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Takes the model's id, unless it gave none or somebody has it.
+    /// Takes the model's id, unless it gave none or one that is too long, or another call has it.
     pub(super) fn take(&mut self, wanted: Option<&str>) -> Option<String> {
-        let id = wanted.filter(|id| !id.is_empty() && !self.was_given(id) && !self.own.contains(*id))?;
+        let id = wanted.filter(|id| (1..=MOST_ID).contains(&id.len()))?;
+        if self.was_given(id) || self.own.contains(id) {
+            return None;
+        }
         self.own.insert(id.to_owned());
         Some(id.to_owned())
     }
 
-    /// An id nobody has.
+    /// Gives an id that no other call has.
     pub(super) fn give(&mut self) -> String {
         loop {
             self.given += 1;
-            let id = numbered(self.given);
-            if self.own.is_empty() || !self.own.contains(id.as_str()) {
+            let id = format!("call_{}", self.given);
+            if !self.own.contains(id.as_str()) {
                 return id;
             }
         }
-    }
-
-    /// How far ids are given, for [`give_back`](Ids::give_back).
-    pub(super) fn given(&self) -> usize {
-        self.given
-    }
-
-    /// Takes back the ids given since, which nobody has seen.
-    pub(super) fn give_back(&mut self, given: usize) {
-        self.given = given;
     }
 
     fn was_given(&self, id: &str) -> bool {
@@ -45,34 +42,9 @@ impl Ids {
     }
 }
 
-/// `call_1`; every call has one, so it is written without the machinery of `format!`.
-fn numbered(mut number: usize) -> String {
-    const MOST_DIGITS: usize = 20;
-    let mut digits = [0; MOST_DIGITS];
-    let mut from = digits.len();
-    while from == digits.len() || number > 0 {
-        from -= 1;
-        digits[from] = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    let mut id = String::with_capacity("call_".len() + MOST_DIGITS);
-    id.push_str("call_");
-    for digit in &digits[from..] {
-        id.push(*digit as char);
-    }
-    id
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Ids, numbered};
-
-    #[test]
-    fn numbers_are_written_as_usual() {
-        for number in [0, 1, 9, 10, 907, usize::MAX] {
-            assert_eq!(numbered(number), format!("call_{number}"));
-        }
-    }
+    use super::{Ids, MOST_ID};
 
     #[test]
     fn nobody_has_the_id_of_another() {
@@ -83,6 +55,7 @@ mod tests {
         assert_eq!(ids.take(Some("call_2")), None);
         assert_eq!(ids.take(Some("call_1")), None);
         assert_eq!(ids.take(Some("")), None);
+        assert_eq!(ids.take(Some(&"x".repeat(MOST_ID + 1))), None);
         assert_eq!(ids.take(Some("x")).as_deref(), Some("x"));
         for other in ["call_01", "call_0", "call_+1", "call_", "call_1x"] {
             assert_eq!(ids.take(Some(other)).as_deref(), Some(other));

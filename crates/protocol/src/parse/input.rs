@@ -2,7 +2,7 @@
 
 use super::event::Span;
 use crate::FinishReason;
-use crate::fence::{has_line_ending, line_length};
+use crate::fence::find_either;
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Input {
     pub(super) at: usize,
     /// Up to here there is no line ending in the current line.
     searched: usize,
-    /// Everything before is used up: emitted, or part of a block that is over.
+    /// Everything before is used up: shown, or part of a block that is over.
     shown: usize,
     /// The number of the current line.
     pub(super) line: usize,
@@ -23,12 +23,12 @@ pub(super) struct Input {
     pub(super) finished: Option<FinishReason>,
 }
 
-/// Room that every reply has.
+/// Bytes that are allocated at once, so that a reply that begins in small chunks does not reallocate for each.
 const USUAL_REPLY: usize = 1024;
 
 /// The next line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     /// One past its last byte, without its ending.
     pub(super) end: usize,
     /// Where the line after it begins.
@@ -46,42 +46,31 @@ impl Default for Input {
 }
 
 impl Input {
-    /// Takes more. `told`: nobody needs what is used up any more, so that its room can be used again.
-    #[inline]
-    pub(super) fn push(&mut self, chunk: &str, told: bool) {
+    /// Appends a chunk. `drained`: all events were delivered, so the consumed prefix may be discarded.
+    pub(super) fn push(&mut self, chunk: &str, drained: bool) {
         if self.finished.is_some() {
             return;
         }
         if self.text.capacity() - self.text.len() < chunk.len() {
-            self.make_room(told);
+            // Only where the text would have to move anyway: each byte is moved a bounded number of times.
+            if drained {
+                self.discard_consumed();
+            }
+            self.text.reserve(chunk.len().max(USUAL_REPLY));
         }
         self.text.push_str(chunk);
-    }
-
-    #[inline(never)]
-    fn make_room(&mut self, told: bool) {
-        if told {
-            self.compact();
-        }
-        self.text.reserve(USUAL_REPLY.saturating_sub(self.text.capacity())); // not a few bytes after another
     }
 
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.finished.get_or_insert(reason);
     }
 
-    #[inline]
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }
 
-    #[inline]
     pub(super) fn slice(&self, from: usize, to: usize) -> &str {
         &self.text[from..to]
-    }
-
-    pub(super) fn bytes(&self, from: usize, to: usize) -> &[u8] {
-        &self.text.as_bytes()[from..to]
     }
 
     /// What there is of the current line, when its ending is not there. A carriage return at the end waits: it may be
@@ -110,15 +99,16 @@ impl Input {
 
     /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
     /// however it came, but not before its first character.
-    pub(super) fn next_line(&mut self, most: usize) -> Option<Line> {
+    pub(super) fn next_line(&mut self, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
-        let end = self.searched + line_length(&bytes[self.searched..]);
+        let found = find_either(b'\n', b'\r', &bytes[self.searched..]);
+        let end = found.map_or(bytes.len(), |at| self.searched + at);
         self.searched = end;
         if end - self.at > most {
             let boundary = |at: &usize| self.text.is_char_boundary(*at);
             let cut = (self.at + 1..=self.at + most).rev().find(boundary);
             let cut = cut.or_else(|| (self.at + 1..end).find(boundary)).unwrap_or(end);
-            return Some(Line { end: cut, next: cut, ended: false, cut: true });
+            return Some(InputLine { end: cut, next: cut, ended: false, cut: true });
         }
         let next = match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b'\r'), Some(b'\n')) => end + 2,
@@ -127,56 +117,11 @@ impl Input {
             (None, _) if self.finished.is_some() && self.at < end => end,
             (None, _) => return None,
         };
-        Some(Line { end, next, ended: next > end, cut: false })
-    }
-
-    /// Whether what came since the last look holds no line ending and the line is within `most` bytes; for a reply that is
-    /// not over.
-    #[inline]
-    pub(super) fn only_words(&mut self, most: usize) -> bool {
-        let words = self.goes_on(most) && !has_line_ending(&self.text.as_bytes()[self.searched..]);
-        if words {
-            self.searched_all();
-        }
-        words
-    }
-
-    /// Whether the line is within `most` bytes as far as it came; for a reply that is not over.
-    #[inline]
-    pub(super) fn goes_on(&self, most: usize) -> bool {
-        debug_assert!(self.finished.is_none(), "the last line has no more to come");
-        self.text.len() - self.at <= most
-    }
-
-    /// There is no line ending in what came.
-    #[inline]
-    pub(super) fn searched_all(&mut self) {
-        self.searched = self.text.len();
-    }
-
-    /// Goes on behind all whole lines that end in a line feed and that `takes` takes, up to the first other one.
-    pub(super) fn pass_lines(&mut self, most: usize, mut takes: impl FnMut(&[u8]) -> bool) {
-        let bytes = &self.text.as_bytes()[self.at..];
-        let searched = self.searched - self.at;
-        let (mut start, mut lines) = (0, 0);
-        for end in memchr::memchr2_iter(b'\n', b'\r', &bytes[searched..]) {
-            let end = searched + end;
-            if bytes[end] == b'\r' || end - start > most || !takes(&bytes[start..end]) {
-                break;
-            }
-            start = end + 1;
-            lines += 1;
-        }
-        if lines > 0 {
-            self.at += start;
-            self.searched = self.at;
-            self.line += lines;
-            self.column = 0;
-        }
+        Some(InputLine { end, next, ended: next > end, cut: false })
     }
 
     /// Goes on behind the line.
-    pub(super) fn pass(&mut self, line: Line) {
+    pub(super) fn pass(&mut self, line: InputLine) {
         self.at = line.next;
         self.searched = line.next;
         if line.ended {
@@ -211,15 +156,8 @@ impl Input {
     }
 
     /// Text that is still kept.
-    #[inline]
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
-    }
-
-    /// The last bytes that came.
-    #[inline]
-    pub(super) fn last(&self, bytes: usize) -> &str {
-        &self.text[self.text.len() - bytes..]
     }
 
     /// Whether so much text waits that it is better shown.
@@ -232,8 +170,8 @@ impl Input {
         self.shown = self.index(offset).max(self.shown);
     }
 
-    /// Forgets what is used up, when that is at least half: each byte is moved a bounded number of times.
-    fn compact(&mut self) {
+    /// Discards the consumed prefix when it is more than half of the text.
+    fn discard_consumed(&mut self) {
         let used = self.shown.min(self.at);
         if used == self.text.len() {
             self.text.clear();

@@ -26,7 +26,7 @@ pub(super) struct Words {
     pub(super) tools: &'static str,
     /// After a reply that went wrong.
     pub(super) reminder: &'static str,
-    /// Purposes by the name of the tool; the others are told in the words of their spec.
+    /// Purposes by the name of the tool; the others have the words of their spec.
     purposes: &'static [(&'static str, &'static str)],
 }
 

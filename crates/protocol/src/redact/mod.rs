@@ -1,9 +1,9 @@
 //! Secrets in a text, replaced by words that say of what kind they were: for logs, transcripts and exports.
 //!
-//! This module reads no environment and no files. It knows secrets by their shape (tokens of well-known services, private
-//! keys, passwords in URLs), by the name they are given (`DB_PASSWORD=...`, `--password ...`, `curl -u user:...`, `Cookie: ...`),
-//! and by their value where the host says so. A
-//! secret without shape or name is not found: what is logged is still not for everybody.
+//! This module reads no environment and no files. It knows secrets by their shape (tokens of well-known services,
+//! private keys, passwords in URLs), by the name they are given (`DB_PASSWORD=...`, `--password ...`, `curl -u
+//! user:...`, `Cookie: ...`), and by their value where the host says so. A secret without shape or name is not found:
+//! what is logged is still not for everybody.
 //!
 //! ```
 //! # use toolfence_protocol as toolfence;
@@ -57,8 +57,8 @@ impl Redactor {
         Redactor::default()
     }
 
-    /// Knows the values of those of these variables too whose names sound like secrets, where they are 8 bytes or longer; 64
-    /// of them at most, the longest.
+    /// Knows the values of those of these variables too whose names sound like secrets, where they are 8 bytes or
+    /// longer; 64 of them at most, the longest.
     #[must_use]
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Redactor {
         let secret =
@@ -84,8 +84,8 @@ impl Redactor {
         }
     }
 
-    /// A value with every string in it redacted, keys too. What stands under a key that sounds like a secret is replaced
-    /// whole where it is text.
+    /// A value with every string in it redacted, keys too. What stands under a key that sounds like a secret is
+    /// replaced whole where it is text.
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into_owned().into(),

@@ -23,8 +23,8 @@ const WORDS: &[&str] = &[
 const HARMLESS: &[&str] =
     &["tokens", "tokenizer", "tokenlimit", "maxtoken", "tokencount", "secretname", "tokentype", "credentialhelper"];
 
-/// The last word of the name of a variable or an option that holds a password, where it is no name by itself: `PWD` is a
-/// folder and `PASS` the outcome of a test.
+/// The last word of the name of a variable or an option that holds a password, where it is no name by itself: `PWD` is
+/// a folder and `PASS` the outcome of a test.
 const SHORT_WORDS: &[&str] = &["pass", "pwd"];
 
 /// Words before it, where the name is in small letters: `render_pass` is none.
@@ -111,9 +111,10 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Up to a blank or a mark.
+    /// Up to whitespace or a delimiter.
     Bare,
-    /// Between two of the same mark, with so many backslashes before each of them: a text that is quoted in another one.
+    /// Between two quotes of a kind, with so many backslashes before each of them: a text that is quoted in another
+    /// one.
     Quoted { mark: u8, escapes: usize },
 }
 
@@ -175,7 +176,7 @@ fn is_name_of_secret(name: &[u8]) -> bool {
     !name.iter().any(u8::is_ascii_digit) && std::str::from_utf8(name).is_ok_and(is_secret)
 }
 
-/// The name right before a place, blanks and quotes between them passed over, escaped or not.
+/// The name right before a place. Whitespace and quotes between them are passed over, escaped or not.
 fn name_before(bytes: &[u8], at: usize) -> Option<&str> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let is_between = |at: usize| match bytes[at] {

@@ -1,8 +1,8 @@
 //! Secrets on command lines: the value behind an option, and the text of a header.
 //!
 //! An option has the same meaning for every program where its name says so (`--password`), or only behind the name of a
-//! program (`-p` of `mysql` is a password, of `docker` a port). Text that is no command holds such words too, so a value has
-//! to look like one.
+//! program (`-p` of `mysql` is a password, of `docker` a port). Text that is no command holds such words too, so a
+//! value has to look like one.
 
 use super::Found;
 use super::named::{Form, beginning, is_reference};
@@ -11,7 +11,8 @@ use super::named::{Form, beginning, is_reference};
 const NAMES: &[&str] =
     &["password", "passwd", "passphrase", "pass", "token", "secret", "apikey", "credential", "credentials"];
 
-/// The same behind one `-`, as Java's programs and older ones have them.
+/// Last words of the names of options whose value is a secret, behind one `-`, as Java's programs and older ones have
+/// them.
 const NAMES_OF_ONE_DASH: &[&str] = &[
     "password",
     "passwd",
@@ -35,13 +36,13 @@ const SOURCES: &[&str] = &["file:", "env:", "fd:", "stdin", "prompt"];
 /// Short options of curl without a value: others may be joined behind them.
 const CURL_FLAGS: &[u8] = b"#012346aBfgGhiIjJklLMnNOpqRsSvVZ";
 
-/// Programs that keep settings, which they are told by name and value.
+/// Programs that keep settings, which are given to them by name and value.
 const SETTERS: &[&str] = &[
     "aws", "npm", "pnpm", "yarn", "git", "kubectl", "gcloud", "heroku", "pulumi", "gh", "pip", "poetry", "composer",
     "bundle", "flyctl", "fly", "vercel", "doctl", "az", "vault", "glab",
 ];
 
-/// The same for names of which one word says nothing.
+/// The last two words of such names, where one word says nothing.
 const NAMES_OF_TWO: &[&str] = &[
     "api-key",
     "api_key",
@@ -92,7 +93,8 @@ const SHORT: &[Short] = &[
 const SAMBA: &[&str] =
     &["smbclient", "rpcclient", "smbget", "smbcacls", "smbcquotas", "smbtree", "net", "wmic", "winexe"];
 
-/// Programs that are no program of [`SHORT`] and whose options have other meanings: the nearest name before an option counts.
+/// Programs that are no program of [`SHORT`] and whose options have other meanings: the nearest name before an option
+/// counts.
 const OTHERS: &[&str] =
     &["docker", "podman", "ssh", "scp", "git", "psql", "cargo", "npm", "python", "python3", "grep", "tar"];
 
@@ -252,7 +254,7 @@ fn of_short(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'static>> {
     value(bytes, start, form, short.part)
 }
 
-/// The value that a program is told to keep under the name of a secret: `aws configure set aws_secret_access_key X`,
+/// The value that a program keeps under the name of a secret: `aws configure set aws_secret_access_key X`,
 /// `git config http.x.password X`, also as texts of a list: `["aws", "configure", "set", "aws_secret_access_key", "X"]`.
 pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     /// Options between the verb and the name, and between the name and the value.
@@ -336,7 +338,7 @@ fn is_secret(name: &[u8]) -> bool {
 
 /// Where the value begins that is another word, also as the next text of a list: `"--token", "X"`.
 fn apart(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
-    /// Blanks and marks between two texts of a list.
+    /// Whitespace and punctuation between two texts of a list.
     const MOST_BETWEEN: usize = 24;
     let near = &bytes[from..bytes.len().min(from + MOST_BETWEEN)];
     let escapes = near.iter().take_while(|&&byte| byte == b'\\').count();
@@ -370,7 +372,7 @@ fn program_before(bytes: &[u8], at: usize) -> Option<&'static str> {
     })
 }
 
-/// The same of these programs.
+/// The nearest of these programs before a place.
 fn program_of(before: &[u8], programs: &[&'static str]) -> Option<&'static str> {
     nearest(before, |word| programs.iter().copied().find(|name| name.as_bytes() == word))
 }
@@ -426,8 +428,8 @@ fn value(bytes: &[u8], start: usize, form: Form, part: Part) -> Option<Found<'st
     fits.then(|| Found { start: start + skipped, end: start + length(&bytes[start..], form), what })
 }
 
-/// Like the length of the form, but a bare word on a command line may hold commas and brackets, and the backslashes before a
-/// quote that ends it are that quote's.
+/// Like the length of the form, but a bare word on a command line may hold commas and brackets, and the backslashes
+/// before a quote that ends it are that quote's.
 fn length(bytes: &[u8], form: Form) -> usize {
     if form != Form::Bare {
         return form.length(bytes);

@@ -78,8 +78,8 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     (body.len() >= least && is_one).then(|| Found { start: at, end: end(bytes, start, is_body), what })
 }
 
-/// The characters of a kind that stand here; not more than say what it is, for what is no secret is looked at again behind
-/// its beginning.
+/// The characters of a kind that stand here; not more than say what it is, for what is no secret is looked at again
+/// behind its beginning.
 fn near(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> &[u8] {
     const LOOKED_AT: usize = 512;
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];

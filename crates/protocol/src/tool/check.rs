@@ -4,8 +4,8 @@ use super::{Param, ParamKind, find_param};
 use crate::{Args, ErrorCode, ToolFailure, close_names};
 use serde_json::Value;
 
-/// The same arguments under their taught names; nulls are dropped, for a model that writes them means "absent", but where
-/// any value is fine. `open`: those that are not named stay as they are.
+/// Puts arguments under their canonical names. Nulls are dropped, for a model that writes them means "absent", but
+/// where any value is fine. `open`: those that are not named stay as they are.
 pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<Args, ToolFailure> {
     let mut taught = Args::new();
     for (name, value) in args {
@@ -27,7 +27,7 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
     Ok(taught)
 }
 
-/// The fields of objects under their taught names.
+/// Puts the fields of objects under their canonical names.
 fn rename_inside(param: &Param, value: Value, owner: &str) -> Result<Value, ToolFailure> {
     let (ParamKind::Objects(fields), Value::Array(items)) = (&param.kind, &value) else { return Ok(value) };
     let renamed = items.iter().enumerate().map(|(index, item)| match item {

@@ -65,13 +65,13 @@ pub enum ParamKind {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Param {
-    /// The taught name.
+    /// The canonical name, which the model is taught.
     pub name: Str,
     /// What it takes.
     pub kind: ParamKind,
     /// Whether the call is wrong without it.
     pub required: bool,
-    /// What is assumed when it is absent and worth telling; shown in signatures.
+    /// What is assumed when the argument is absent, where the model should know; shown in signatures.
     pub default: Option<Value>,
     /// Other names that are understood. Case, `_` and `-` never matter and need no alias.
     pub aliases: Vec<Str>,
@@ -85,21 +85,21 @@ impl Param {
         Param { name: name.into(), kind, required: false, default: None, aliases: Vec::new(), help: help.into() }
     }
 
-    /// The same, required.
+    /// Makes the argument required.
     #[must_use]
     pub fn required(mut self) -> Param {
         self.required = true;
         self
     }
 
-    /// The same, with a default that is told to the model.
+    /// Sets the default that signatures show to the model.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Param {
         self.default = Some(value.into());
         self
     }
 
-    /// The same, with other names that are understood.
+    /// Sets other names under which the argument is understood.
     #[must_use]
     pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> Param {
         self.aliases = aliases.into_iter().map(Into::into).collect();
@@ -111,7 +111,7 @@ impl Param {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// The taught name.
+    /// The canonical name, which the model is taught.
     pub name: Str,
     /// Other names that are understood.
     pub aliases: Vec<Str>,
@@ -123,7 +123,7 @@ pub struct ToolSpec {
     pub example: Option<Str>,
     /// Arguments it does not name are passed on.
     open: bool,
-    /// Somebody else's: what its arguments are is told with it.
+    /// A tool of another server: the model is shown its arguments with it.
     foreign: bool,
     /// See [`effect_of`](ToolSpec::effect_of).
     effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
@@ -150,45 +150,45 @@ impl ToolSpec {
         }
     }
 
-    /// The same with one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn param(mut self, param: Param) -> ToolSpec {
         self.params.push(param);
         self
     }
 
-    /// The same with other names.
+    /// Sets other names under which the tool is understood.
     #[must_use]
     pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> ToolSpec {
         self.aliases = aliases.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same with this effect: what a call with these arguments can do. The policy believes it.
+    /// Sets the effect: what a call with these arguments can do. The policy believes it.
     #[must_use]
     pub fn effect(mut self, effect: impl Fn(&Args) -> Effect + Send + Sync + 'static) -> ToolSpec {
         self.effect = Arc::new(effect);
         self
     }
 
-    /// The same with an example for the model.
+    /// Sets an example for the model.
     #[must_use]
     pub fn example(mut self, example: impl Into<Str>) -> ToolSpec {
         self.example = Some(example.into());
         self
     }
 
-    /// What a call with these arguments, under their taught names, can do.
+    /// What a call with these arguments, under their canonical names, can do.
     pub fn effect_of(&self, args: &Args) -> Effect {
         (self.effect)(args)
     }
 
-    /// Whether it was described by somebody else: then the model knows nothing of its arguments but what it is told.
+    /// Whether another server described the tool. Then the model knows of its arguments only what it is shown.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign
     }
 
-    /// The argument that `name` means, by its taught name or an alias.
+    /// The argument that `name` means, by its canonical name or an alias.
     pub fn find(&self, name: &str) -> Option<&Param> {
         find_param(&self.params, name)
     }
@@ -232,7 +232,7 @@ fn signature_of(param: &Param) -> String {
     format!("{}{optional}{fields}{default}", param.name)
 }
 
-/// Two names are the same word when they differ only in case, `_`, `-` and blanks.
+/// Two names are the same word when they differ only in case, `_`, `-` and spaces.
 fn same_word(a: &str, b: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
         text.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
@@ -240,7 +240,7 @@ fn same_word(a: &str, b: &str) -> bool {
     a == b || letters(a).eq(letters(b))
 }
 
-/// The argument that `name` means among these, by its taught name or an alias.
+/// The argument that `name` means among these, by its canonical name or an alias.
 pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Param> {
     params
         .iter()
@@ -249,7 +249,7 @@ pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Para
         .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
 }
 
-/// The tools a session offers, in the order they are taught.
+/// The tools that a session offers, in the order in which the model is shown them.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     specs: Vec<ToolSpec>,
@@ -274,7 +274,7 @@ impl Catalog {
         &self.specs
     }
 
-    /// The tool that `name` means: its taught name or an alias, whatever the case.
+    /// The tool that `name` means: its canonical name or an alias, whatever the case.
     pub fn find(&self, name: &str) -> Option<&ToolSpec> {
         self.specs
             .iter()
@@ -283,7 +283,7 @@ impl Catalog {
             .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
     }
 
-    /// Puts the taught names of tool and arguments into `call` and checks the arguments.
+    /// Puts the canonical names of tool and arguments into `call` and checks the arguments.
     ///
     /// # Errors
     /// `unknown_tool` with the closest names and the list; `invalid_argument` naming the argument, what was got and what is wanted.

@@ -1,6 +1,6 @@
 //! A tool described by a JSON Schema, as function calling has it, to a [`ToolSpec`].
 //!
-//! What the kinds of arguments can say is checked; the rest is passed on as it is, and the model is told its schema.
+//! What the kinds of arguments can say is checked; the rest is passed on as it is, and the model is shown its schema.
 
 use super::{Param, ParamKind, Str, ToolSpec};
 use serde_json::{Map, Value};
@@ -9,17 +9,17 @@ use std::collections::HashSet;
 /// Arguments of a tool or fields of an object; where a schema names more, it is not looked into.
 const MOST_ARGUMENTS: usize = 1000;
 
-/// Levels of objects in arrays that are looked into; what lies deeper is told as its schema.
+/// Levels of objects in arrays that are looked into; of what lies deeper the model is shown the schema.
 const MOST_LEVELS: usize = 4;
 
 impl ToolSpec {
-    /// A tool of somebody else's, from its name, its description and the JSON Schema of its arguments.
+    /// A tool of another server, from its name, its description and the JSON Schema of its arguments.
     ///
     /// Its effect is Execute. Arguments that the schema does not name are refused only where it says
-    /// `"additionalProperties": false`. Strings, whole numbers with bounds, booleans, enumerations of strings, arrays of
-    /// strings and arrays of objects are checked; a value of any other schema is passed on unchecked, for its owner to
-    /// check. The model is told the description of each argument. A schema that names more than 1,000 arguments is not
-    /// looked into.
+    /// `"additionalProperties": false`. Strings, whole numbers with bounds, booleans, enumerations of strings, arrays
+    /// of strings and arrays of objects are checked; a value of any other schema is passed on unchecked, for its owner
+    /// to check. The model is shown the description of each argument. A schema that names more than 1,000 arguments is
+    /// not looked into.
     ///
     /// ```
     /// use serde_json::json;

@@ -6,7 +6,7 @@ use super::arguments::Arguments;
 use super::offer::{Choice, Offer};
 use super::words;
 use std::collections::VecDeque;
-use toolfence_protocol::parse::{Event, Ignored, Options, Parser, ReadError};
+use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
 use toolfence_protocol::{ErrorCode, FinishReason, ToolCall, ToolResult};
 
 /// Bytes of a reply that are kept to ask again.
@@ -193,9 +193,7 @@ impl Reply {
             }
             Event::Malformed { id, error, .. } => self.malformed(&id, &error),
             Event::Incomplete { id, .. } => self.incomplete(&id),
-            Event::Ignored { why, .. } => {
-                self.misplaced |= matches!(why, Ignored::Html | Ignored::InfoWord | Ignored::Indentation);
-            }
+            Event::Ignored { why, .. } => self.misplaced |= why.is_misplaced(),
             Event::ForgedResult { .. } => self.forged = true,
             // What a later version of the parser may add.
             _ => {}

@@ -2,7 +2,7 @@
 //!
 //! Text is passed over only when it holds nothing that could be part of an object.
 
-use super::follow::Look;
+use super::look_ahead::Look;
 use super::{Frame, Next, Problem, Reader, read_decoded};
 use crate::Repair;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 struct Passed {
     /// Words, labels, semicolons.
     text: bool,
-    /// Nothing but blanks and one comma.
+    /// Nothing but whitespace and one comma.
     comma: bool,
 }
 
@@ -73,7 +73,6 @@ impl Reader<'_> {
             passed.comma = passed.comma && between.is_empty() || between == "," && !passed.text;
             passed.text |= !between.is_empty();
             self.go_on(plain);
-            self.steps += 1;
             match self.peek() {
                 None if passed.text => {
                     self.note(Repair::SurroundingText);
@@ -107,7 +106,6 @@ impl Reader<'_> {
     fn label(&mut self) -> usize {
         let word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'/' | b' ');
         let length = self.rest().bytes().skip(1).take(40).take_while(word).count();
-        self.steps += length;
         let inside = self.rest()[1..].get(..length).unwrap_or_default().trim();
         let ends = self.rest().as_bytes().get(length + 1) == Some(&b']');
         if ends && !inside.is_empty() && !LITERALS.contains(&inside) { length + 2 } else { 0 }
@@ -124,9 +122,8 @@ impl Reader<'_> {
 
     /// A quote outside of brackets: a member without its brace, where one fits.
     fn member(&mut self, fits: bool) -> Result<(), Problem> {
-        let mut look = Look::new(self.text, self.at, b'"', self.equals);
+        let mut look = Look::new(self.text, self.at, b'"');
         let is_key = look.key();
-        self.steps += look.seen(self.at);
         if fits && is_key {
             return Ok(());
         }
@@ -161,11 +158,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether only blanks stand before this place on its line.
+    /// Whether only whitespace stands before this place on its line.
     pub(super) fn begins_line(&mut self) -> bool {
         let before = &self.text.as_bytes()[..self.at];
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        self.steps += blanks;
         matches!(before.get(before.len().wrapping_sub(blanks + 1)), None | Some(b'\n' | b'\r'))
     }
 
@@ -183,22 +179,19 @@ impl Reader<'_> {
                 _ => break,
             }
         }
-        self.steps += at - self.at;
         bytes[at..].starts_with(b"\\\"")
     }
 
     /// Takes one level of escapes off the rest of the text and reads that.
     fn decode_all(&mut self) -> Result<Vec<Value>, Problem> {
         let raw = self.rest();
-        self.steps += raw.len();
         if let Some(at) = bare_quote(raw) {
             self.at += at;
             return self.problem("some quotes are escaped and some are not; write the object as plain JSON");
         }
         let text = self.unescape(raw, self.at, '"')?;
         let at = self.at;
-        let (reading, steps) = read_decoded(&text, self.closed);
-        self.steps += steps;
+        let reading = read_decoded(&text, self.closed);
         let reading = reading.map_err(|problem| Problem { at, ..problem })?;
         for repair in reading.repairs {
             self.note(repair);

@@ -1,12 +1,10 @@
 //! What a string says: its backslashes, those JSON has and those it has not.
 //!
-//! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones are
-//! meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
+//! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones
+//! are meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
 
 use super::{Problem, Reader};
 use crate::Repair;
-use crate::fence::find_either;
-use crate::json::owned;
 
 /// The kinds of escapes in a string.
 #[derive(Default)]
@@ -43,9 +41,8 @@ struct Keep {
 impl Reader<'_> {
     /// What `raw`, which begins at `at`, says between two `quote`s.
     pub(super) fn unescape(&mut self, raw: &str, at: usize, quote: char) -> Result<String, Problem> {
-        self.steps += raw.len();
-        if find_either(b'\\', b'\\', raw.as_bytes()).is_none() {
-            return Ok(owned(raw));
+        if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
+            return Ok(raw.to_owned());
         }
         let survey = Survey::of(raw, quote).map_err(|(offset, message)| Problem::new(at + offset, message))?;
         if survey.invalid && is_path(raw) {

@@ -1,6 +1,6 @@
 //! Keys, colons, commas, elements and closing brackets.
 
-use super::follow::{Look, is_word};
+use super::look_ahead::{Look, is_word};
 use super::{Frame, Next, Problem, Reader};
 use crate::Repair;
 use crate::json::strict::duplicate;
@@ -17,9 +17,8 @@ impl Reader<'_> {
             return self.comma().map(Ok);
         }
         if self.in_object() {
-            let mut look = Look::new(self.text, self.at, b'"', self.equals);
+            let mut look = Look::new(self.text, self.at, b'"');
             let key = look.key();
-            self.steps += look.seen(self.at);
             if key || byte == b'"' {
                 self.note(if byte == b'"' { Repair::MissingComma } else { Repair::LooseComma });
                 return Ok(Ok(Next::Key));
@@ -50,11 +49,11 @@ impl Reader<'_> {
 
     fn comma(&mut self) -> Result<Next, Problem> {
         self.go_on(1);
-        self.blanks()?;
+        self.whitespace()?;
         while self.peek() == Some(b',') {
             self.note(Repair::SurplusComma);
             self.go_on(1);
-            self.blanks()?;
+            self.whitespace()?;
         }
         if self.peek().is_some_and(|byte| matches!(byte, b'}' | b']')) {
             self.note(Repair::TrailingComma);
@@ -73,7 +72,7 @@ impl Reader<'_> {
             Some(key) => key,
             None => self.bare_key()?,
         };
-        self.blanks()?;
+        self.whitespace()?;
         self.colon()?;
         match self.stack.last_mut() {
             Some(Frame::Object(members, _)) if members.contains_key(&key) => Err(Problem::new(start, duplicate(&key))),
@@ -94,29 +93,19 @@ impl Reader<'_> {
         if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
             return self.problem("a key in double quotes is wanted");
         }
-        self.go_on(length);
-        if self.peek() == Some(b'"') {
-            self.note(Repair::HalfQuoted);
-            self.go_on(1);
-        } else {
-            self.note(Repair::UnquotedKey);
+        if rest.as_bytes().get(length) == Some(&b'"') {
+            return self.problem("the key has a quote at its end only; write it in double quotes");
         }
+        self.go_on(length);
+        self.note(Repair::UnquotedKey);
         Ok(rest[..length].to_owned())
     }
 
     fn colon(&mut self) -> Result<(), Problem> {
-        let rest = self.rest();
-        if rest.starts_with(':') {
-            self.go_on(1);
-        } else if rest.starts_with("=>") || rest.starts_with('=') && !rest.starts_with("==") {
-            self.equals |= !rest.starts_with("=>");
-            self.note(Repair::OtherColon);
-            self.go_on(if rest.starts_with("=>") { 2 } else { 1 });
-        } else if rest.starts_with(['"', '{', '[']) || rest.starts_with(|c: char| c.is_ascii_digit()) {
-            self.note(Repair::MissingColon);
-        } else {
+        if self.peek() != Some(b':') {
             return self.problem("a colon is wanted after the key; inside a string write quotes as \\\"");
         }
+        self.go_on(1);
         Ok(())
     }
 

@@ -3,43 +3,40 @@
 //! It is asked only when strict reading failed. Lossless repairs have one sane reading; what would be a guess is either
 //! named lossy or refused. A text that can be read in two ways is refused: no string is ever shortened in silence.
 //!
-//! `mod.rs` has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where a
-//! string ends (with `follow`, which looks ahead), `escapes` what it says, `scalars` everything without quotes, `blanks`
-//! what stands between tokens. It knows nothing of tools and calls.
+//! This file has the brackets, `around` what stands outside of them, `members` keys, commas and colons, `strings` where
+//! a string ends (with `look_ahead`), `escapes` what a string says, `scalars` everything without quotes, `whitespace`
+//! what stands between tokens.
 
 mod around;
-mod blanks;
 mod escapes;
-mod follow;
+mod look_ahead;
 mod members;
 mod scalars;
 mod strings;
+mod whitespace;
 
 use super::{MOST_NESTING, Problem, Reading};
 use crate::Repair;
 use serde_json::{Map, Value};
 
-/// Reads the text and tells how many bytes were looked at for it, looking twice counted twice.
-pub(super) fn read(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
+/// Reads the text.
+pub(super) fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     let mut reader = Reader::new(text, closed);
-    let read = reader.values();
-    let result = match read {
+    match reader.values() {
         Ok(values) => Ok(Reading { values, repairs: reader.repairs }),
         Err(problem) => Err(Problem { inside: problem.inside || !reader.stack.is_empty(), ..problem }),
-    };
-    (result, reader.steps)
+    }
 }
 
 /// Reads what stood in a string as the text it was meant to be. It is not decoded a second time.
-pub(super) fn read_decoded(text: &str, closed: bool) -> (Result<Reading, Problem>, usize) {
+pub(super) fn read_decoded(text: &str, closed: bool) -> Result<Reading, Problem> {
     let mut reader = Reader::new(text, closed);
     reader.decoded = true;
     reader.note(Repair::DoubleEncoded);
-    let result = match reader.values() {
+    match reader.values() {
         Ok(values) => Ok(Reading { values, repairs: reader.repairs }),
         Err(problem) => Err(Problem { at: 0, inside: true, ..problem }),
-    };
-    (result, reader.steps)
+    }
 }
 
 /// What is open around the place that is read.
@@ -77,11 +74,8 @@ struct Reader<'a> {
     stack: Vec<Frame>,
     /// How many frames of the stack are objects.
     objects: usize,
-    /// `=` was used for a colon.
-    equals: bool,
     /// A comment behind something on its line held what may have been members or brackets.
     swallowed: bool,
-    steps: usize,
 }
 
 /// Room for repairs and for what is open: nearly every text needs some.
@@ -97,9 +91,7 @@ impl<'a> Reader<'a> {
             repairs: Vec::with_capacity(USUAL),
             stack: Vec::with_capacity(USUAL),
             objects: 0,
-            equals: false,
             swallowed: false,
-            steps: 0,
         }
     }
 
@@ -123,7 +115,6 @@ impl<'a> Reader<'a> {
 
     fn go_on(&mut self, bytes: usize) {
         self.at += bytes;
-        self.steps += bytes;
     }
 
     fn problem<T>(&self, message: impl Into<String>) -> Result<T, Problem> {
@@ -151,8 +142,7 @@ impl<'a> Reader<'a> {
     /// Reads on to the end of the outermost object or array.
     fn value(&mut self, mut next: Next) -> Result<Value, Problem> {
         loop {
-            self.steps += 1;
-            self.blanks()?;
+            self.whitespace()?;
             if self.peek().is_none() {
                 return self.end(&next);
             }
@@ -235,7 +225,7 @@ mod tests {
     use serde_json::json;
 
     fn reads(text: &str, wanted: &Value, repairs: &[Repair]) {
-        let reading = read(text, true).0.unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
+        let reading = read(text, true).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
         assert_eq!((&reading.values[..], &reading.repairs[..]), (std::slice::from_ref(wanted), repairs), "{text}");
     }
 
@@ -274,9 +264,9 @@ mod tests {
             "[,]",
         ];
         for text in texts {
-            assert!(read(text, true).0.is_err(), "{text}: {:?}", read(text, true));
+            assert!(read(text, true).is_err(), "{text}: {:?}", read(text, true));
         }
-        assert!(read("{\"a\": 1", false).0.is_err(), "a text that may be cut is not completed");
-        assert!(read(&"[".repeat(100_000), true).0.is_err());
+        assert!(read("{\"a\": 1", false).is_err(), "a text that may be cut is not completed");
+        assert!(read(&"[".repeat(100_000), true).is_err());
     }
 }

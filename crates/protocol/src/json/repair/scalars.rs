@@ -1,7 +1,6 @@
 //! Values without quotes: numbers, literals, and words that should have been strings.
 
-use super::blanks::odd_blank;
-use super::follow::{Follow, Look};
+use super::whitespace::one_space;
 use super::{Problem, Reader};
 use crate::Repair;
 use crate::json::strict;
@@ -22,11 +21,9 @@ impl Reader<'_> {
             .bytes()
             .take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'_'))
             .count();
-        self.steps += length;
         let behind = rest.as_bytes().get(length);
-        let ends = behind
-            .is_none_or(|byte| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'#'))
-            || self.ends_oddly(length);
+        let ends = behind.is_none_or(|byte| matches!(byte, b',' | b']' | b'}' | b'/' | b'#'))
+            || one_space(&rest[length..]).is_some();
         match if ends { word(&rest[..length]) } else { Word::Other } {
             Word::Value(value, repair) if self.nothing_behind(length) => {
                 if let Some(repair) = repair {
@@ -40,20 +37,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a blank that JSON does not have stands behind a word of this length.
-    fn ends_oddly(&self, length: usize) -> bool {
-        let behind = &self.rest()[length..];
-        odd_blank(behind).is_some()
-            || behind.starts_with("\\n")
-            || behind.starts_with("\\r")
-            || behind.starts_with("\\t")
-    }
-
-    /// Whether a word of this length is all there is before the next mark: `1 2` and `true love` are no scalars.
+    /// Whether a word of this length is all there is before the next delimiter: `1 2` and `true love` are no scalars.
     fn nothing_behind(&mut self, length: usize) -> bool {
         let rest = &self.rest()[length..];
         let blanks = rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        self.steps += blanks;
         let next = rest.as_bytes().get(blanks);
         let path = blanks == 0 && next == Some(&b'/') && !rest.starts_with("//") && !rest.starts_with("/*");
         let word = next.is_some_and(u8::is_ascii_alphanumeric) && !self.in_object();
@@ -64,36 +51,26 @@ impl Reader<'_> {
     fn unquoted(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
         let length = rest.bytes().take_while(|byte| !ends_unquoted(*byte)).count();
-        self.steps += length;
         let word = rest[..length].trim_end();
         if word.starts_with("...") || word.starts_with('\u{2026}') {
             return self.ellipsis();
         }
         let begins = word.starts_with(|c: char| c.is_alphanumeric() || "_./~$@*<-+\\".contains(c));
-        let repair = match rest.as_bytes().get(length) {
-            Some(b',' | b'}' | b']' | b'\n' | b'\r') => Some(Repair::UnquotedValue),
-            Some(b'"') if word.len() == length && self.is_half_quoted(word) => Some(Repair::HalfQuoted),
-            _ => None,
-        };
-        let Some(repair) = repair.filter(|_| begins && !is_doubtful(word)) else {
-            return self
-                .problem("a value is wanted here: a string in double quotes, a number, true, false, null, { or [");
-        };
-        self.note(repair);
-        if self.has(Repair::HalfQuoted) && self.has(Repair::UnquotedValue) {
-            return self.problem("some strings have no quotes and some have one; write each in double quotes");
+        let ends = matches!(rest.as_bytes().get(length), Some(b',' | b'}' | b']' | b'\n' | b'\r'));
+        if begins && ends && !is_doubtful(word) {
+            self.note(Repair::UnquotedValue);
+            self.go_on(word.len());
+            return Ok(Value::from(word));
         }
-        self.go_on(word.len() + usize::from(repair == Repair::HalfQuoted));
-        Ok(Value::from(word))
-    }
-
-    /// Whether the quote behind the word that stands here ends it, as if one stood before it too.
-    fn is_half_quoted(&mut self, word: &str) -> bool {
-        let behind = self.at + word.len() + 1;
-        let mut look = Look::new(self.text, behind, b'"', self.equals);
-        let fits = matches!(look.follow(&self.stack), Follow::Next | Follow::Done);
-        self.steps += look.seen(behind);
-        fits && !word.contains('\\')
+        match rest.as_bytes().get(length) {
+            Some(b'`') if length == 0 => {
+                self.problem("a string stands in double quotes, not in backticks; write newlines in it as \\n")
+            }
+            Some(b'"') if length > 0 => {
+                self.problem("this value has a quote at its end only; write it in double quotes")
+            }
+            _ => self.problem("a value is wanted here: a string in double quotes, a number, true, false, null, { or ["),
+        }
     }
 }
 

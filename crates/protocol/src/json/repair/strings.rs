@@ -1,19 +1,17 @@
 //! Where a string ends, whatever its quotes.
 //!
 //! The first quote behind which the object goes on as it should is the end, as in strict reading. Where a quote stands
-//! before that, the string holds quotes nobody escaped: then its end must fit in every way (what follows, quotes in
-//! pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
+//! before that, the string holds quotes that the model did not escape: then its end must fit in every way (what
+//! follows, quotes in pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
 
-use super::follow::{Follow, Look};
+use super::look_ahead::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
-use crate::json::owned;
-use crate::json::plain::plain;
 
-/// What a string stands in.
+/// What a string begins and ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// `"`, `'` or a backtick.
+pub(super) enum Delimiter {
+    /// `"` or `'`.
     Straight(u8),
     /// Typographic double quotes.
     Double,
@@ -23,54 +21,48 @@ pub(super) enum Mark {
     Triple(u8),
 }
 
-impl Mark {
-    /// The mark that a string begins with.
-    pub(super) fn opening(text: &str, key: bool) -> Option<Mark> {
+impl Delimiter {
+    /// The delimiter that a string begins with.
+    pub(super) fn opening(text: &str, key: bool) -> Option<Delimiter> {
         match *text.as_bytes() {
-            [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Mark::Triple(mark)),
-            [mark @ (b'"' | b'\'' | b'`'), ..] => Some(Mark::Straight(mark)),
-            [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Mark::Double), // U+201C to U+201E
-            [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Mark::Single), // U+2018 to U+201A
+            [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Delimiter::Triple(mark)),
+            [mark @ (b'"' | b'\''), ..] => Some(Delimiter::Straight(mark)),
+            [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Delimiter::Double), // U+201C to U+201E
+            [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Delimiter::Single), // U+2018 to U+201A
             _ => None,
         }
     }
 
-    /// The length of the opening mark.
+    /// The length of the opening delimiter.
     pub(super) fn length(self) -> usize {
         match self {
-            Mark::Straight(_) => 1,
-            Mark::Double | Mark::Single | Mark::Triple(_) => 3,
+            Delimiter::Straight(_) => 1,
+            Delimiter::Double | Delimiter::Single | Delimiter::Triple(_) => 3,
         }
     }
 
-    /// The length of a closing mark at the beginning of `text`.
+    /// The length of a closing delimiter at the beginning of `text`.
     pub(super) fn closing(self, text: &[u8]) -> Option<usize> {
         match self {
-            Mark::Straight(mark) | Mark::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
-            Mark::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
-            Mark::Single => (text.starts_with(b"\xe2\x80\x98") || text.starts_with(b"\xe2\x80\x99")).then_some(3),
+            Delimiter::Straight(mark) | Delimiter::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
+            Delimiter::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
+            Delimiter::Single => (text.starts_with(b"\xe2\x80\x98") || text.starts_with(b"\xe2\x80\x99")).then_some(3),
         }
     }
 
     fn first_byte(self) -> u8 {
         match self {
-            Mark::Straight(mark) | Mark::Triple(mark) => mark,
-            Mark::Double | Mark::Single => 0xe2,
+            Delimiter::Straight(mark) | Delimiter::Triple(mark) => mark,
+            Delimiter::Double | Delimiter::Single => 0xe2,
         }
     }
 
     fn repair(self) -> Option<Repair> {
         match self {
-            Mark::Straight(b'"') => None,
-            Mark::Straight(b'`') => Some(Repair::BacktickString),
-            Mark::Triple(_) => Some(Repair::TripleQuotes),
+            Delimiter::Straight(b'"') => None,
+            Delimiter::Triple(_) => Some(Repair::TripleQuotes),
             _ => Some(Repair::Quotes),
         }
-    }
-
-    /// Whether line ends may stand in such a string where it comes from.
-    fn spans_lines(self) -> bool {
-        matches!(self, Mark::Triple(_) | Mark::Straight(b'`'))
     }
 }
 
@@ -101,71 +93,58 @@ impl Reader<'_> {
         if let Some(text) = self.usual(key) {
             return Ok(Some(text));
         }
-        let Some(mark) = Mark::opening(self.rest(), key) else { return Ok(None) };
-        if let Some(text) = self.doubled(mark, key) {
-            return Ok(Some(text));
-        }
+        let Some(mark) = Delimiter::opening(self.rest(), key) else { return Ok(None) };
         let start = self.at;
         self.go_on(mark.length());
         if key {
             let Some(length) = self.next_quote(mark) else { return unclosed(start) };
             let key = self.text(mark, start, length)?;
-            if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
+            if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
                 refuse_quotes_in_key(&key, start)?;
             }
             return Ok(Some(key));
         }
-        if matches!(mark, Mark::Triple(_)) {
+        if matches!(mark, Delimiter::Triple(_)) {
             self.triple_end(mark, start)?;
             return self.text(mark, start, 3).map(Some);
         }
-        let (mut follow, length) = self.value_end(mark, start)?;
-        if mark != Mark::Straight(b'"') || self.has(Repair::Quotes) {
+        let length = self.value_end(mark, start)?;
+        if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }
-        let mut text = self.text(mark, start, length)?;
-        while follow == Follow::Plus {
-            follow = self.concatenated(&mut text)?;
-        }
-        Ok(Some(text))
+        self.text(mark, start, length).map(Some)
     }
 
     /// A string as JSON has it, with nothing in it that has to be looked at and an end that fits: nearly every one.
     fn usual(&mut self, key: bool) -> Option<String> {
         let inside = self.rest().strip_prefix('"')?;
-        let length = plain(inside.as_bytes());
-        self.steps += length;
-        let whole = length > 0 && inside.as_bytes().get(length) == Some(&b'"');
-        let doubtful = self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon);
+        let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
+        let whole = length > 0 && inside.as_bytes()[length] == b'"';
         let mixed = self.has(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
-        if !whole || mixed || !key && (doubtful || !self.fits_behind(self.at + length + 2)) {
+        if !whole || mixed || !key && !self.fits_behind(self.at + length + 2) {
             return None;
         }
         self.go_on(length + 2);
-        Some(owned(&inside[..length]))
+        Some(inside[..length].to_owned())
     }
 
     /// Whether what stands from `at` on leaves no doubt that a value ends before it.
     fn fits_behind(&mut self, at: usize) -> bool {
-        let mut look = Look::new(self.text, at, b'"', self.equals);
+        let mut look = Look::new(self.text, at, b'"');
         let follow = look.follow(&self.stack);
-        self.steps += look.seen(at);
         !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon)
     }
 
-    /// The text from the opening mark at `start` to the closing mark here, which is passed over.
-    fn text(&mut self, mark: Mark, start: usize, length: usize) -> Result<String, Problem> {
+    /// The text from the opening delimiter at `start` to the closing one here, which is passed over.
+    fn text(&mut self, mark: Delimiter, start: usize, length: usize) -> Result<String, Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
         self.go_on(length);
-        if mark == Mark::Straight(b'`') && raw.contains("${") {
-            return Err(Problem::new(start, "a template string is code; write the text itself in double quotes"));
-        }
         let quote = match mark {
-            Mark::Straight(mark) | Mark::Triple(mark) => mark as char,
-            Mark::Double => '\u{201d}',
-            Mark::Single => '\u{2019}',
+            Delimiter::Straight(mark) | Delimiter::Triple(mark) => mark as char,
+            Delimiter::Double => '\u{201d}',
+            Delimiter::Single => '\u{2019}',
         };
         let text = self.unescape(raw, from, quote)?;
         if let Some(repair) = mark.repair() {
@@ -174,22 +153,18 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    /// Goes to the next closing mark that has no backslash, and gives its length.
-    fn next_quote(&mut self, mark: Mark) -> Option<usize> {
+    /// Goes to the next closing delimiter that has no backslash, and gives its length.
+    fn next_quote(&mut self, mark: Delimiter) -> Option<usize> {
         let first = mark.first_byte();
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            let stop = if first == b'"' {
-                plain(rest)
-            } else {
-                let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
-                stop.unwrap_or(rest.len())
-            };
+            let stop = rest.iter().position(|byte| *byte == first || *byte == b'\\' || *byte < 0x20);
+            let stop = stop.unwrap_or(rest.len());
             self.go_on(stop);
             let rest = &rest[stop..];
             let escape = *rest.first()? == b'\\';
             let control = rest[usize::from(escape)..].first().is_some_and(|byte| *byte < 0x20);
-            if control && !mark.spans_lines() {
+            if control && !matches!(mark, Delimiter::Triple(_)) {
                 self.note(Repair::RawControl);
             }
             if escape {
@@ -203,21 +178,18 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes to the mark that ends the value, and gives what follows it and its length.
-    fn value_end(&mut self, mark: Mark, start: usize) -> Result<(Follow, usize), Problem> {
+    /// Goes to the delimiter that ends the value, and gives its length.
+    fn value_end(&mut self, mark: Delimiter, start: usize) -> Result<usize, Problem> {
         let from = self.at;
         let mut inner = Inner::default();
         while let Some(length) = self.next_quote(mark) {
             if mark.first_byte() != b'"' && self.is_apostrophe(length) {
                 inner.apostrophes = true;
-            } else if let Some(follow) = self.ends_here(mark, length, from, &mut inner)? {
+            } else if self.ends_here(mark, length, from, &mut inner)? {
                 if inner.count > 0 || inner.apostrophes {
                     self.note(Repair::InnerQuotes);
                 }
-                if self.has(Repair::InnerQuotes) && self.has(Repair::MissingColon) {
-                    break;
-                }
-                return Ok((follow, length));
+                return Ok(length);
             } else {
                 self.refuse_odd_inner(mark, length)?;
                 inner.count += 1;
@@ -228,32 +200,25 @@ impl Reader<'_> {
     }
 
     /// Whether the quote here ends the string; an error where it might and might not.
-    fn ends_here(
-        &mut self,
-        mark: Mark,
-        length: usize,
-        from: usize,
-        inner: &mut Inner,
-    ) -> Result<Option<Follow>, Problem> {
-        let mut look = Look::new(self.text, self.at + length, mark.first_byte(), self.equals);
-        let follow = look.follow(&self.stack);
-        self.steps += look.seen(self.at);
-        if follow == Follow::Text || follow == Follow::Plus && inner.count > 0 {
-            return Ok(None);
+    fn ends_here(&self, mark: Delimiter, length: usize, from: usize, inner: &mut Inner) -> Result<bool, Problem> {
+        let follow = Look::new(self.text, self.at + length, mark.first_byte()).follow(&self.stack);
+        match follow {
+            Follow::Text => return Ok(false),
+            Follow::Plus if inner.count > 0 => return Ok(false),
+            Follow::Plus => return self.problem("JSON does not join strings with a plus sign; write one string"),
+            Follow::Colon => {}
+            _ if inner.count == 0 => return Ok(true),
+            _ => {}
         }
-        if inner.count == 0 && follow != Follow::Colon {
-            return Ok(Some(follow));
-        }
-        self.steps += self.at - from - inner.counted;
         inner.weigh(&self.text.as_bytes()[from..self.at]);
         let odd = inner.count % 2 == 1;
         match follow {
             Follow::Colon if inner.balance > 0 => {
                 inner.keys = true;
-                Ok(None)
+                Ok(false)
             }
-            Follow::Next if odd && inner.balance > 0 => Ok(None),
-            Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(Some(follow)),
+            Follow::Next if odd && inner.balance > 0 => Ok(false),
+            Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
             _ => self.problem(
                 "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
             ),
@@ -268,7 +233,7 @@ impl Reader<'_> {
     }
 
     /// Inner quotes that were perhaps meant otherwise: behind an escaped backslash, or doubled beside a word.
-    fn refuse_odd_inner(&self, mark: Mark, length: usize) -> Result<(), Problem> {
+    fn refuse_odd_inner(&self, mark: Delimiter, length: usize) -> Result<(), Problem> {
         let before = &self.text.as_bytes()[..self.at];
         let behind = self.rest()[length..].chars().next();
         let pair = mark.closing(&before[before.len().saturating_sub(length)..]).is_some();
@@ -280,12 +245,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of the
-    /// string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
-    fn refuse_other_quotes(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
+    /// Quotes of another kind in the string behind which the object goes on as well: `“a", "b": "c”`. In brackets of
+    /// the string's own they are those of what it holds: `'{"a": "b", "c": 1}'`.
+    fn refuse_other_quotes(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         let from = start + mark.length();
         let raw = &self.text[from..self.at];
-        self.steps += raw.len();
         // A comma that follows stands in the string, or behind a comment that begins in it.
         let joins = memchr::memchr3(b',', b'#', b'/', raw.as_bytes());
         let quotes = memchr::memchr3(b'"', b'\'', 0xe2, raw.as_bytes()); // the first byte of the others
@@ -299,9 +263,8 @@ impl Reader<'_> {
                 '}' | ']' => depth = depth.saturating_sub(1),
                 '"' | '\'' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' if depth == 0 => {
                     let behind = from + at + c.len_utf8();
-                    let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at], self.equals);
+                    let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at]);
                     let ends = look.comma_and_key();
-                    self.steps += look.seen(behind);
                     if ends {
                         let message = "the quotes around this string do not match; write both as \"";
                         return Err(Problem::new(start, message));
@@ -313,41 +276,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `""text""`, where that is all there is.
-    fn doubled(&mut self, mark: Mark, key: bool) -> Option<String> {
-        let inside = self.rest().strip_prefix("\"\"").filter(|_| mark == Mark::Straight(b'"'))?;
-        inside.chars().next().filter(|c| c.is_alphanumeric() || "_./~$<*-".contains(*c))?;
-        let end = memchr::memchr3(b'"', b'\\', b'\n', inside.as_bytes());
-        self.steps += end.unwrap_or(inside.len());
-        let end = end.filter(|end| inside[*end..].starts_with("\"\""))?;
-        let behind = self.at + end + 4;
-        let fits = if key {
-            let mut look = Look::new(self.text, behind, b'"', self.equals);
-            let fits = look.colon();
-            self.steps += look.seen(behind);
-            fits
-        } else {
-            self.fits_behind(behind)
-        };
-        if !fits {
-            return None;
-        }
-        self.note(Repair::DoubledQuotes);
-        self.go_on(end + 4);
-        Some(inside[..end].to_owned())
-    }
-
     /// Goes to the three quotes that end the string; of more than three, to the last three.
-    fn triple_end(&mut self, mark: Mark, start: usize) -> Result<(), Problem> {
+    fn triple_end(&mut self, mark: Delimiter, start: usize) -> Result<(), Problem> {
         while self.next_quote(mark).is_some() {
             let run = self.rest().bytes().take_while(|byte| *byte == mark.first_byte()).count();
             self.go_on(run);
             if run < 3 {
                 continue;
             }
-            let mut look = Look::new(self.text, self.at, mark.first_byte(), self.equals);
+            let mut look = Look::new(self.text, self.at, mark.first_byte());
             let follow = look.follow(&self.stack);
-            self.steps += look.seen(self.at);
             if matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
                 return self.problem("three quotes end the string here, but what follows does not fit");
             }
@@ -355,26 +293,6 @@ impl Reader<'_> {
             return Ok(());
         }
         unclosed(start)
-    }
-
-    /// A plus sign and the next string, added to `text`.
-    fn concatenated(&mut self, text: &mut String) -> Result<Follow, Problem> {
-        self.blanks()?;
-        self.go_on(1);
-        self.blanks()?;
-        self.note(Repair::Concatenation);
-        let start = self.at;
-        let Some(mark) = Mark::opening(self.rest(), true) else {
-            return self.problem("a string is wanted behind the plus sign");
-        };
-        self.go_on(mark.length());
-        let guessed = self.has(Repair::InnerQuotes);
-        let (follow, length) = self.value_end(mark, start)?;
-        if !guessed && self.has(Repair::InnerQuotes) {
-            return Err(Problem::new(start, "inside a string write quotes as \\\""));
-        }
-        text.push_str(&self.text(mark, start, length)?);
-        Ok(follow)
     }
 }
 

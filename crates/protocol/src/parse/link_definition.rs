@@ -13,8 +13,8 @@ pub(super) fn strip(mut text: &str) -> &str {
 /// What follows one definition.
 fn definition(text: &str) -> Option<&str> {
     let rest = label(text)?.strip_prefix(':')?;
-    let after_destination = destination(blanks_and_one_newline(rest))?;
-    let title_on = blanks_and_one_newline(after_destination);
+    let after_destination = destination(whitespace_and_one_newline(rest))?;
+    let title_on = whitespace_and_one_newline(after_destination);
     if title_on.len() < after_destination.len()
         && let Some(after_title) = title(title_on)
         && let Some(end) = line_end(after_title)
@@ -24,7 +24,7 @@ fn definition(text: &str) -> Option<&str> {
     line_end(after_destination)
 }
 
-/// Behind `[label]`: at most 999 characters, no bracket that is not escaped, not only blanks.
+/// Behind `[label]`: at most 999 characters, no bracket that is not escaped, not only whitespace.
 fn label(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('[')?;
     let mut escaped = false;
@@ -41,7 +41,7 @@ fn label(text: &str) -> Option<&str> {
     None
 }
 
-fn blanks_and_one_newline(text: &str) -> &str {
+fn whitespace_and_one_newline(text: &str) -> &str {
     let text = text.trim_start_matches([' ', '\t']);
     text.strip_prefix('\n').map_or(text, |rest| rest.trim_start_matches([' ', '\t']))
 }
@@ -101,7 +101,7 @@ fn title(text: &str) -> Option<&str> {
     None
 }
 
-/// What follows this line, when only blanks are left of it.
+/// What follows this line, when only whitespace is left of it.
 fn line_end(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches([' ', '\t']);
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('\n') }

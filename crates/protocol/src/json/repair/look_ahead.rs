@@ -1,11 +1,12 @@
-//! Looking ahead: whether what stands behind a quote fits the end of a string there.
+//! Looks ahead: whether what stands behind a quote fits the end of a string there.
 //!
-//! It changes nothing and never looks past the third quote from where it begins: blanks, brackets, commas, and comments
-//! without that quote; then a key, from quote to quote. So the looks of a text together are linear in it.
+//! A look changes nothing and never goes past the third quote from where it begins: it passes whitespace, brackets,
+//! commas, and comments without that quote; then a key, from quote to quote. So all looks at a text together are linear
+//! in it.
 
 use super::Frame;
-use super::blanks::{is_token, odd_blank};
-use super::strings::Mark;
+use super::strings::Delimiter;
+use super::whitespace::{is_token, one_space};
 
 /// What stands behind a quote in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,18 +31,11 @@ pub(super) struct Look<'a> {
     at: usize,
     /// The first byte of the quote whose string may end here: a comment that holds it is not believed.
     mark: u8,
-    /// `=` is a colon.
-    equals: bool,
 }
 
 impl<'a> Look<'a> {
-    pub(super) fn new(text: &'a str, at: usize, mark: u8, equals: bool) -> Look<'a> {
-        Look { text, at, mark, equals }
-    }
-
-    /// How many bytes were looked at.
-    pub(super) fn seen(&self, from: usize) -> usize {
-        self.at - from + 1
+    pub(super) fn new(text: &'a str, at: usize, mark: u8) -> Look<'a> {
+        Look { text, at, mark }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -54,17 +48,19 @@ impl<'a> Look<'a> {
 
     /// What stands behind a string that ends here, `frames` being open.
     pub(super) fn follow(&mut self, frames: &[Frame]) -> Follow {
-        let blank = self.at;
-        if !self.blanks() {
+        let start = self.at;
+        if !self.whitespace() {
             return Follow::Text;
         }
-        let blank = self.at > blank;
+        let apart = self.at > start;
         let in_object = frames.last().is_some_and(Frame::is_object);
         match self.peek() {
             None => Follow::Closers,
             Some(b'}' | b']') => self.closers(frames),
             Some(b',') => self.comma(in_object),
-            Some(b':' | b'=') if self.is_colon() => self.behind_colon(),
+            Some(b':') => self.behind_colon(1),
+            // The array of another language, in a string whose quotes nobody escaped.
+            Some(b'=') if self.rest().starts_with("=>") => self.behind_colon(2),
             Some(b'+') => self.plus(),
             Some(_) if in_object => {
                 if self.plain_key() {
@@ -74,7 +70,7 @@ impl<'a> Look<'a> {
                 }
             }
             Some(b'{' | b'[') => Follow::Next,
-            Some(_) if blank && self.quote().is_some() => Follow::Next,
+            Some(_) if apart && self.quote().is_some() => Follow::Next,
             Some(_) => Follow::Text,
         }
     }
@@ -91,7 +87,7 @@ impl<'a> Look<'a> {
             exact &= frame.is_none_or(|frame| frame.closer() == byte);
             count += 1;
             self.at += 1;
-            if !self.blanks() {
+            if !self.whitespace() {
                 return Follow::Text;
             }
         }
@@ -122,7 +118,7 @@ impl<'a> Look<'a> {
     fn comma(&mut self, in_object: bool) -> Follow {
         while self.peek() == Some(b',') {
             self.at += 1;
-            if !self.blanks() {
+            if !self.whitespace() {
                 return Follow::Text;
             }
         }
@@ -136,9 +132,9 @@ impl<'a> Look<'a> {
     }
 
     /// A colon makes a key of what stands before it only where a value follows.
-    fn behind_colon(&mut self) -> Follow {
-        self.at += if self.rest().starts_with("=>") { 2 } else { 1 };
-        let value = self.blanks()
+    fn behind_colon(&mut self, length: usize) -> Follow {
+        self.at += length;
+        let value = self.whitespace()
             && (self.quote().is_some()
                 || matches!(
                     self.peek(),
@@ -149,39 +145,26 @@ impl<'a> Look<'a> {
 
     fn plus(&mut self) -> Follow {
         self.at += 1;
-        if self.blanks() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
+        if self.whitespace() && self.quote().is_some() { Follow::Plus } else { Follow::Text }
     }
 
-    /// Passes over blanks and comments; false at a comment that holds the mark.
-    #[inline(always)]
-    fn blanks(&mut self) -> bool {
-        if self.peek() == Some(b' ') {
-            self.at += 1;
-        }
-        self.peek().is_some_and(is_token) || self.more_blanks()
-    }
-
-    #[inline(never)]
-    fn more_blanks(&mut self) -> bool {
-        loop {
-            match self.peek() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                Some(b'\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => self.at += 2,
-                Some(b'/' | b'#') => match self.comment() {
-                    Some(true) => {}
-                    Some(false) => return true,
-                    None => return false,
-                },
-                Some(0x80.. | 0x0b | 0x0c) => match odd_blank(self.rest()) {
-                    Some(length) => self.at += length,
-                    None => return true,
-                },
-                _ => return true,
+    /// Passes over whitespace and comments. Returns `false` at a comment that holds the delimiter.
+    fn whitespace(&mut self) -> bool {
+        while !self.peek().is_some_and(is_token) {
+            if let Some((length, _)) = one_space(self.rest()) {
+                self.at += length;
+                continue;
+            }
+            match self.comment() {
+                Some(true) => {}
+                Some(false) => break,
+                None => return false,
             }
         }
+        true
     }
 
-    /// Passes over a comment, if there is one; `None` when it holds the mark or does not end.
+    /// Passes over a comment, if there is one; `None` when it holds the delimiter or does not end.
     fn comment(&mut self) -> Option<bool> {
         let bytes = self.rest().as_bytes();
         if bytes.starts_with(b"/*") {
@@ -207,22 +190,12 @@ impl<'a> Look<'a> {
         (bytes.get(stop) != Some(&self.mark)).then_some(true)
     }
 
-    fn quote(&self) -> Option<Mark> {
-        Mark::opening(self.rest(), true)
+    fn quote(&self) -> Option<Delimiter> {
+        Delimiter::opening(self.rest(), true)
     }
 
-    /// Whether a colon stands here, maybe behind blanks.
-    pub(super) fn colon(&mut self) -> bool {
-        self.blanks() && self.is_colon()
-    }
-
-    fn is_colon(&self) -> bool {
-        let rest = self.rest();
-        rest.starts_with(':') || rest.starts_with("=>") || self.equals && rest.starts_with('=')
-    }
-
-    /// The same for a key with no comma before it: only a word is one. Anything else is rather the rest of a string that
-    /// holds quotes: `"echo "" >> f; cut -d":" f"`.
+    /// Whether a key and its colon stand here with no comma before them. Only a word is such a key: anything else is
+    /// rather the rest of a string that holds quotes: `"echo "" >> f; cut -d":" f"`.
     pub(super) fn plain_key(&mut self) -> bool {
         let is_word = self.quote().is_none_or(|quote| {
             let inside = &self.rest().as_bytes()[quote.length()..];
@@ -232,15 +205,15 @@ impl<'a> Look<'a> {
         is_word && self.key()
     }
 
-    /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote that ends
-    /// a string.
+    /// Whether a comma, a key and its colon stand here, maybe behind closing brackets: what stands behind the quote
+    /// that ends a string.
     pub(super) fn comma_and_key(&mut self) -> bool {
-        while self.blanks() && matches!(self.peek(), Some(b'}' | b']')) {
+        while self.whitespace() && matches!(self.peek(), Some(b'}' | b']')) {
             self.at += 1;
         }
         self.peek() == Some(b',') && {
             self.at += 1;
-            self.blanks() && self.key()
+            self.whitespace() && self.key()
         }
     }
 
@@ -252,13 +225,13 @@ impl<'a> Look<'a> {
             None => bare_key(rest),
         };
         self.at += length;
-        is_key && self.colon()
+        is_key && self.whitespace() && self.peek() == Some(b':')
     }
 }
 
 /// How far a key in quotes goes, and whether it is one: it ends before a line end, and before `mark` if that is not its
-/// own quote.
-fn quoted_key(rest: &[u8], quote: Mark, mark: u8) -> (usize, bool) {
+/// own delimiter.
+fn quoted_key(rest: &[u8], quote: Delimiter, mark: u8) -> (usize, bool) {
     let mut at = quote.length();
     while let Some(byte) = rest.get(at) {
         if let Some(length) = quote.closing(&rest[at..]) {

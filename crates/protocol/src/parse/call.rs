@@ -1,6 +1,6 @@
-//! From JSON values to calls: the taught shape, and the shapes models drift to.
+//! Turns JSON values into calls: the canonical shape, and the shapes that models drift to.
 //!
-//! `{"name": .., "args": {..}, "reason": .., "id": ..}` is taught. Every other accepted shape is noted as a repair.
+//! `{"name": .., "args": {..}, "reason": .., "id": ..}` is canonical. Every other accepted shape is noted as a repair.
 
 use crate::{Args, Catalog, Repair, ToolSpec, json};
 use serde_json::{Map, Value};

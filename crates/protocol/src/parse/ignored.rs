@@ -1,10 +1,10 @@
-//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another word.
+//! Readable calls that do not count where they stand: quoted, fenced in, commented out, indented, under another info
+//! word.
 //!
-//! It only watches. Nothing it finds is ever a call; the session may remind the model of the right form.
+//! What is found here is never a call. It is reported so that the session can remind the model of the right form.
 
-use super::envelope;
-use super::event::{Ignored, Span};
-use super::found::Item;
+use super::call;
+use super::event::{Event, Ignored, Span};
 use crate::fence::{self, Opening};
 use crate::json::{self, Lexer, MOST_NESTING, Status};
 use serde_json::Value;
@@ -23,7 +23,7 @@ struct Suspect {
 /// Whether the body can still be a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hope {
-    /// Only blank lines so far.
+    /// There were only blank lines so far.
     Open,
     /// It began with a bracket.
     Object,
@@ -33,7 +33,7 @@ enum Hope {
 
 /// Watches what is no tool block.
 #[derive(Debug)]
-pub(super) struct Decoys {
+pub(super) struct IgnoredCalls {
     /// The open fenced code block, when it is no tool block.
     fence: Option<Suspect>,
     /// A tool block drawn inside of something else.
@@ -42,14 +42,14 @@ pub(super) struct Decoys {
     limit: usize,
 }
 
-impl Decoys {
-    pub(super) fn new(limit: usize) -> Decoys {
-        Decoys { fence: None, drawn: None, limit }
+impl IgnoredCalls {
+    pub(super) fn new(limit: usize) -> IgnoredCalls {
+        IgnoredCalls { fence: None, drawn: None, limit }
     }
 
-    /// Whether nothing is being watched that a line without a fence could change.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.drawn.is_none() && self.fence.as_ref().is_none_or(|suspect| suspect.hope == Hope::None)
+    /// Whether nothing is being watched.
+    pub(super) fn is_idle(&self) -> bool {
+        self.fence.is_none() && self.drawn.is_none()
     }
 
     /// A fenced code block opens that is no tool block.
@@ -58,16 +58,15 @@ impl Decoys {
     }
 
     /// A line of the open fenced code block; `span` is the line's without its ending.
-    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Item> {
+    pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
         if let Some(suspect) = &mut self.fence {
             suspect.push(line, span, self.limit);
         }
-        self.draw(Ignored::OuterFence, line, span)
+        self.drawn(Ignored::OuterFence, line, span)
     }
 
     /// The open fenced code block ends with the line of this span.
-    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Item> {
-        self.fence.as_ref()?; // nearly every line has none: do not move it
+    pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event<'static>> {
         let mut suspect = self.fence.take()?;
         let drawn = self.drawn.take().and_then(Suspect::judge);
         suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
@@ -75,7 +74,7 @@ impl Decoys {
     }
 
     /// A line in a place where no fence counts.
-    pub(super) fn draw(&mut self, why: Ignored, line: &str, span: Span) -> Option<Item> {
+    pub(super) fn drawn(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event<'static>> {
         let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
         if self.drawn.is_none() && !matches!(first, Some(b'`' | b'~')) {
             return None; // nearly every line
@@ -97,13 +96,12 @@ impl Decoys {
     }
 
     /// What was watched is over, wherever it stood.
-    pub(super) fn over(&mut self) -> Option<Item> {
+    pub(super) fn end_all(&mut self) -> Option<Event<'static>> {
         self.fence_ends(None).or_else(|| self.prose())
     }
 
     /// A line of prose: what was drawn ends.
-    pub(super) fn prose(&mut self) -> Option<Item> {
-        self.drawn.as_ref()?;
+    pub(super) fn prose(&mut self) -> Option<Event<'static>> {
         self.drawn.take().and_then(Suspect::judge)
     }
 }
@@ -133,15 +131,15 @@ impl Suspect {
         self.body.push('\n');
     }
 
-    fn judge(self) -> Option<Item> {
+    fn judge(self) -> Option<Event<'static>> {
         if self.hope != Hope::Object {
             return None;
         }
         let call = match json::read(&self.body, true) {
-            Ok(reading) => envelope::is_call(&reading.values),
-            Err(_) => before_bodies(&self.body).is_some_and(|value| envelope::is_call(&[value])),
+            Ok(reading) => call::is_call(&reading.values),
+            Err(_) => before_bodies(&self.body).is_some_and(|value| call::is_call(&[value])),
         };
-        call.then_some(Item::Ignored { why: self.why, body: self.body, span: self.span })
+        call.then_some(Event::Ignored { why: self.why, body: self.body.into(), span: self.span })
     }
 }
 

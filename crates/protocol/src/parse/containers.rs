@@ -1,11 +1,11 @@
 //! The block structure of CommonMark 0.31.2, line by line: which containers a line continues, what it opens.
 //!
-//! Only as much as decides whether a line opens, continues or closes a fenced code block. This module knows no calls and
-//! keeps no text, but for a paragraph that may be nothing but link reference definitions. The time for a line is linear
-//! in its bytes, whatever is open.
+//! Only as much as decides whether a line opens, continues or closes a fenced code block. This module knows no calls
+//! and keeps no text, but for a paragraph that may be nothing but link reference definitions. The time for a line is
+//! linear in its bytes, whatever is open.
 
 use super::cursor::{Content, Cursor};
-use super::{html, linkdef};
+use super::{html, link_definition};
 use crate::fence::{self, Opening};
 
 /// Bytes of a paragraph that are kept to see whether it is only link reference definitions; one that is longer counts
@@ -38,7 +38,7 @@ enum Leaf {
 
 /// What a line is.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind<'a> {
+pub(super) enum LineKind<'a> {
     /// A paragraph, a heading, a thematic break, a blank line.
     Prose,
     /// Opens a fenced code block; the fence run begins at this byte of the line.
@@ -66,16 +66,16 @@ pub(super) enum Place {
 
 /// What is open between two lines.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(super) struct Containers {
     containers: Vec<Container>,
     /// Indices of the quotes among the containers: what a blank line continues up to.
     quotes: Vec<usize>,
     leaf: Leaf,
 }
 
-impl Blocks {
-    pub(super) fn new() -> Blocks {
-        Blocks { containers: Vec::new(), quotes: Vec::new(), leaf: Leaf::None }
+impl Containers {
+    pub(super) fn new() -> Containers {
+        Containers { containers: Vec::new(), quotes: Vec::new(), leaf: Leaf::None }
     }
 
     /// Whether the open leaf is in a block quote.
@@ -83,45 +83,12 @@ impl Blocks {
         !self.quotes.is_empty()
     }
 
-    /// Takes a line whose first bytes say all: nearly every one outside of tool blocks. Whether it was one; when not,
-    /// nothing is done.
-    pub(super) fn plain_line(&mut self, line: &[u8]) -> bool {
-        match self.leaf {
-            Leaf::None | Leaf::Paragraph(None) => self.plain_prose(line),
-            Leaf::Fence { indent: 0, .. } if self.containers.is_empty() => {
-                !matches!(line.iter().find(|byte| **byte != b' ' && **byte != b'\t'), Some(b'`' | b'~'))
-            }
-            _ => false,
-        }
-    }
-
-    #[inline]
-    fn plain_prose(&mut self, line: &[u8]) -> bool {
-        match line {
-            [] if self.quotes.is_empty() && !self.in_empty_item() => self.leaf = Leaf::None,
-            [b'a'..=b'z' | b'A'..=b'Z', ..] => {
-                if matches!(self.leaf, Leaf::None) {
-                    self.truncate(0); // an open paragraph goes on, lazily or not
-                    self.leaf = Leaf::Paragraph(None);
-                }
-            }
-            [b'#', b' ', ..] | [b'#', b'#', b' ', ..] | [b'#', b'#', b'#', b' ', ..] => self.truncate(0),
-            [b'-' | b'*' | b'+', b' ', b'a'..=b'z' | b'A'..=b'Z', ..] => {
-                self.truncate(0);
-                self.containers.push(Container::Item { indent: 2, empty: false });
-                self.leaf = Leaf::Paragraph(None);
-            }
-            _ => return false,
-        }
-        true
-    }
-
     fn in_empty_item(&self) -> bool {
         matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
 
-    /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not shorter, and
-    /// of the same mark.
+    /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not
+    /// shorter, and of the same character.
     pub(super) fn is_like_open(&self, opening: &Opening<'_>) -> bool {
         matches!(self.leaf, Leaf::Fence { mark, length, .. } if opening.mark == mark && opening.length >= length)
     }
@@ -133,10 +100,7 @@ impl Blocks {
 
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
     /// Changes nothing: closing is the caller's decision.
-    pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
-        if let Some(kind) = self.plain_fenced(line) {
-            return Some(kind);
-        }
+    pub(super) fn in_fence<'a>(&self, line: &'a str) -> Option<LineKind<'a>> {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched < self.containers.len() {
@@ -146,12 +110,12 @@ impl Blocks {
     }
 
     /// A line that continues the containers of the open fenced code block.
-    fn fence_line<'a>(&self, mut cursor: Cursor<'a>) -> Option<Kind<'a>> {
+    fn fence_line<'a>(&self, mut cursor: Cursor<'a>) -> Option<LineKind<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
         cursor.skip(indent);
         let content = cursor.content();
-        Some(if closes { Kind::Closes(content) } else { Kind::Inside(content) })
+        Some(if closes { LineKind::Closes(content) } else { LineKind::Inside(content) })
     }
 
     /// How many columns of the open fence's own indentation a line has, and how many the fence has, where it has any.
@@ -162,8 +126,8 @@ impl Blocks {
         (!cursor.is_blank()).then(|| (cursor.indent().min(indent), indent))
     }
 
-    /// The content of a line of which only the beginning is known, once it is certain that it is content of the open
-    /// fenced code block and neither its end nor the end of its container.
+    /// The content of a line of which only the beginning is known, once it is certain that the line is content of the
+    /// open fenced code block and ends neither the block nor its container.
     pub(super) fn certain_content<'a>(&self, beginning: &'a str) -> Option<Content<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let mut cursor = Cursor::new(beginning);
@@ -190,16 +154,7 @@ impl Blocks {
     }
 
     /// Takes a line and says what it is.
-    pub(super) fn line<'a>(&mut self, line: &'a str) -> Kind<'a> {
-        if let Some(kind) = self.plain_fenced(line) {
-            if matches!(kind, Kind::Closes(_)) {
-                self.leaf = Leaf::None;
-            }
-            return kind;
-        }
-        if let Some(kind) = self.plain_opening(line) {
-            return kind;
-        }
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched == self.containers.len()
@@ -210,33 +165,7 @@ impl Blocks {
         Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
     }
 
-    /// A line of a fenced code block of the document that cannot close it, decided by the first character that is no blank,
-    /// or that closes it and is nothing but marks.
-    fn plain_fenced<'a>(&self, line: &'a str) -> Option<Kind<'a>> {
-        let Leaf::Fence { mark, length, indent: 0 } = self.leaf else { return None };
-        if !self.containers.is_empty() {
-            return None;
-        }
-        let content = Content { pad: 0, text: line };
-        let first = line.bytes().find(|byte| *byte != b' ' && *byte != b'\t');
-        if first != Some(mark) {
-            return Some(Kind::Inside(content));
-        }
-        (line.len() >= length && line.bytes().all(|byte| byte == mark)).then_some(Kind::Closes(content))
-    }
-
-    /// A line of the document that begins with the fence of a code block.
-    fn plain_opening<'a>(&mut self, line: &'a str) -> Option<Kind<'a>> {
-        let free = matches!(self.leaf, Leaf::None | Leaf::Paragraph(_)) && self.containers.is_empty();
-        if !free {
-            return None;
-        }
-        let opening = fence::opening(line)?;
-        self.leaf = Leaf::Fence { mark: opening.mark, length: opening.length, indent: 0 };
-        Some(Kind::Opens(opening, 0))
-    }
-
-    /// How many containers the line continues; moves over their marks.
+    /// How many containers the line continues. Moves over their delimiters.
     fn match_containers(&self, cursor: &mut Cursor<'_>) -> usize {
         for (index, container) in self.containers.iter().enumerate() {
             match container {
@@ -261,11 +190,11 @@ impl Blocks {
     }
 
     /// The line as a continuation of the open code or HTML block, if it is one.
-    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>) -> Option<Kind<'a>> {
+    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>) -> Option<LineKind<'a>> {
         match self.leaf {
             Leaf::Fence { .. } => {
                 let kind = self.fence_line(cursor)?;
-                if matches!(kind, Kind::Closes(_)) {
+                if matches!(kind, LineKind::Closes(_)) {
                     self.leaf = Leaf::None;
                 }
                 Some(kind)
@@ -274,9 +203,9 @@ impl Blocks {
                 if end.in_line(cursor.rest()) {
                     self.leaf = Leaf::None;
                 }
-                Some(Kind::Html(cursor.rest()))
+                Some(LineKind::Html(cursor.rest()))
             }
-            Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(Kind::Indented(cursor.rest())),
+            Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(LineKind::Indented(cursor.rest())),
             _ => None,
         }
     }
@@ -321,11 +250,11 @@ impl Blocks {
     /// Whether the open paragraph has text beside definitions; the definitions are taken off.
     fn paragraph_has_text(&mut self) -> bool {
         let Leaf::Paragraph(Some(lines)) = &self.leaf else { return true };
-        !linkdef::strip(lines).is_empty()
+        !link_definition::strip(lines).is_empty()
     }
 }
 
-/// Moves over `>` and the blank that belongs to it.
+/// Moves over `>` and the space that belongs to it.
 fn consume_quote(cursor: &mut Cursor<'_>) {
     cursor.consume(1);
     cursor.skip(1);
@@ -333,16 +262,16 @@ fn consume_quote(cursor: &mut Cursor<'_>) {
 
 /// What one line opens, from the outside in.
 struct Opener<'b, 'a> {
-    blocks: &'b mut Blocks,
+    blocks: &'b mut Containers,
     cursor: Cursor<'a>,
     /// Containers that the line is in so far.
     depth: usize,
-    /// A thematic break of this mark cannot begin before this byte: known from an earlier try on this line.
+    /// A thematic break of this character cannot begin before this byte: known from an earlier try on this line.
     thematic_fails: Option<(u8, usize)>,
 }
 
 impl<'a> Opener<'_, 'a> {
-    fn open(mut self) -> Kind<'a> {
+    fn open(mut self) -> LineKind<'a> {
         let continued = self.depth == self.blocks.containers.len();
         let paragraph = matches!(self.blocks.leaf, Leaf::Paragraph(_));
         // Only the first thing on a line can meet the paragraph that was open before it.
@@ -354,7 +283,7 @@ impl<'a> Opener<'_, 'a> {
                     break;
                 }
                 self.leaf(Leaf::Indented);
-                return Kind::Indented(self.cursor.rest());
+                return LineKind::Indented(self.cursor.rest());
             }
             if let Some(kind) = self.leaf_block(byte, meets, meets && continued) {
                 return kind;
@@ -368,8 +297,9 @@ impl<'a> Opener<'_, 'a> {
         self.text(joins)
     }
 
-    /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in it.
-    fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<Kind<'a>> {
+    /// The line opens a leaf block, or is one. `meets`: a paragraph is open before it; `interrupts`: and the line is in
+    /// it.
+    fn leaf_block(&mut self, byte: u8, meets: bool, interrupts: bool) -> Option<LineKind<'a>> {
         let rest = self.cursor.rest();
         match byte {
             b'#' if is_heading(rest) => self.leaf(Leaf::None),
@@ -377,12 +307,12 @@ impl<'a> Opener<'_, 'a> {
                 let opening = fence::opening(rest)?;
                 let indent = self.cursor.indent();
                 self.leaf(Leaf::Fence { mark: opening.mark, length: opening.length, indent });
-                return Some(Kind::Opens(opening, self.cursor.offset()));
+                return Some(LineKind::Opens(opening, self.cursor.offset()));
             }
             b'<' => {
                 let end = html::start(rest, !meets)?;
                 self.leaf(if end.in_line(rest) { Leaf::None } else { Leaf::Html(end) });
-                return Some(Kind::Html(rest));
+                return Some(LineKind::Html(rest));
             }
             b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
                 self.leaf(Leaf::None);
@@ -390,7 +320,7 @@ impl<'a> Opener<'_, 'a> {
             b'*' | b'-' | b'_' if self.is_thematic_break(byte) => self.leaf(Leaf::None),
             _ => return None,
         }
-        Some(Kind::Prose)
+        Some(LineKind::Prose)
     }
 
     /// The line opens a block quote or a list item.
@@ -425,7 +355,7 @@ impl<'a> Opener<'_, 'a> {
     }
 
     /// What is left is text or nothing. `joins`: it continues the paragraph that was open, lazily or not.
-    fn text(mut self, joins: bool) -> Kind<'a> {
+    fn text(mut self, joins: bool) -> LineKind<'a> {
         let rest = self.cursor.rest();
         if self.cursor.is_blank() {
             self.blocks.truncate(self.depth);
@@ -435,7 +365,7 @@ impl<'a> Opener<'_, 'a> {
             self.leaf(Leaf::Paragraph(rest.starts_with('[').then(String::new)));
             self.blocks.continue_paragraph(rest);
         }
-        if self.cursor.indent() > 3 && !rest.is_empty() { Kind::Indented(rest) } else { Kind::Prose }
+        if self.cursor.indent() > 3 && !rest.is_empty() { LineKind::Indented(rest) } else { LineKind::Prose }
     }
 
     fn is_thematic_break(&mut self, mark: u8) -> bool {

@@ -1,0 +1,684 @@
+//! The state machine that reads a reply line by line.
+//!
+//! ```text
+//!               opening tag                 opening fence of a tool block
+//!  Reasoning <--------------- Prose ----------------------------------> Block
+//!      |     closing tag       ^  ^   call, malformed, forged result      |
+//!      +-----------------------+  +---------------------------------------+
+//! ```
+//!
+//! The reply ends in any of them, and then the machine is `Done`. One way leads back in the text: a closing fence
+//! inside an open string or verbatim body may be content; where what follows shows that it was the end, the machine
+//! goes back to the line behind it and reads on from there as prose ([`Candidate`]).
+//!
+//! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
+
+use super::Options;
+use super::block::{Block, Candidate, Ending};
+use super::call::Draft;
+use super::containers::{Containers, LineKind};
+use super::cursor::Content;
+use super::event::{Event, Ignored, ReadError, Span};
+use super::ignored::IgnoredCalls;
+use super::input::{Input, InputLine};
+use super::line_gate::LineGate;
+use super::queue::{Queue, Queued};
+use super::read::read_block;
+use super::reasoning::{self, Section, TagPair};
+use crate::fence::{self, Opening};
+use crate::json::Problem;
+use crate::{FinishReason, Repair, ToolCall};
+
+/// The streaming parser.
+#[derive(Debug)]
+pub struct Parser {
+    pub(super) options: Options,
+    pub(super) input: Input,
+    state: ParserState,
+    pub(super) containers: Containers,
+    ignored: IgnoredCalls,
+    /// Whether the beginning of the current line may be shown.
+    gate: LineGate,
+    /// The current line was longer than the limit: its rest is text.
+    pub(super) skipping: bool,
+    /// What the open block has of the current line already.
+    given: Given,
+    /// The open tool block, or what is left of the last one: its body, which events borrow.
+    pub(super) block: Block,
+    pub(super) queue: Queue,
+    pub(super) calls: usize,
+    /// How many blocks that were read past a doubtful closing fence had ended there after all.
+    failed_speculations: u8,
+    /// A block broke off: what follows may have been meant as its content.
+    pub(super) after_broken: bool,
+    /// Nothing more can be found until more is pushed.
+    starved: bool,
+    /// Whether the fast path is taken. The test of its law switches it off.
+    #[cfg(test)]
+    pub(super) fast: bool,
+}
+
+#[derive(Debug)]
+enum ParserState {
+    Prose,
+    Block,
+    Reasoning(Section),
+    Done,
+}
+
+/// What the open block has of a line that is still coming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// Nothing yet: so many of its bytes are only whitespace and fence characters.
+    Undecided(usize),
+    /// So many bytes: the line is content for certain.
+    Part(usize),
+    /// Nothing, whatever comes: the line does not continue the block's container.
+    Withheld,
+}
+
+/// What the first word of an info string makes of a fenced code block.
+enum InfoWord {
+    Tool { drifted: bool },
+    Result,
+    Other,
+}
+
+/// Bytes of a line that are given to a block at once. What is found in them waits in the queue and may take many times
+/// their room.
+const MOST_AT_ONCE: usize = 16 * 1024;
+
+/// After so many failed speculations the rest of a reply is read by CommonMark alone: each one reads a part of the
+/// reply again, and the time must stay linear.
+const MOST_SPECULATIONS: u8 = 3;
+
+impl Parser {
+    /// A parser at the beginning of a reply.
+    pub fn new(mut options: Options) -> Parser {
+        options.bare &= !options.in_reasoning;
+        let mut parser = Parser {
+            input: Input::default(),
+            state: ParserState::Prose,
+            containers: Containers::new(),
+            ignored: IgnoredCalls::new(options.limits.block),
+            gate: LineGate::default(),
+            skipping: false,
+            given: Given::Undecided(0),
+            block: Block::none(),
+            queue: Queue::new(options.settled_only),
+            calls: 0,
+            failed_speculations: 0,
+            after_broken: false,
+            starved: false,
+            #[cfg(test)]
+            fast: true,
+            options,
+        };
+        if parser.options.in_reasoning {
+            parser.state = ParserState::Reasoning(Section::new(None, 0));
+        } else if parser.options.bare {
+            parser.open_block(Span::default(), 1);
+        }
+        parser
+    }
+
+    /// Appends the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every
+    /// push. A piece that comes after [`finish`](Parser::finish) is ignored.
+    pub fn push(&mut self, chunk: &str) {
+        self.starved = false;
+        self.input.push(chunk, self.queue.is_empty());
+    }
+
+    /// Says that the reply is over, and how it ended.
+    pub fn finish(&mut self, reason: FinishReason) {
+        self.starved = false;
+        self.input.finish(reason);
+    }
+
+    /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is delivered.
+    #[must_use]
+    pub fn poll(&mut self) -> Option<Event<'_>> {
+        while self.queue.is_empty() && !self.starved {
+            self.starved = !self.advance();
+        }
+        Some(match self.queue.pop()? {
+            Queued::Text(span) => Event::Text { text: self.input.text(span).into(), span },
+            Queued::Reasoning { text, span, closed } => {
+                Event::Reasoning { text: self.input.text(text).into(), span, closed }
+            }
+            Queued::Started { id, name } => {
+                Event::Started { id: self.queue.str(id).into(), name: self.queue.str(name).into() }
+            }
+            Queued::Progress { id, arg, text } => {
+                let str = |range| self.queue.str(range).into();
+                Event::Progress { id: str(id), arg: str(arg), text: str(text) }
+            }
+            Queued::Final(event) => event.with_body(&self.block.body),
+        })
+    }
+
+    /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be
+    /// read in another way: no repair, no verbatim body, no doubtful closing fence, and no block before it that broke
+    /// off.
+    ///
+    /// For hosts that pass provisional events on and cannot take them back. The block may turn out to be malformed
+    /// still. Where this holds after an event was polled, it holds for that event and all of its block before it.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        !self.after_broken && self.block.is_exact()
+    }
+
+    /// Forgets the reply and waits for the beginning of another one. The options stay.
+    pub fn reset(&mut self) {
+        *self = Parser::new(self.options.clone());
+    }
+
+    /// Takes one step. Returns whether there may be more to do with the input there is.
+    fn advance(&mut self) -> bool {
+        match self.state {
+            ParserState::Prose => self.advance_prose(),
+            ParserState::Block => self.advance_block(),
+            ParserState::Reasoning(_) => self.advance_reasoning(),
+            ParserState::Done => false,
+        }
+    }
+
+    /// Queues the text up to `end`, an index of the input, that was not shown yet.
+    fn show(&mut self, end: usize) {
+        if let Some(span) = self.input.take_text(end) {
+            self.queue.push(Queued::Text(span));
+        }
+    }
+
+    /// Queues an event about text that is shown up to `at`, if there is one.
+    fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
+        if let Some(event) = event {
+            self.show(at);
+            self.queue.push_event(event);
+        }
+    }
+
+    /// The reply is over and read.
+    fn end(&mut self) -> bool {
+        self.show(self.input.len());
+        self.state = ParserState::Done;
+        true
+    }
+}
+
+/// Prose.
+impl Parser {
+    fn advance_prose(&mut self) -> bool {
+        if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
+            self.input.pass_within('\u{feff}'.len_utf8(), 1);
+        }
+        while let Some(line) = self.input.next_line(self.options.limits.block) {
+            self.prose_line(line);
+            if !self.queue.is_empty() || !matches!(self.state, ParserState::Prose) {
+                return true;
+            }
+        }
+        if self.input.finished.is_none() {
+            return self.beginning_of_line();
+        }
+        let ignored = self.ignored.end_all();
+        self.announce(ignored, self.input.len());
+        self.end()
+    }
+
+    /// The ending of the line is not there yet. Shows what can be nothing but text, and opens reasoning at once.
+    fn beginning_of_line(&mut self) -> bool {
+        if self.skipping {
+            self.show(self.input.len());
+            return false;
+        }
+        let rest = self.input.rest();
+        let shown = if self.gate.opens(rest.as_bytes()) { rest.len() } else { 0 };
+        if let Some((indent, tag)) = reasoning::opening(rest)
+            && reasoning::opens(&self.containers, rest, indent, tag, false)
+        {
+            self.open_reasoning(indent, tag);
+            return true;
+        }
+        self.show(self.input.at + shown);
+        false
+    }
+
+    fn prose_line(&mut self, line: InputLine) {
+        self.gate = LineGate::default();
+        let is_rest = std::mem::replace(&mut self.skipping, line.cut);
+        if !is_rest {
+            let text = self.input.slice(self.input.at, line.end);
+            if let Some((indent, tag)) = reasoning::opening(text)
+                && reasoning::opens(&self.containers, text, indent, tag, true)
+            {
+                self.skipping = false;
+                return self.open_reasoning(indent, tag);
+            }
+            self.block_structure(line);
+        }
+        self.input.pass(line);
+        match self.state {
+            ParserState::Block => self.try_fast(),
+            _ if self.skipping || self.input.is_large() => self.show(self.input.at),
+            _ => {}
+        }
+    }
+
+    fn try_fast(&mut self) {
+        #[cfg(test)]
+        if !self.fast {
+            return;
+        }
+        self.fast_block();
+    }
+
+    /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one.
+    fn block_structure(&mut self, line: InputLine) {
+        let at = self.input.at;
+        let text = self.input.slice(at, line.end);
+        let span = self.input.span(at, line.end);
+        let kind = self.containers.line(text);
+        if matches!(kind, LineKind::Prose) && self.ignored.is_idle() {
+            return; // nearly every line
+        }
+        let ended = match kind {
+            LineKind::Inside(_) | LineKind::Closes(_) => None,
+            LineKind::Opens(..) => self.ignored.end_all(),
+            _ => self.ignored.fence_ends(None),
+        };
+        let found = match kind {
+            LineKind::Inside(content) => self.ignored.inside(content.text, span),
+            LineKind::Closes(_) => self.ignored.fence_ends(Some(span)),
+            LineKind::Html(rest) => self.ignored.drawn(Ignored::Html, rest, span),
+            LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
+            LineKind::Prose if fence::is_blank(text) => None,
+            LineKind::Prose => self.ignored.prose(),
+            LineKind::Opens(opening, offset) => {
+                let word = info_word(&opening);
+                let span = Span { start: span.start + offset, end: span.end };
+                if !matches!(word, InfoWord::Other) && !self.containers.in_quote() {
+                    self.announce(ended, at);
+                    self.show(at + offset);
+                    self.open_block(span, self.input.line + 1);
+                    self.block.forged = matches!(word, InfoWord::Result);
+                    self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
+                    return;
+                }
+                let why = if self.containers.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
+                self.ignored.fence(why, opening, span);
+                None
+            }
+        };
+        // Behind the line, for the beginning of the line may be shown already.
+        self.announce(ended.or(found), line.end);
+    }
+}
+
+fn info_word(opening: &Opening<'_>) -> InfoWord {
+    match opening.word().strip_prefix("tool") {
+        Some("") => InfoWord::Tool { drifted: false },
+        Some("_call" | "_code") => InfoWord::Tool { drifted: true },
+        Some("_result") => InfoWord::Result,
+        _ => InfoWord::Other,
+    }
+}
+
+/// Reasoning.
+impl Parser {
+    /// A section opens at the beginning of the current line, behind `indent` spaces.
+    fn open_reasoning(&mut self, indent: usize, tag: &'static TagPair) {
+        let at = self.input.at + indent;
+        let ignored = self.ignored.end_all();
+        self.show(at);
+        self.announce(ignored, at);
+        let start = self.input.offset(at);
+        self.input.pass_within(at + tag.open.len(), indent + tag.open.len());
+        self.state = ParserState::Reasoning(Section::new(Some(tag), start));
+    }
+
+    fn advance_reasoning(&mut self) -> bool {
+        let ParserState::Reasoning(section) = &mut self.state else { return false };
+        let at = self.input.at;
+        let text = self.input.slice(at, self.input.len());
+        let finished = self.input.finished.is_some();
+        let reach = section.reach(text, finished);
+        if reach.used == 0 && !finished {
+            return false;
+        }
+        let (lines, chars) = reasoning::count_lines(&text[..reach.used]);
+        let text = self.input.span(at, at + reach.text);
+        let end = self.input.offset(at + reach.used);
+        let span = Span { start: std::mem::replace(&mut section.start, end), end };
+        let closed = if reach.closed || finished { Some(reach.closed) } else { None };
+        self.queue.push(Queued::Reasoning { text, span, closed });
+        self.input.line += lines;
+        if lines > 0 {
+            self.input.column = 0;
+        }
+        self.input.pass_within(at + reach.used, chars);
+        self.input.use_up(end);
+        match closed {
+            None => false,
+            Some(false) => self.end(),
+            Some(true) => {
+                // What follows is read as the start of a new document.
+                self.state = ParserState::Prose;
+                self.containers = Containers::new();
+                self.ignored = IgnoredCalls::new(self.options.limits.block);
+                self.gate = LineGate::default();
+                true
+            }
+        }
+    }
+}
+
+/// The lines of an open tool block.
+impl Parser {
+    /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
+    fn open_block(&mut self, span: Span, first_line: usize) {
+        let speculates = self.failed_speculations < MOST_SPECULATIONS && !self.options.bare;
+        self.block.open(span, first_line, &self.options.limits, speculates);
+        self.state = ParserState::Block;
+    }
+
+    fn advance_block(&mut self) -> bool {
+        match (self.input.next_line(self.options.limits.block), self.input.finished) {
+            (Some(line), _) => {
+                if !self.give_part_of(line) {
+                    self.block_line(line);
+                }
+                true
+            }
+            (None, Some(reason)) => {
+                self.end_block(Ending::Reply(reason), self.input.len());
+                true
+            }
+            (None, None) => {
+                self.give(self.input.rest().len());
+                self.settle()
+            }
+        }
+    }
+
+    /// Gives the block a part of a long line, so that what is found in it is delivered before the next part is read.
+    /// Returns whether it did.
+    fn give_part_of(&mut self, line: InputLine) -> bool {
+        let (Given::Part(seen) | Given::Undecided(seen)) = self.given else { return false };
+        let mut end = self.input.at + seen + MOST_AT_ONCE;
+        if line.end <= end {
+            return false;
+        }
+        while !self.input.is_boundary(end) {
+            end -= 1;
+        }
+        let before = self.given;
+        self.give(end - self.input.at);
+        self.given != before
+    }
+
+    /// The ending of the line is not there yet, or far. Gives the block what is certainly content of the line's first
+    /// `length` bytes.
+    fn give(&mut self, length: usize) {
+        if length == 0 || !self.block.takes_parts() || self.skipping {
+            return;
+        }
+        let rest = self.input.slice(self.input.at, self.input.at + length);
+        let Content { pad, text } = match self.given {
+            Given::Part(seen) => Content { pad: 0, text: &rest[seen..] },
+            Given::Undecided(_) if self.options.bare => Content { pad: 0, text: rest },
+            Given::Undecided(seen) => {
+                if rest.bytes().skip(seen).all(|byte| matches!(byte, b' ' | b'\t' | b'`' | b'~')) {
+                    self.given = Given::Undecided(rest.len());
+                    return;
+                }
+                match self.containers.certain_content(rest) {
+                    Some(content) => content,
+                    None => {
+                        self.given = Given::Withheld;
+                        return;
+                    }
+                }
+            }
+            Given::Withheld => return,
+        };
+        self.block.content(pad, text, &mut self.queue);
+        self.given = Given::Part(rest.len());
+    }
+
+    fn block_line(&mut self, line: InputLine) {
+        if std::mem::replace(&mut self.skipping, line.cut) {
+            self.block.span.end = self.input.offset(line.end);
+            return self.pass_in_block(line);
+        }
+        let text = self.input.slice(self.input.at, line.end);
+        let content = if self.options.bare {
+            Ok((Content { pad: 0, text }, false))
+        } else {
+            let given = matches!(self.given, Given::Part(_));
+            content_or_ending(&self.containers, text, given, &self.block)
+        };
+        let (content, doubtful) = match content {
+            Ok(content) => content,
+            Err(ending) => {
+                // A fence that is the reply's last line and has no line ending may have been cut off.
+                let cut = self.input.finished.filter(|reason| reason.is_early() && !line.ended);
+                match (cut, ending) {
+                    (Some(reason), Ending::Fence | Ending::NextFence) => {
+                        self.end_block(Ending::Reply(reason), self.input.len());
+                    }
+                    _ => self.end_block(ending, line.end),
+                }
+                return;
+            }
+        };
+        let block = &mut self.block;
+        if doubtful {
+            let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
+            block.doubt(end, next, self.input.line + 1);
+        }
+        match std::mem::replace(&mut self.given, Given::Undecided(0)) {
+            Given::Part(seen) => block.content(0, &text[seen..], &mut self.queue),
+            Given::Undecided(_) | Given::Withheld => block.content(content.pad, content.text, &mut self.queue),
+        }
+        if line.cut {
+            block.overflow();
+        } else if line.ended {
+            block.line_indent = self.containers.fence_indent(text);
+            let prefix = &text[..text.len() - content.text.len()];
+            block.end_line(prefix.chars().count(), content.pad, &mut self.queue);
+        }
+        block.span.end = self.input.offset(line.end);
+        self.pass_in_block(line);
+        self.settle();
+    }
+
+    /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
+    fn pass_in_block(&mut self, line: InputLine) {
+        if self.block.is_too_large() && self.block.candidate.is_none() {
+            self.input.use_up(self.block.span.end);
+        }
+        self.input.pass(line);
+    }
+
+    /// Goes back to a doubtful closing fence when what followed it does not fit. Returns whether it did.
+    fn settle(&mut self) -> bool {
+        let Some(candidate) = self.block.candidate.filter(|_| self.block.candidate_was_right()) else { return false };
+        self.go_back(candidate);
+        true
+    }
+}
+
+/// What a whole line of the open block is: content, and whether it may be the closing fence too; or the end of the
+/// block. `given`: the block has a part of the line, so it was content when that came, and how far the block is now
+/// must not matter.
+fn content_or_ending<'a>(
+    containers: &Containers,
+    text: &'a str,
+    given: bool,
+    block: &Block,
+) -> Result<(Content<'a>, bool), Ending> {
+    let (content, closes) = match containers.in_fence(text) {
+        Some(LineKind::Closes(content)) => (content, true),
+        Some(LineKind::Inside(content)) => (content, false),
+        _ => return Err(Ending::Container),
+    };
+    if closes && !block.doubts_fence() {
+        return Err(Ending::Fence);
+    }
+    let indent = content.text.len() - content.text.trim_start_matches(' ').len();
+    if !given
+        && indent + content.pad < 4
+        && let Some(opening) = fence::opening(&content.text[indent..])
+        && containers.is_like_open(&opening)
+        && matches!(info_word(&opening), InfoWord::Tool { .. })
+        && block.is_complete_object()
+        && block.candidate.is_none()
+    {
+        return Err(Ending::NextFence);
+    }
+    Ok((content, closes))
+}
+
+/// How a tool block ends.
+impl Parser {
+    /// The block ends at or before the line that ends at `line_end`.
+    fn end_block(&mut self, ending: Ending, line_end: usize) {
+        let by_itself = ending == Ending::Reply(FinishReason::Stop);
+        if let Some(candidate) = self.block.candidate
+            && (by_itself || matches!(ending, Ending::Container | Ending::NextFence))
+        {
+            return self.go_back(candidate);
+        }
+        self.resume_prose();
+        if ending == Ending::Fence {
+            self.block.span.end = self.input.offset(line_end);
+            // Any other line that ends the block is read again, as prose.
+            if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
+                self.input.pass(line);
+            }
+        }
+        if ending != Ending::Container {
+            self.containers.close_fence();
+        }
+        self.conclude(ending);
+        self.input.use_up(self.block.span.end);
+        if matches!(ending, Ending::Reply(_)) {
+            self.end();
+        }
+    }
+
+    /// The block is over and read.
+    pub(super) fn resume_prose(&mut self) {
+        self.state = ParserState::Prose;
+        self.given = Given::Undecided(0);
+    }
+
+    /// Says what the block is.
+    fn conclude(&mut self, ending: Ending) {
+        let span = self.block.span;
+        if self.block.forged {
+            return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
+        }
+        let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
+        if cut && !self.options.bare && !self.block.is_spoiled() {
+            return self.incomplete();
+        }
+        let read = if ending == Ending::Container {
+            let message = "the list item ended before the block; indent every line of it alike";
+            Err(Problem::new(self.block.body.len(), message))
+        } else {
+            read_block(&self.block, self.options.catalog.as_deref(), ending)
+        };
+        let readable = read.is_ok();
+        // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
+        let broke_off = read.as_ref().is_ok_and(|drafts| {
+            self.block.is_unfinished() && drafts.iter().any(Draft::is_completed) || self.block.has_loose_end()
+        });
+        match read.and_then(|drafts| self.admit(drafts, ending)) {
+            Ok(drafts) => {
+                self.after_broken |= broke_off;
+                self.queue_calls(drafts);
+            }
+            Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && !self.block.is_spoiled() => {
+                self.incomplete();
+            }
+            Err(problem) => {
+                self.after_broken |= broke_off || problem.inside || (!readable && !self.block.is_complete());
+                self.malformed(&problem);
+            }
+        }
+    }
+
+    fn incomplete(&mut self) {
+        self.block.span.end = self.input.offset(self.input.len());
+        let id = self.block.preview.first_id().into();
+        self.queue.push_event(Event::Incomplete { id, body: "".into(), span: self.block.span });
+    }
+
+    fn malformed(&mut self, problem: &Problem) {
+        let (line, column) = self.block.place(problem.at);
+        let error = Box::new(ReadError { message: problem.message.clone(), line, column });
+        let id = self.block.preview.first_id().into();
+        self.queue.push_event(Event::Malformed { id, body: "".into(), error, span: self.block.span });
+    }
+
+    /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
+    fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
+        let misses_fence = matches!(ending, Ending::NextFence | Ending::Reply(FinishReason::Stop));
+        let needed = [
+            (self.block.drifted_word, Repair::InfoWord),
+            (misses_fence && !self.options.bare, Repair::MissingFence),
+            (self.after_broken, Repair::AfterBrokenBlock),
+        ];
+        for draft in &mut drafts {
+            draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
+        }
+        let most = self.options.limits.calls;
+        if self.calls + drafts.len() > most {
+            return Err(Problem::new(0, format!("more than {most} calls in one reply; make fewer at once")));
+        }
+        match drafts.iter().flat_map(|draft| &draft.repairs).next() {
+            Some(repair) if self.options.strict => {
+                Err(Problem::new(0, format!("not written as taught ({}); write it exactly so", repair.name())))
+            }
+            _ => Ok(drafts),
+        }
+    }
+
+    fn queue_calls(&mut self, drafts: Vec<Draft>) {
+        self.calls += drafts.len();
+        for (index, draft) in drafts.into_iter().enumerate() {
+            let started = self.block.preview.take_provisional(index);
+            let ids = &mut self.block.preview.ids;
+            let own = ids.take(draft.id.as_deref().filter(|id| started.as_deref() != Some(id)));
+            let (id, replaces) = match (own, started) {
+                // Only the first call of a block was started, so only that one has an id to replace.
+                (Some(own), started) => (own, started.filter(|_| index == 0)),
+                (None, Some(started)) => (started, None),
+                (None, None) => (ids.give(), None),
+            };
+            let Draft { name, args, reason, repairs, .. } = draft;
+            let call = Box::new(ToolCall { id, name, args, reason, repairs });
+            let span = self.block.span;
+            self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
+        }
+    }
+
+    /// The doubtful closing fence was the end: the block is malformed, and what follows it is read again.
+    fn go_back(&mut self, candidate: Candidate) {
+        self.state = ParserState::Prose;
+        let message = "the closing fence came inside a string or a verbatim body that was still open; \
+                       write newlines in strings as \\n, or end the verbatim body with its TAG";
+        self.block.body.truncate(candidate.body);
+        self.block.span.end = candidate.end;
+        self.malformed(&Problem::new(candidate.body, message));
+        self.containers.close_fence();
+        self.after_broken = true;
+        self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
+        self.input.use_up(candidate.end);
+        self.input.go_back(candidate.next, candidate.next_line);
+        self.given = Given::Undecided(0);
+        self.skipping = false;
+    }
+}

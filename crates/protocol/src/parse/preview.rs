@@ -1,0 +1,334 @@
+//! The preview of a block's calls while the block is still being written: names, ids, the text of arguments, and where
+//! verbatim bodies are announced.
+//!
+//! The preview listens to the strict lexer. All events that it queues are provisional: the block is read again as a
+//! whole when it has ended.
+
+use super::call::{is_args, is_name, is_wrapper};
+use super::ids::Ids;
+use super::queue::Queue;
+use super::tag::{is_tag_name, may_be_tag, tag_of};
+use crate::json::Watch;
+
+/// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
+#[derive(Debug, Clone)]
+pub(super) struct Tag {
+    pub(super) tag: String,
+    /// The raw token in the block's body.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The argument: `content`, or `edits/0/replacement`.
+    pub(super) arg: String,
+    /// Which call of the block.
+    call: usize,
+}
+
+/// An open object or array: where the step that leads into it begins in the path, and the number of the next element.
+#[derive(Debug, Clone, Copy)]
+struct OpenValue {
+    step: usize,
+    object: bool,
+    index: usize,
+}
+
+/// A call of the block as far as it is known.
+#[derive(Debug, Default)]
+struct CallSoFar {
+    name: Option<String>,
+    model_id: Option<String>,
+    /// Its provisional id.
+    started: Option<String>,
+}
+
+/// Bytes of the path to a value that are kept. A longer one is cut: every argument has its own, and one long key before
+/// many values would make them as many times as long.
+const MOST_PATH: usize = 256;
+
+/// What is known of a block.
+#[derive(Debug, Default)]
+pub(super) struct Preview {
+    pub(super) ids: Ids,
+    pub(super) tags: Vec<Tag>,
+    /// Byte ranges of the complete values.
+    pub(super) values: Vec<(usize, usize)>,
+    /// The complete calls.
+    calls: Vec<CallSoFar>,
+    /// The open one.
+    call: CallSoFar,
+    /// Nothing more is queued: the end of the block is undecided.
+    pub(super) muted: bool,
+    /// An argument was queued that does not stand in an object of arguments.
+    pub(super) loose: bool,
+    frames: Vec<OpenValue>,
+    /// The keys and indices that lead to the current value, joined by `/`.
+    path: String,
+    value_start: usize,
+    /// The depth whose keys are the envelope's: 1 in an object, 2 in an array of calls, one more in a wrapper.
+    envelope: usize,
+    /// What `envelope` is without a wrapper.
+    outer: usize,
+    /// The text of a name, an id or what may be a tag.
+    short: String,
+    role: StringRole,
+}
+
+/// What the string that is being read is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum StringRole {
+    /// Its first piece decides.
+    #[default]
+    Undecided,
+    Other,
+    Name,
+    Id,
+    /// Text of an argument; it may still turn out to be a tag.
+    MaybeTag,
+    /// Text of an argument.
+    Argument,
+}
+
+impl Preview {
+    /// Forgets the block, but not who has which id.
+    pub(super) fn reset(&mut self) {
+        self.tags.clear();
+        self.values.clear();
+        self.calls.clear();
+        self.call = CallSoFar::default();
+        self.muted = false;
+        self.loose = false;
+        self.frames.clear();
+        self.path.clear();
+        self.short.clear();
+        self.role = StringRole::Undecided;
+    }
+
+    /// The id under which the block is withdrawn: that of its first call.
+    pub(super) fn first_id(&mut self) -> String {
+        let known = self.calls.iter().chain([&self.call]).find_map(|call| call.started.clone());
+        known.unwrap_or_else(|| self.ids.give())
+    }
+
+    /// Gives away the id under which the call was started, if it was.
+    pub(super) fn take_provisional(&mut self, index: usize) -> Option<String> {
+        let open = (index == self.calls.len()).then_some(&mut self.call);
+        self.calls.get_mut(index).or(open)?.started.take()
+    }
+
+    /// The tool that a verbatim body is for, where it is named.
+    pub(super) fn tool(&self, tag: &Tag) -> Option<&str> {
+        self.calls.get(tag.call).unwrap_or(&self.call).name.as_deref()
+    }
+
+    /// More of a verbatim body.
+    pub(super) fn body_text(&self, index: usize, text: &str, queue: &mut Queue) {
+        let Some(tag) = self.tags.get(index).filter(|tag| !self.muted && tag.call == 0) else { return };
+        if let Some(id) = &self.calls.first().unwrap_or(&self.call).started {
+            queue.progress(id, &tag.arg, text);
+        }
+    }
+
+    /// Whether events are queued for the open call. Of several calls in a block only the first has any, for a block is
+    /// withdrawn by one id.
+    fn previews(&self) -> bool {
+        !self.muted && self.calls.is_empty()
+    }
+
+    /// The key of the current value, where it stands in an object.
+    fn key(&self) -> Option<&str> {
+        let frame = self.frames.last()?;
+        frame.object.then(|| &self.path[frame.step..])
+    }
+
+    /// A value begins: whether it belongs to the arguments of a call.
+    fn in_args(&self) -> bool {
+        match self.frames.len() {
+            depth if depth > self.envelope => true,
+            depth if depth == self.envelope => {
+                self.key().is_some_and(|key| !is_name(key) && !is_args(key) && !matches!(key, "id" | "reason"))
+            }
+            _ => false,
+        }
+    }
+
+    /// The path below the arguments.
+    fn argument(&self) -> &str {
+        let above = self.frames.len().min(self.envelope + 1) - 1;
+        &self.path[self.frames[above].step..]
+    }
+
+    /// The role of a string value that begins.
+    fn string_role(&mut self, queue: &mut Queue) -> StringRole {
+        self.begin_step();
+        if self.in_args() {
+            self.start(queue);
+            self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
+            return StringRole::MaybeTag;
+        }
+        let at_envelope = self.frames.len() == self.envelope;
+        match self.key() {
+            Some("id") if at_envelope => StringRole::Id,
+            Some(key) if at_envelope && is_name(key) => StringRole::Name,
+            _ => StringRole::Other,
+        }
+    }
+
+    /// Queues the beginning of the call as soon as its name is known and its arguments begin.
+    fn start(&mut self, queue: &mut Queue) {
+        let Some(name) = self.call.name.as_deref().filter(|_| self.call.started.is_none()) else { return };
+        let id = self.ids.take(self.call.model_id.as_deref()).unwrap_or_else(|| self.ids.give());
+        if self.previews() {
+            queue.started(&id, name);
+        }
+        self.call.started = Some(id);
+    }
+
+    /// Queues what may have been a tag and is text of an argument.
+    fn queue_short(&mut self, queue: &mut Queue) {
+        if let Some(id) = self.call.started.as_deref().filter(|_| self.previews()) {
+            queue.progress(id, self.argument(), &self.short);
+        }
+        self.short.clear();
+    }
+
+    /// Adds to the path, as long as it is not too long.
+    fn lead(&mut self, piece: &str) {
+        if self.path.len() + piece.len() <= MOST_PATH {
+            return self.path.push_str(piece);
+        }
+        for c in piece.chars() {
+            if self.path.len() >= MOST_PATH {
+                return;
+            }
+            self.path.push(c);
+        }
+    }
+
+    /// A key begins: it takes the place of the one before.
+    fn begin_key(&mut self) {
+        let step = self.frames.last().map_or(0, |frame| frame.step);
+        self.path.truncate(step);
+    }
+
+    /// An element of an array begins: its number is the last step of the path.
+    fn begin_step(&mut self) {
+        if let Some(OpenValue { step, object: false, index }) = self.frames.last().copied() {
+            self.path.truncate(step);
+            self.path.push_str(&index.to_string());
+        }
+    }
+
+    fn end_step(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.index += 1;
+        }
+    }
+}
+
+/// The lexer's listener: what is known, and where provisional events go.
+pub(super) struct Listener<'a> {
+    pub(super) preview: &'a mut Preview,
+    pub(super) queue: &'a mut Queue,
+}
+
+impl Watch for Listener<'_> {
+    fn open(&mut self, object: bool, at: usize) {
+        let preview = &mut *self.preview;
+        let depth = preview.frames.len();
+        preview.begin_step();
+        if depth == 0 {
+            preview.value_start = at;
+            preview.outer = if object { 1 } else { 2 };
+            preview.envelope = preview.outer;
+        } else if object && depth == preview.envelope && preview.key().is_some_and(is_wrapper) {
+            preview.envelope += 1;
+        } else {
+            let arguments = depth == preview.envelope && preview.key().is_some_and(is_args);
+            preview.loose |= depth == preview.envelope && !arguments;
+            if arguments || preview.in_args() {
+                preview.start(self.queue);
+            }
+        }
+        if depth > 0 {
+            preview.path.push('/');
+        }
+        preview.frames.push(OpenValue { step: preview.path.len(), object, index: 0 });
+    }
+
+    fn close(&mut self, end: usize) {
+        let preview = &mut *self.preview;
+        if preview.frames.len() == preview.envelope {
+            preview.start(self.queue);
+            preview.calls.push(std::mem::take(&mut preview.call));
+        }
+        if let Some(frame) = preview.frames.pop() {
+            preview.path.truncate(frame.step.saturating_sub(1));
+        }
+        if preview.frames.len() < preview.outer {
+            preview.envelope = preview.outer;
+        }
+        if preview.frames.is_empty() {
+            preview.values.push((preview.value_start, end));
+        }
+        preview.end_step();
+    }
+
+    fn text(&mut self, piece: &str, key: bool) {
+        let preview = &mut *self.preview;
+        if key {
+            if preview.role == StringRole::Undecided {
+                preview.role = StringRole::Other;
+                preview.begin_key();
+            }
+            return preview.lead(piece);
+        }
+        if preview.role == StringRole::Undecided {
+            preview.role = preview.string_role(self.queue);
+        }
+        match preview.role {
+            StringRole::Name | StringRole::Id => preview.short.push_str(piece),
+            StringRole::Argument if preview.previews() => {
+                if let Some(id) = &preview.call.started {
+                    self.queue.progress(id, preview.argument(), piece);
+                }
+            }
+            StringRole::MaybeTag => {
+                let goes_on = preview.short.len() > 2 && is_tag_name(piece.as_bytes(), false);
+                preview.short.push_str(piece);
+                if !goes_on && !may_be_tag(&preview.short) {
+                    preview.role = StringRole::Argument;
+                    preview.queue_short(self.queue);
+                }
+            }
+            StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
+        }
+    }
+
+    fn text_end(&mut self, key: bool, start: usize, end: usize, escaped: bool) {
+        let preview = &mut *self.preview;
+        let role = std::mem::take(&mut preview.role);
+        if key {
+            if role == StringRole::Undecided {
+                preview.begin_key(); // the empty key
+            }
+            return;
+        }
+        match role {
+            StringRole::Name => preview.call.name = Some(std::mem::take(&mut preview.short)),
+            StringRole::Id => preview.call.model_id = Some(std::mem::take(&mut preview.short)),
+            StringRole::MaybeTag => match tag_of(&preview.short).filter(|_| !escaped) {
+                Some(tag) => {
+                    let (tag, arg) = (tag.to_owned(), preview.argument().to_owned());
+                    preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len() });
+                    preview.short.clear();
+                }
+                None => preview.queue_short(self.queue),
+            },
+            StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
+        }
+        preview.end_step();
+    }
+
+    fn scalar(&mut self) {
+        self.preview.end_step();
+    }
+}

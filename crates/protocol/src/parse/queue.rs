@@ -1,0 +1,105 @@
+//! The queue of pending events.
+//!
+//! An entry is small: prose and reasoning are ranges of the reply, the strings of provisional events stand in one
+//! buffer that is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can
+//! borrow.
+
+use super::event::{Event, Span};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A pending event. Ranges without a type of their own are ranges of the queue's strings.
+#[derive(Debug)]
+pub(super) enum Queued {
+    /// This part of the reply is prose.
+    Text(Span),
+    /// `text` is the part of the reply between the tags.
+    Reasoning { text: Span, span: Span, closed: Option<bool> },
+    /// A call has begun.
+    Started { id: Range<usize>, name: Range<usize> },
+    /// More text of an argument.
+    Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
+    /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
+    Final(Event<'static>),
+}
+
+/// Events that were found and not delivered yet.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    entries: VecDeque<Queued>,
+    /// What the provisional events say.
+    strings: String,
+    /// Provisional events are dropped.
+    settled_only: bool,
+}
+
+impl Queue {
+    pub(super) fn new(settled_only: bool) -> Queue {
+        Queue { settled_only, ..Queue::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn push(&mut self, entry: Queued) {
+        self.entries.push_back(entry);
+    }
+
+    pub(super) fn push_event(&mut self, event: Event<'static>) {
+        self.push(Queued::Final(event));
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        self.entries.pop_front()
+    }
+
+    /// A string of an entry that was delivered last, or is still waiting.
+    pub(super) fn str(&self, range: Range<usize>) -> &str {
+        &self.strings[range]
+    }
+
+    /// A call has begun. Provisional.
+    pub(super) fn started(&mut self, id: &str, name: &str) {
+        if self.settled_only {
+            return;
+        }
+        self.recycle();
+        let (id, name) = (self.keep(id), self.keep(name));
+        self.push(Queued::Started { id, name });
+    }
+
+    /// More text of an argument. Provisional.
+    pub(super) fn progress(&mut self, id: &str, arg: &str, text: &str) {
+        if self.settled_only || text.is_empty() {
+            return;
+        }
+        self.recycle();
+        // The lexer gives a long run of escapes in many small pieces. One entry takes them all, or the queue would need
+        // many times the memory of the text.
+        if let Some(Queued::Progress { id: last_id, arg: last_arg, text: last }) = self.entries.back_mut()
+            && &self.strings[last_id.clone()] == id
+            && &self.strings[last_arg.clone()] == arg
+        {
+            self.strings.push_str(text);
+            last.end = self.strings.len();
+            return;
+        }
+        let (id, arg, text) = (self.keep(id), self.keep(arg), self.keep(text));
+        self.push(Queued::Progress { id, arg, text });
+    }
+
+    /// Empties the strings where everything is delivered. Not on delivery: the event that was polled last still borrows
+    /// them.
+    fn recycle(&mut self) {
+        if self.entries.is_empty() {
+            self.strings.clear();
+        }
+    }
+
+    fn keep(&mut self, text: &str) -> Range<usize> {
+        let start = self.strings.len();
+        self.strings.push_str(text);
+        start..self.strings.len()
+    }
+}
