@@ -37,7 +37,6 @@ pub(super) struct Ground<'a> {
 pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
     let mut walker = walk::Walker::new(ground, cwd);
     walker.script(command);
-    walker.fork_bombs();
     walker.upset_variables();
     let git = std::mem::take(&mut walker.git);
     if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {

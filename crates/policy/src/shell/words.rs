@@ -88,12 +88,6 @@ impl Word {
         !self.guessed && matches!(self.parts.as_slice(), [Part::Found] | [Part::Text(_), Part::Found])
     }
 
-    /// The same as something that must not be relied on.
-    pub(super) fn into_guess(mut self) -> Word {
-        self.guessed = true;
-        self
-    }
-
     /// Whether all that is not certain in it is the output of commands that are judged by themselves.
     pub(super) fn is_output(&self) -> bool {
         let harmless =
@@ -246,9 +240,7 @@ fn resolve(atoms: &[lex::Atom], variables: &Variables) -> Vec<Word> {
                 readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
             }
             lex::Atom::Sets => readings.iter_mut().for_each(|reading| reading.last.sets = true),
-            lex::Atom::Printed { text, quoted } => {
-                readings.iter_mut().for_each(|reading| *reading = reading.with(text, *quoted, false));
-            }
+            lex::Atom::Translated => readings.iter_mut().for_each(|reading| reading.last.guessed = true),
             lex::Atom::Variable { name, quoted } => {
                 if let Some(glob) = variables.glob(name) {
                     // Within quotes a name that matches stays one word; without, what is in it counts.
@@ -378,7 +370,7 @@ mod tests {
             ("{a}", &["{a}"]),
             ("{1..3}", &["1", "2", "3"]),
             ("'{a,b}'", &["{a,b}"]),
-            ("$(echo x)y", &["xy"]),
+            ("$(echo x)y", &["*y"]),
             ("$(ls)y", &["*y"]),
         ];
         for (raw, wanted) in cases {

@@ -136,7 +136,8 @@ impl<'a> Reader<'a> {
         };
         let Some(text) = program.literal() else { return unknown(format!("{name} is not literal.")) };
         let inside = |folder: &String| matches!(files::ask(self.ground, folder, text), PathFact::Inside { .. });
-        if text.starts_with('-') || !folders.iter().all(inside) {
+        // A name like `PAGER=less x` was meant for something else.
+        if text.starts_with('-') || text.contains(' ') || !folders.iter().all(inside) {
             return unknown(format!("{name} is a program at a place of its own."));
         }
         self.runs(&name)

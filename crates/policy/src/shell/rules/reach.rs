@@ -79,15 +79,9 @@ fn is_system(path: &str, folder: &str) -> bool {
     let Some(names) = resolve(folder, path) else { return true };
     match names.as_slice() {
         [] => true,
-        [first, second] if SYSTEM_DEEP.contains(first) && !second.is_empty() => true,
-        [first, rest @ ..] => (is_any(first) || may_be_system(first)) && is_all(rest),
+        [first, _] if SYSTEM_DEEP.contains(first) => true,
+        [first, rest @ ..] => (is_any(first) || SYSTEM.contains(first)) && is_all(rest),
     }
-}
-
-/// Whether a name is one of the folders of the system, or a pattern that one of them matches.
-fn may_be_system(name: &str) -> bool {
-    let glob = name.contains(['*', '?', '[']);
-    SYSTEM.iter().any(|folder| *folder == name || glob && toolfence_rules::could_be(name, folder))
 }
 
 fn is_all(names: &[&str]) -> bool {
@@ -96,13 +90,7 @@ fn is_all(names: &[&str]) -> bool {
 
 /// Whether a name is a pattern that leaves nothing out.
 fn is_any(name: &str) -> bool {
-    let mut bracket = false;
-    let rest = name.chars().filter(|&c| match c {
-        '[' => std::mem::replace(&mut bracket, true),
-        ']' => !std::mem::replace(&mut bracket, false),
-        _ => !bracket,
-    });
-    name.contains(['*', '?', '[']) && rest.into_iter().all(|c| "*?.".contains(c))
+    name.contains(['*', '?']) && name.chars().all(|c| "*?.".contains(c))
 }
 
 /// A path with `.` and `..` worked in as text, whatever links are on the way.

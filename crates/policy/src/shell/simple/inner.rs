@@ -8,10 +8,6 @@ use crate::shell::walk::Walker;
 use crate::shell::words::Word;
 use crate::shell::wrappers::{Adds, Inner};
 
-/// The most words and lines of a known input that `xargs` is followed with.
-const MOST_FED: usize = 64;
-const MOST_LINES: usize = 4;
-
 /// Judges what the command would run in turn; whether that says all there is to say.
 pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
     let mut known = false;
@@ -30,8 +26,7 @@ pub(super) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 let argv = found_words(&argv[from..to], roots(argv));
                 walker.looped(|walker| walker.deeper(|walker| command(walker, &argv, &Input::Unknown)));
             }
-            Inner::Script { text, transparent, words } => {
-                walker.variables.arguments(&words);
+            Inner::Script { text, transparent } => {
                 walker.script_on(&text, input);
                 known = transparent && argv[0].literal().is_some() && is_system(walker, program);
             }
@@ -89,49 +84,18 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
     is_system(walker, program)
 }
 
-/// What `xargs` runs, with the words of its input.
+/// What `xargs` runs: its words, and behind them or in place of a mark whatever it reads.
 fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&str>) {
-    let (text, guessed) = match input {
-        Input::Text(text) => (Some(text), false),
-        Input::Guess(text) => (Some(text), true),
-        _ => (None, true),
-    };
-    let Some(text) = text else {
-        let word = if replace.is_some() { Vec::new() } else { vec![Word::found()] };
-        let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace)).chain(word).collect();
-        return walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
-    };
-    let Some(mark) = replace else {
-        let words = split(text).into_iter().map(|word| if guessed { word.into_guess() } else { word });
-        let argv: Vec<Word> = argv.iter().cloned().chain(words).collect();
-        return walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
-    };
-    let lines: Vec<&str> = text.lines().take(MOST_LINES).collect();
-    for line in if lines.is_empty() { vec![""] } else { lines } {
-        let replaced = |arg: &Word| match arg.guess() {
-            Some(text) if text.contains(mark) => Word::text(&text.replace(mark, line)).into_guess(),
-            _ => arg.clone(),
-        };
-        let argv: Vec<Word> = argv.iter().map(replaced).collect();
-        walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
-    }
+    // Names that another command found are names of the project. What the line itself says may be any.
+    let word = if matches!(input, Input::Text(_) | Input::Printed) { Word::unknown() } else { Word::found() };
+    let behind = if replace.is_some() { None } else { Some(word.clone()) };
+    let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace, &word)).chain(behind).collect();
+    walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
 }
 
-/// The words of a text; certain where nothing in it could be read in two ways.
-fn split(text: &str) -> Vec<Word> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./ \n".contains(&byte);
-    let blank = |c: char| c.is_whitespace() || c == '\0';
-    let all: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).take(MOST_FED + 1).collect();
-    // However they are shared out among several runs, operands stay operands; options might not.
-    let operands = all.iter().all(|word| !word.starts_with('-'));
-    let certain = operands && all.len() <= MOST_FED && text.bytes().all(plain);
-    let words = all.iter().map(|word| Word::text(word.trim_matches(['\'', '"'])));
-    words.map(|word| if certain { word } else { word.into_guess() }).collect()
-}
-
-fn unknown_in(arg: &Word, replace: Option<&str>) -> Word {
+fn unknown_in(arg: &Word, replace: Option<&str>, word: &Word) -> Word {
     match (arg.guess(), replace) {
-        (Some(text), Some(mark)) if text == mark => Word::found(),
+        (Some(text), Some(mark)) if text == mark => word.clone(),
         (Some(text), Some(mark)) if text.contains(mark) => Word::unknown(),
         _ => arg.clone(),
     }
@@ -172,11 +136,7 @@ fn below(root: &Word) -> Word {
 fn script(walker: &mut Walker<'_>, input: &Input) {
     match input {
         Input::Text(text) => walker.script(text),
-        Input::Guess(text) => {
-            walker.suspected(text);
-            walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
-        }
-        Input::Unknown => {
+        Input::Printed | Input::Unknown => {
             walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
             denied::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));
         }

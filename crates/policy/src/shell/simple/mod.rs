@@ -1,11 +1,9 @@
 //! What one simple command means: the user's rules, the block list, the files it names, what it runs in turn, and whether
 //! all of it is known to only read.
 
-mod feeds;
 mod inner;
 mod moves;
 
-pub(super) use feeds::output;
 pub(super) use moves::{below, either};
 
 use super::report::{Finding, shown};
@@ -46,13 +44,6 @@ pub(super) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
     if !simple.argv.is_empty() {
         command(walker, &simple.argv, &simple.input);
     }
-}
-
-/// Whether the program that these words begin with, behind its wrappers, takes its first operand for a script.
-pub(super) fn runs_files(argv: &[Word]) -> bool {
-    let (argv, _) = feeds::unwrapped(argv);
-    let name = argv.first().and_then(Word::guess).map(base_name);
-    name.is_some_and(|name| matches!(name, "source" | ".") || wrappers::is_shell(name))
 }
 
 fn base_name(name: &str) -> &str {
@@ -122,8 +113,6 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         return suspect_tail(walker, "", argv);
     };
     let program = base_name(name);
-    walker.calls(name);
-    walker.called(name, args);
     let folders = walker.folders.clone().unwrap_or_default();
     if let Some(finding) = rules::blocked(program, args, &folders) {
         walker.report.note(finding);
@@ -160,7 +149,16 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         unless_known(walker, name, program, argv, input);
     }
     moves::follow(walker, program, args);
-    feeds::variables(walker, program, args, input);
+    walker.prints |= match program {
+        "echo" | "printf" => args.iter().all(|word| word.guess().is_some()),
+        "cat" | "tee" => matches!(input, Input::Text(_) | Input::Printed),
+        _ => false,
+    };
+    if program == "read" {
+        // It may read more lines than one, or share one out among several names.
+        let names = args.iter().filter_map(Word::guess).filter(|name| !name.starts_with('-'));
+        names.for_each(|name| walker.variables.may_be(name, None));
+    }
 }
 
 /// `commands.deny` and `commands.only`.
@@ -224,7 +222,7 @@ fn is_of_the_system(name: &str, program: &str) -> bool {
 fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word], input: &Input) {
     if argv[0].literal().is_none() {
         walker.report.note(Finding::ask("not_known_read_only", "The program is not a literal word."));
-        return suspect(walker, program, argv);
+        return suspect_tail(walker, program, argv);
     }
     let fed = *input != Input::Nothing;
     let deeds = profiles::Deeds::default();
@@ -237,7 +235,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     }
     if let Err(finding) = checked {
         walker.report.note(advice::added(program, finding));
-        return suspect(walker, program, argv);
+        return suspect_tail(walker, program, argv);
     }
     if deeds.writes.get() {
         walker.report.writes();
@@ -254,17 +252,12 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     }
 }
 
-/// Looks for commands in the arguments of a program that is not known to only read.
-fn suspect(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
-    for text in wrappers::texts(program, argv) {
-        walker.suspected(&text);
-    }
-    suspect_tail(walker, program, argv);
-}
-
 /// A program that nobody knows may be a wrapper: `valgrind rm -rf /`.
 fn suspect_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
     denied_tail(walker, program, argv);
+    if matches!(program, "echo" | "printf") {
+        return;
+    }
     let folders = walker.folders.clone().unwrap_or_default();
     if let Some(finding) = rules::blocked_behind(argv, &folders) {
         walker.report.note(finding);

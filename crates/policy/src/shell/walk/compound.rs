@@ -4,30 +4,18 @@ use super::{Input, Walker};
 use crate::Judgement;
 use crate::shell::report::Finding;
 use crate::shell::words::{MOST_VALUES, Word};
-use crate::shell::{files, profiles};
+use crate::shell::{files, profiles, rules};
 use brush_parser::ast;
-use std::rc::Rc;
-
-/// How often the body of a function is read again for the words of a call.
-const MOST_CALLS: usize = 4;
-
-/// A function that the script defines.
-pub(super) struct Function {
-    body: Rc<ast::FunctionBody>,
-    calls: usize,
-}
 
 impl Walker<'_> {
-    /// Gives back what the compound writes.
-    pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) -> Input {
+    pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {
         match compound {
-            ast::CompoundCommand::BraceGroup(group) => return self.list(&group.list),
+            ast::CompoundCommand::BraceGroup(group) => self.list(&group.list),
             ast::CompoundCommand::Subshell(subshell) => {
                 // Where it goes is its own.
                 let before = self.folders.clone();
-                let output = self.list(&subshell.list);
+                self.list(&subshell.list);
                 self.folders = before;
-                return output;
             }
             ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
@@ -53,14 +41,13 @@ impl Walker<'_> {
                 self.command(&clause.body, Input::Unknown);
             }
         }
-        Input::Unknown
     }
 
     fn conditional(&mut self, clause: &ast::IfClauseCommand) {
         self.list(&clause.condition);
         self.list(&clause.then);
         for part in clause.elses.iter().flatten() {
-            part.condition.iter().for_each(|list| drop(self.list(list)));
+            part.condition.iter().for_each(|list| self.list(list));
             self.list(&part.body);
         }
     }
@@ -126,36 +113,20 @@ impl Walker<'_> {
         self.words(&clause.value.value);
         for item in &clause.cases {
             item.patterns.iter().for_each(|pattern| drop(self.words(&pattern.value)));
-            item.cmd.iter().for_each(|list| drop(self.list(list)));
+            item.cmd.iter().for_each(|list| self.list(list));
         }
     }
 
     pub(super) fn function(&mut self, function: &ast::FunctionDefinition) {
         self.construct("a function");
-        let name = function.fname.value.clone();
-        let body = Rc::new(function.body.clone());
-        self.defined.insert(name.clone(), Function { body: Rc::clone(&body), calls: 0 });
-        self.body(name, &body);
-    }
-
-    fn body(&mut self, name: String, body: &ast::FunctionBody) {
-        self.functions.push(name);
-        self.compound(&body.0);
-        self.functions.pop();
-        self.redirects(body.1.as_ref());
-    }
-
-    /// Reads the body of a function again, for the words it is called with.
-    pub(in crate::shell) fn called(&mut self, name: &str, words: &[Word]) {
-        let inside = self.functions.iter().any(|open| open == name);
-        let Some(function) = self.defined.get_mut(name).filter(|function| !inside && function.calls < MOST_CALLS)
-        else {
-            return;
-        };
-        function.calls += 1;
-        let body = Rc::clone(&function.body);
-        self.variables.arguments(words);
-        self.deeper(|walker| walker.body(name.to_owned(), &body));
+        let name = &function.fname.value;
+        // The classic fork bomb, `:(){ :|:& };:`. One in disguise is asked about, as every function is.
+        let body: String = function.body.0.to_string().split_whitespace().collect();
+        if body.contains(&format!("{name}|{name}&")) {
+            self.report.note(rules::fork_bomb(name));
+        }
+        self.compound(&function.body.0);
+        self.redirects(function.body.1.as_ref());
     }
 
     fn arithmetic(&mut self, expr: &ast::UnexpandedArithmeticExpr) {

@@ -2,7 +2,6 @@
 //!
 //! Knows the shapes of the language; what a simple command means is [`super::simple`]'s business.
 
-mod bombs;
 mod compound;
 mod redirects;
 
@@ -10,9 +9,8 @@ use super::git_calls::GitCalls;
 use super::report::{Finding, Report};
 use super::scan::{self, Fault, MOST_DEPTH};
 use super::words::{self, Substitution, Variables, Word};
-use super::{Ground, answered, simple, wrappers};
+use super::{Ground, answered, simple};
 use brush_parser::ast;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The most simple commands of a script and of everything it holds as text.
@@ -31,8 +29,8 @@ pub(super) enum Input {
     Nothing,
     /// Text that is known.
     Text(Rc<str>),
-    /// Text that was followed through variables: good enough to refuse by.
-    Guess(Rc<str>),
+    /// Text that another command was told to print. It is not followed, but it may say anything.
+    Printed,
     /// What another command writes.
     Unknown,
 }
@@ -62,10 +60,6 @@ pub(super) struct Walker<'a> {
     pub(super) folders: Option<Vec<String>>,
     /// Where the script is if the last command was `cd` and succeeded.
     pub(super) arrived: Option<Option<Vec<String>>>,
-    /// The functions whose bodies are being read.
-    functions: Vec<String>,
-    defined: HashMap<String, compound::Function>,
-    edges: Vec<bombs::Edge>,
     /// What the first command of a pipeline reads.
     stdin: Input,
     /// Whether the command at hand runs beside another one.
@@ -81,6 +75,8 @@ pub(super) struct Walker<'a> {
     pub(super) loops: usize,
     /// Whether the body of a loop is being read for one of its values.
     unrolling: bool,
+    /// Whether the member of a pipeline at hand prints text that stands in the command line.
+    pub(super) prints: bool,
 }
 
 impl<'a> Walker<'a> {
@@ -92,9 +88,6 @@ impl<'a> Walker<'a> {
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
             arrived: None,
-            functions: Vec::new(),
-            defined: HashMap::new(),
-            edges: Vec::new(),
             stdin: Input::Nothing,
             beside: false,
             depth: 0,
@@ -104,6 +97,7 @@ impl<'a> Walker<'a> {
             suspicions: 0,
             loops: 0,
             unrolling: false,
+            prints: false,
         }
     }
 
@@ -178,30 +172,26 @@ impl<'a> Walker<'a> {
         if program.complete_commands.is_empty() && self.depth == 1 {
             self.report.note(Finding::ask("unreadable", "There is no command in it."));
         }
-        program.complete_commands.iter().for_each(|list| drop(self.list(list)));
+        program.complete_commands.iter().for_each(|list| self.list(list));
     }
 
     /// The commands of a process substitution run beside the one that reads what they write, and go to folders of their own.
-    fn substituted(&mut self, list: &ast::CompoundList) -> Input {
+    fn substituted(&mut self, list: &ast::CompoundList) {
         let before = (self.folders.clone(), std::mem::replace(&mut self.beside, true));
         self.groups += 1;
-        let output = self.list(list);
+        self.list(list);
         self.groups -= 1;
         (self.folders, self.beside) = before;
-        output
     }
 
     /// Reads what may run again and again.
-    pub(super) fn looped<T>(&mut self, go: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn looped(&mut self, go: impl FnOnce(&mut Self)) {
         self.loops += 1;
-        let done = go(self);
+        go(self);
         self.loops -= 1;
-        done
     }
 
-    /// Gives back what all of it writes.
-    fn list(&mut self, list: &ast::CompoundList) -> Input {
-        let mut output = Input::Nothing;
+    fn list(&mut self, list: &ast::CompoundList) {
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let before = self.beside;
             let in_background = matches!(separator, ast::SeparatorOperator::Async);
@@ -210,8 +200,7 @@ impl<'a> Walker<'a> {
             if in_background && self.loops > 0 {
                 self.report.note(Finding::ask("background_in_loop", ENDLESS));
             }
-            let (text, mut ends) = self.ended(&and_or.first);
-            output = output.and(text);
+            let mut ends = self.ended(&and_or.first);
             for next in &and_or.additional {
                 // Behind `&&` what stands before has succeeded, behind `||` it has failed.
                 let (pipeline, skips) = match next {
@@ -224,8 +213,7 @@ impl<'a> Walker<'a> {
                         (pipeline, Ends { success: ends.success, failure: Some(Vec::new()) })
                     }
                 };
-                let (text, ran) = self.ended(pipeline);
-                output = output.and(text);
+                let ran = self.ended(pipeline);
                 ends = Ends {
                     success: simple::either(ran.success, skips.success),
                     failure: simple::either(ran.failure, skips.failure),
@@ -238,69 +226,62 @@ impl<'a> Walker<'a> {
             }
             self.beside = before;
         }
-        output
     }
 
-    /// Reads a pipeline; gives back what it writes, and where the script is where it succeeds and where it fails.
-    fn ended(&mut self, pipeline: &ast::Pipeline) -> (Input, Ends) {
+    /// Reads a pipeline; gives back where the script is where it succeeds and where it fails.
+    fn ended(&mut self, pipeline: &ast::Pipeline) -> Ends {
         self.arrived = None;
         let before = self.folders.clone();
-        let output = self.pipeline(pipeline);
+        self.pipeline(pipeline);
         let alone = matches!(pipeline.seq.as_slice(), [ast::Command::Simple(_)]) && !pipeline.bang;
-        let ends = match self.arrived.take().filter(|_| alone) {
+        match self.arrived.take().filter(|_| alone) {
             Some(arrived) => Ends { success: arrived, failure: before },
             None => Ends { success: self.folders.clone(), failure: self.folders.clone() },
-        };
-        (output, ends)
+        }
     }
 
-    fn pipeline(&mut self, pipeline: &ast::Pipeline) -> Input {
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
         if self.commands > MOST_COMMANDS {
-            return Input::Unknown;
+            return;
         }
         let before = self.beside;
         self.beside |= pipeline.seq.len() > 1;
         let mut input = self.stdin.clone();
         for command in pipeline.seq.iter().take(MOST_COMMANDS + 1) {
-            input = self.command(command, input);
+            let printed = std::mem::take(&mut self.prints);
+            self.command(command, input);
+            input = if self.prints { Input::Printed } else { Input::Unknown };
+            self.prints |= printed;
         }
         self.beside = before;
-        input
     }
 
-    /// Gives back what the next command of a pipeline would read.
-    fn command(&mut self, command: &ast::Command, input: Input) -> Input {
+    fn command(&mut self, command: &ast::Command, input: Input) {
         if let ast::Command::Simple(command) = command {
             return self.simple(command, input);
         }
         self.groups += 1;
-        let output = self.grouped(command, input);
+        self.grouped(command, input);
         self.groups -= 1;
-        output
     }
 
-    fn grouped(&mut self, command: &ast::Command, input: Input) -> Input {
+    fn grouped(&mut self, command: &ast::Command, input: Input) {
         match command {
-            ast::Command::Simple(_) => Input::Unknown,
+            ast::Command::Simple(_) => {}
             ast::Command::Compound(compound, redirects) => {
                 let input = match self.redirects(redirects.as_ref()) {
                     Input::Unknown if redirects.is_none() => input,
                     redirected => redirected,
                 };
                 let before = std::mem::replace(&mut self.stdin, input);
-                let output = self.compound(compound);
+                self.compound(compound);
                 self.stdin = before;
-                output
             }
-            ast::Command::Function(function) => {
-                self.function(function);
-                Input::Nothing
-            }
+            ast::Command::Function(function) => self.function(function),
             ast::Command::ExtendedTest(test, redirects) => {
                 self.unheld("[[ ]]");
                 self.test(&test.expr);
                 self.redirects(redirects.as_ref());
-                Input::Nothing
             }
         }
     }
@@ -321,7 +302,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Judges a command by itself, then holds what was found against what the person has answered before.
-    fn simple(&mut self, command: &ast::SimpleCommand, input: Input) -> Input {
+    fn simple(&mut self, command: &ast::SimpleCommand, input: Input) {
         let before = std::mem::take(&mut self.report);
         let given = answered::Given { folders: self.folders.clone(), fed: input != Input::Nothing };
         let simple = self.alone(command, input);
@@ -330,7 +311,6 @@ impl<'a> Walker<'a> {
         self.arrived = self.arrived.take().filter(|_| goes);
         let own = std::mem::replace(&mut self.report, before);
         answered::settle(self, own, command, simple.as_ref(), &given);
-        simple.as_ref().map_or(Input::Unknown, simple::output)
     }
 
     /// `None` where a limit is passed.
@@ -371,10 +351,7 @@ impl<'a> Walker<'a> {
                 }
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
-                let output = self.stream(kind, subshell);
-                if let (Input::Text(text) | Input::Guess(text), true) = (output, simple::runs_files(&simple.argv)) {
-                    self.suspected(&text);
-                }
+                self.stream(kind, subshell);
                 let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.walls().hold;
                 simple.argv.push(if reads { Word::stream() } else { Word::unknown() });
             }
@@ -382,7 +359,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A command beside, whose output is read like a file, or that is written to like one.
-    fn stream(&mut self, kind: &ast::ProcessSubstitutionKind, subshell: &ast::SubshellCommand) -> Input {
+    fn stream(&mut self, kind: &ast::ProcessSubstitutionKind, subshell: &ast::SubshellCommand) {
         match kind {
             ast::ProcessSubstitutionKind::Read => self.unheld("a process substitution"),
             ast::ProcessSubstitutionKind::Write => self.construct("a process substitution"),
@@ -402,9 +379,6 @@ impl<'a> Walker<'a> {
                 for value in &values {
                     self.variables.may_be_word(name, value);
                     self.subscripts(value);
-                    if let Some(text) = value.guess().filter(|_| wrappers::is_command_line(name)) {
-                        self.suspected(text.trim_start_matches('|'));
-                    }
                 }
                 // In front of a command, no name is looked for by a pattern.
                 let certain = |word: &Word| match word.is_glob() {
@@ -466,25 +440,6 @@ impl<'a> Walker<'a> {
             }
             self.groups -= 1;
             self.beside = beside;
-        }
-    }
-}
-
-impl Input {
-    /// Both, one after the other.
-    fn and(self, more: Input) -> Input {
-        match (self, more) {
-            (Input::Nothing, more) => more,
-            (text, Input::Nothing) => text,
-            (Input::Text(text), Input::Text(more)) if text.len() + more.len() < scan::MOST_BYTES => {
-                Input::Text(format!("{text}\n{more}").into())
-            }
-            (Input::Text(text) | Input::Guess(text), Input::Text(more) | Input::Guess(more))
-                if text.len() + more.len() < scan::MOST_BYTES =>
-            {
-                Input::Guess(format!("{text}\n{more}").into())
-            }
-            _ => Input::Unknown,
         }
     }
 }

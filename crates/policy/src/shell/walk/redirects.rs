@@ -24,11 +24,7 @@ impl Walker<'_> {
             ast::IoRedirect::OutputAndError(word, _) => self.target(&word.value, true),
             ast::IoRedirect::HereString(number, word) => {
                 let read = match self.words(&word.value).as_slice() {
-                    [word] => match (word.literal(), word.guess()) {
-                        (Some(text), _) => Input::Text(text.into()),
-                        (None, Some(text)) => Input::Guess(text.into()),
-                        _ => Input::Unknown,
-                    },
+                    [word] => word.literal().map_or(Input::Unknown, |text| Input::Text(text.into())),
                     _ => Input::Unknown,
                 };
                 if is_input(*number) {
@@ -70,7 +66,10 @@ impl Walker<'_> {
                 self.target(&word.value, !reads || matches!(kind, DuplicateOutput));
                 if word.value == "/dev/null" { Input::Nothing } else { Input::Unknown }
             }
-            ast::IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => self.stream(kind, subshell),
+            ast::IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => {
+                self.stream(kind, subshell);
+                Input::Unknown
+            }
         };
         reads.then_some(read)
     }

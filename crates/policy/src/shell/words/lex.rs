@@ -46,11 +46,8 @@ pub(super) enum Atom {
     },
     /// To expand it sets a variable.
     Sets,
-    /// The output of a command that is known.
-    Printed {
-        text: String,
-        quoted: bool,
-    },
+    /// What stands in the word may be changed by a translation.
+    Translated,
     Unknown,
 }
 
@@ -166,13 +163,10 @@ fn is_enclosed(text: &str) -> bool {
     false
 }
 
-/// What `echo` prints, where its words are plain and it has no option.
-fn printed(text: &str) -> Option<String> {
+/// Whether a command does nothing but print words that stand in it.
+fn only_prints(text: &str) -> bool {
     let plain = |byte: u8| super::is_plain(byte) || byte == b' ' || !byte.is_ascii();
-    let words = text.strip_prefix("echo ").or_else(|| text.strip_prefix("printf "))?;
-    let one = !text.starts_with("printf") || !words.contains([' ', '%']);
-    let known = one && !words.starts_with('-') && words.bytes().all(plain);
-    known.then(|| words.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+    text.starts_with("echo ") && text.bytes().all(plain) || text.starts_with("printf ") && text.bytes().all(plain)
 }
 
 /// A name and the word behind `:-` or its kin.
@@ -239,8 +233,7 @@ impl<'a> Lexer<'a> {
             '"' => self.double_quoted(Some('"')),
             '$' if self.chars.peek() == Some(&'\'') => self.ansi_quoted(),
             '$' if self.chars.peek() == Some(&'"') => {
-                // A translation may change the text: what is there is only a guess.
-                self.atoms.push(Atom::Printed { text: String::new(), quoted: true });
+                self.atoms.push(Atom::Translated);
             }
             '$' => self.dollar(false),
             '`' => self.backquoted(false),
@@ -364,11 +357,7 @@ impl<'a> Lexer<'a> {
             (!is_sum(inner)).then(|| self.substitutions.push(Substitution { text, certain: false }));
             return;
         }
-        self.atoms.push(match printed(&text) {
-            Some(text) => Atom::Printed { text, quoted },
-            None => Atom::Output { quoted },
-        });
-        self.substitutions.push(Substitution { text, certain: true });
+        self.output(text, quoted);
     }
 
     fn arithmetic(&mut self, text: &str, quoted: bool) {
@@ -432,10 +421,12 @@ impl<'a> Lexer<'a> {
                 _ => text.push(c),
             }
         }
-        self.atoms.push(match printed(&text) {
-            Some(text) => Atom::Printed { text, quoted },
-            None => Atom::Output { quoted },
-        });
+        self.output(text, quoted);
+    }
+
+    fn output(&mut self, text: String, quoted: bool) {
+        // What other commands print are names of the project or numbers. What the line itself says may be any word.
+        self.atoms.push(if only_prints(&text) { Atom::Unknown } else { Atom::Output { quoted } });
         self.substitutions.push(Substitution { text, certain: true });
     }
 

@@ -96,19 +96,6 @@ impl Variables {
         self.known.get(name).filter(|known| known.sure)?.glob.as_ref()
     }
 
-    /// What `$1`, `$2` and their kin stand for.
-    pub(in crate::shell) fn arguments(&mut self, words: &[Word]) {
-        for (at, word) in words.iter().enumerate().take(MOST_VALUES) {
-            self.may_be(&(at + 1).to_string(), word.guess());
-        }
-        // Without words nothing is known: the text may be fed with them in another way.
-        if words.is_empty() {
-            return;
-        }
-        let known: Vec<&str> = words.iter().filter_map(Word::guess).collect();
-        ["@", "*"].iter().for_each(|name| self.may_be(name, Some(&known.join(" "))));
-    }
-
     pub(super) fn known(&self, name: &str) -> (&[String], bool) {
         self.known.get(name).map_or((&[], false), |known| (&known.values, known.sure))
     }

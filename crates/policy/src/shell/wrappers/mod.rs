@@ -2,10 +2,8 @@
 
 mod shells;
 mod table;
-mod texts;
 
 pub(super) use shells::is_shell;
-pub(super) use texts::{is_command_line, texts};
 
 use super::words::Word;
 pub(super) use table::has;
@@ -39,8 +37,8 @@ pub(super) enum Inner {
     Command { from: usize, adds: Adds, folder: Option<String>, replace: Option<String> },
     /// These words of `find -exec` are one.
     Range { from: usize, to: usize },
-    /// This text is a script, and `$1` begins the words; whether the program adds nothing of its own.
-    Script { text: String, transparent: bool, words: Vec<Word> },
+    /// This text is a script; whether the program adds nothing of its own.
+    Script { text: String, transparent: bool },
     /// The file that the word at this place names is a script.
     File { at: usize },
     /// Its input is a script.
@@ -51,7 +49,7 @@ pub(super) enum Inner {
 
 impl Inner {
     fn script(text: impl Into<String>) -> Inner {
-        Inner::Script { text: text.into(), transparent: false, words: Vec::new() }
+        Inner::Script { text: text.into(), transparent: false }
     }
 }
 

@@ -74,11 +74,10 @@ fn operand(argv: &[Word], read: &Read) -> Inner {
     if read.text {
         let Some(text) = word.guess() else { return Inner::Untold };
         let literal = argv[..=read.at].iter().all(|word| word.literal().is_some());
-        let words = argv.get(read.at + 2..).unwrap_or(&[]).to_vec();
         let text = with_name(text, argv.get(read.at + 1));
         let program = argv[0].guess().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
         let transparent = literal && !read.more && reads_alike(program, &text);
-        return Inner::Script { text, transparent, words };
+        return Inner::Script { text, transparent };
     }
     match read.input || is_input(word) {
         true => Inner::Input,
