@@ -9,6 +9,7 @@ mod programs;
 mod syntax;
 
 pub(crate) use judge::report::shown;
+pub(crate) use programs::fact as program_fact;
 
 use super::{Answers, Decision, Facts, Judgement, PathRules, Settings};
 

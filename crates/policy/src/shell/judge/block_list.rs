@@ -1,79 +1,11 @@
-//! The block list: what is never run, in whatever mode. Tables first, then how they are read.
+//! The block list: what is never run, in whatever mode.
 
 pub(crate) use super::reach::collapsed;
 use super::reach::{everything, resolve};
 use super::report::{Finding, shown};
 use crate::shell::expand::Word;
+use crate::shell::programs::{fact, has, is};
 use std::ops::Range;
-
-/// Programs that are never run, whatever their arguments.
-const NEVER: &[(&str, &str)] = &[
-    ("dd", "it writes raw blocks; copy with `cp`, or cut with `head -c` and `tail -c`"),
-    ("dcfldd", "it writes raw blocks"),
-    ("ddrescue", "it writes raw blocks"),
-    ("mke2fs", "it makes a file system"),
-    ("mkdosfs", "it makes a file system"),
-    ("mkswap", "it overwrites a device"),
-    ("wipefs", "it erases file systems"),
-    ("blkdiscard", "it erases a device"),
-    ("lvremove", "it erases a volume"),
-    ("vgremove", "it erases volumes"),
-    ("pvremove", "it erases volumes"),
-    ("killall5", "it ends every process"),
-    ("shutdown", "it stops the machine"),
-    ("reboot", "it stops the machine"),
-    ("halt", "it stops the machine"),
-    ("poweroff", "it stops the machine"),
-];
-
-/// Programs with the words that make them erase a disk.
-const ERASERS: &[(&str, &[&str])] = &[
-    ("zpool", &["destroy", "labelclear"]),
-    ("zfs", &["destroy"]),
-    ("nvme", &["format", "sanitize", "write-zeroes"]),
-    ("diskutil", &["eraseDisk", "eraseVolume", "partitionDisk", "zeroDisk", "secureErase", "reformat"]),
-    ("mdadm", &["--zero-superblock"]),
-];
-
-/// Programs that change what their operands name.
-const WRITERS: &[&str] = &[
-    "tee",
-    "cp",
-    "mv",
-    "rm",
-    "ln",
-    "install",
-    "shred",
-    "truncate",
-    "touch",
-    "chmod",
-    "chown",
-    "chgrp",
-    "rmdir",
-    "unlink",
-    "sed",
-    "perl",
-    "rsync",
-    "patch",
-    "sponge",
-    "fdisk",
-    "sfdisk",
-    "sgdisk",
-    "parted",
-    "cryptsetup",
-    "hdparm",
-    "badblocks",
-    "mkdir",
-    "setfattr",
-    "setfacl",
-];
-
-/// More programs that may write to a device that they are told.
-const DEVICE_WRITERS: &[&str] =
-    &["curl", "wget", "tar", "socat", "qemu-img", "pv", "losetup", "nvme", "mdadm", "partclone", "gdisk", "cfdisk"];
-
-/// Programs that write to the last of their operands alone.
-const COPIERS: &[&str] = &["cp", "ln", "install", "rsync"];
 
 /// Names of block devices and of memory below `/dev`, up to their numbers.
 const DEVICES: &[&str] = &[
@@ -81,22 +13,19 @@ const DEVICES: &[&str] = &[
     "rdisk", "mem", "kmem", "port", "bcache", "zvol/",
 ];
 
-/// Programs that are refused by what they would reach, and so are looked for behind programs that nobody knows.
-const REACHING: &[&str] = &["rm", "chmod", "chown", "chgrp", "mv", "find", "shred", "tee", "cp", "kill"];
-
 /// The most places behind a program where another one is looked for.
 const MOST_BEHIND: usize = 8;
 
 /// A rule of the block list that a command meets. `folders` are those it may run in.
 pub(crate) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
-    if let Some((_, why)) = NEVER.iter().find(|(name, _)| *name == program) {
+    if let Some(why) = fact(program, "never") {
         return Some(deny(format!("{program} is blocked: {why}.")));
     }
     if program.starts_with("mkfs") || program.starts_with("newfs") {
         return Some(deny(format!("{} is blocked: it makes a file system.", shown(program, 40))));
     }
-    let erases = |(name, words): &&(&str, &[&str])| *name == program && has_any(args, words);
-    if ERASERS.iter().any(|eraser| erases(&eraser)) {
+    let erases = |words: &str| args.iter().filter_map(Word::guess).any(|arg| has(words, arg));
+    if fact(program, "erases").is_some_and(erases) {
         return Some(deny(format!("{program} is blocked here: it erases a disk.")));
     }
     reached(program, args, folders).or_else(|| writes_system(program, args, folders))
@@ -104,16 +33,14 @@ pub(crate) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Optio
 
 /// What the program would reach.
 fn reached(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
-    match program {
-        "rm" => removes_everything(args, folders),
-        "chmod" | "chown" | "chgrp" | "setfacl" if is_set(args, 'R', "--recursive") => {
-            everything(args, folders, program)
-        }
-        "mv" => everything(sources(args), folders, program),
-        "find" if has_any(args, &["-delete"]) || removes_found(args) => everything(args, folders, program),
-        "systemctl" | "loginctl" => stops_machine(args),
-        "init" | "telinit" => args.first().and_then(runlevel),
-        "kill" => ends_everything(args),
+    match fact(program, "reaches")? {
+        "removes" => removes_everything(args, folders),
+        "recursive" if is_set(args, 'R', "--recursive") => everything(args, folders, program),
+        "sources" => everything(sources(args), folders, program),
+        "found" if has_any(args, &["-delete"]) || removes_found(args) => everything(args, folders, program),
+        "power" => stops_machine(args),
+        "runlevel" => args.first().and_then(runlevel),
+        "everybody" => ends_everything(args),
         _ => None,
     }
 }
@@ -121,7 +48,7 @@ fn reached(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> 
 /// A blocked command among the words of one that nobody knows, which may be a wrapper. Only what it would reach counts
 /// there: a name alone may be anything.
 pub(crate) fn blocked_behind(argv: &[Word], folders: &[String]) -> Option<Finding> {
-    let places = (1..argv.len()).filter(|&at| REACHING.contains(&program(&argv[at])));
+    let places = (1..argv.len()).filter(|&at| is(program(&argv[at]), "suspected"));
     places.take(MOST_BEHIND).find_map(|at| {
         let (name, args) = (program(&argv[at]), &argv[at + 1..]);
         reached(name, args, folders).or_else(|| writes_system(name, args, folders))
@@ -154,25 +81,21 @@ fn removes_found(args: &[Word]) -> bool {
     args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
 }
 
-/// Whether the program changes what its operands name.
-fn is_writer(program: &str, args: &[Word]) -> bool {
+/// The places of the operands that the program changes.
+pub(crate) fn written(program: &str, args: &[Word]) -> Range<usize> {
     let option = |arg: &str| {
         let letters = arg.strip_prefix('-').filter(|rest| !rest.starts_with('-')).map(|rest| rest.split('.').next());
         arg.starts_with("--in-place") || letters.flatten().is_some_and(|letters| letters.contains('i'))
     };
-    let in_place = || args.iter().filter_map(Word::guess).any(option);
-    WRITERS.contains(&program) && (!matches!(program, "sed" | "perl") || in_place())
-}
-
-/// The places of the operands that the program changes.
-pub(crate) fn written(program: &str, args: &[Word]) -> Range<usize> {
-    if !is_writer(program, args) {
-        return 0..0;
-    }
-    let into = args.iter().filter_map(Word::guess).any(|arg| arg.starts_with("-t") || arg.starts_with("--target"));
-    match args.iter().rposition(|arg| !is_option(arg)) {
-        Some(last) if COPIERS.contains(&program) && !into => last..last + 1,
-        _ => 0..args.len(),
+    let into = |arg: &str| arg.starts_with("-t") || arg.starts_with("--target");
+    let mut texts = args.iter().filter_map(Word::guess);
+    match fact(program, "changes") {
+        None => 0..0,
+        Some("in-place") if !texts.any(option) => 0..0,
+        Some("last") if !texts.any(into) => {
+            args.iter().rposition(|arg| !is_option(arg)).map_or(0..args.len(), |last| last..last + 1)
+        }
+        Some(_) => 0..args.len(),
     }
 }
 
@@ -251,14 +174,15 @@ fn ends_everything(args: &[Word]) -> Option<Finding> {
 /// A device, or a file of the system, that the program would write to.
 fn writes_system(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
     let written = written(program, args);
-    if written.is_empty() && !DEVICE_WRITERS.contains(&program) && !COPIERS.contains(&program) {
+    let copies = fact(program, "changes") == Some("last");
+    if written.is_empty() && !is(program, "devices") && !copies {
         return None;
     }
     args.iter().enumerate().find_map(|(at, arg)| {
         let pattern = arg.pattern();
         let path = pattern.split_once('=').map_or(pattern.as_ref(), |(_, value)| value);
         let file = || written.contains(&at).then(|| system_file(path)).flatten();
-        let reads = COPIERS.contains(&program) && !written.contains(&at);
+        let reads = copies && !written.contains(&at);
         if reads { None } else { device(path, folders).or_else(file) }
     })
 }

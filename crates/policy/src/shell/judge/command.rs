@@ -4,35 +4,11 @@
 use super::report::{Finding, shown};
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, known, nested};
 use crate::shell::expand::Word;
-use crate::shell::programs::advice;
+use crate::shell::programs;
 use crate::shell::programs::options;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
 use crate::{CommandRule, Judgement, ProgramFact};
 use std::ops::Range;
-
-/// Built into the shell: no program is looked up.
-const BUILTINS: &[&str] = &[
-    "echo", "printf", "test", "[", "cd", "pwd", "true", "false", ":", "type", "command", "builtin", "exit", "set",
-    "wait", "break", "continue", "read", "return",
-];
-
-/// Builtins that take words for names of variables, in whose subscripts commands could hide.
-const SUBSCRIPTS: &[&str] = &[
-    "test",
-    "[",
-    "printf",
-    "let",
-    "read",
-    "unset",
-    "declare",
-    "typeset",
-    "local",
-    "export",
-    "readonly",
-    "mapfile",
-    "readarray",
-    "wait",
-];
 
 /// Judges a command and notes what there is to say of it.
 pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
@@ -113,7 +89,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     if let Some(finding) = block_list::blocked(program, args, &folders) {
         walker.report.note(finding);
     }
-    if SUBSCRIPTS.contains(&program) {
+    if programs::is(program, "subscripts") {
         args.iter().for_each(|word| walker.subscripts(word));
         args.iter().for_each(|word| renames(walker, &word.pattern()));
     }
@@ -206,7 +182,7 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
 }
 
 pub(crate) fn is_system(walker: &Walker<'_>, program: &str) -> bool {
-    BUILTINS.contains(&program) || walker.ground.facts.program(program) == ProgramFact::System
+    programs::is(program, "builtin") || walker.ground.facts.program(program) == ProgramFact::System
 }
 
 /// Whether the name has no place in it, or one where the system's programs are.
@@ -229,8 +205,13 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         // A script of the project may run what it is given.
         denied_tail(walker, program, argv);
     }
-    if let Err(finding) = checked {
-        walker.report.note(advice::added(program, finding));
+    if let Err(mut finding) = checked {
+        let advice = programs::fact(program, "advice").filter(|_| finding.rule == "not_known_read_only");
+        for word in advice.unwrap_or_default().split_ascii_whitespace() {
+            finding.reason.push(' ');
+            finding.reason.push_str(word);
+        }
+        walker.report.note(finding);
         return suspect_tail(walker, program, argv);
     }
     if deeds.writes.get() {

@@ -1,113 +1,17 @@
 //! Other words for what a deny rule means: names of a program, of its subcommands, and programs that are reached through
 //! another one.
 //!
-//! Rules are rewritten by these tables, and so are commands where words of their own stand in between. That a rule meets a
+//! Rules are rewritten by the table of programs, and so are commands where words of their own stand in between. That a rule meets a
 //! command it was not meant for costs a question; that it misses one is what it was written against.
 
-use super::deny_rules::{GLOBALS, has, last};
+use super::deny_rules::last;
 use crate::shell::expand::Word;
-
-/// Programs each operand of which is a subcommand of its own: `make all deploy`.
-pub(crate) const MANY: &str =
-    "make gmake bmake just ninja samu rake gradle gradlew mvn mvnw ant task invoke inv gulp grunt doit tup scons";
-
-/// Subcommands that are one, as the programs document them.
-const SAME: &[(&str, &[&str])] = &[
-    ("npm", &["run", "run-script", "rum", "urn"]),
-    ("npm", &["install", "i", "add", "in", "ins", "inst", "insta", "instal", "isnt", "isnta", "isntal", "isntall"]),
-    ("npm", &["uninstall", "un", "unlink", "remove", "rm", "r"]),
-    ("npm", &["ci", "clean-install", "ic", "install-clean", "isntall-clean"]),
-    ("npm", &["test", "t", "tst", "run test"]),
-    ("npm", &["start", "run start"]),
-    ("npm", &["stop", "run stop"]),
-    ("npm", &["restart", "run restart"]),
-    ("npm", &["update", "up", "upgrade", "udpate"]),
-    ("npm", &["exec", "x"]),
-    ("npm", &["login", "adduser", "add-user"]),
-    ("npm", &["owner", "author"]),
-    ("npm", &["link", "ln"]),
-    ("npm", &["config", "c"]),
-    ("npm", &["init", "create", "innit"]),
-    ("npm", &["view", "info", "show", "v"]),
-    ("pnpm", &["install", "i"]),
-    ("pnpm", &["remove", "rm", "uninstall", "un"]),
-    ("pnpm", &["update", "up", "upgrade"]),
-    ("pnpm", &["run", "run-script"]),
-    ("yarn", &["publish", "npm publish"]),
-    ("yarn", &["login", "npm login"]),
-    ("yarn", &["logout", "npm logout"]),
-    ("cargo", &["build", "b"]),
-    ("cargo", &["check", "c"]),
-    ("cargo", &["doc", "d"]),
-    ("cargo", &["run", "r"]),
-    ("cargo", &["test", "t"]),
-    ("cargo", &["remove", "rm"]),
-    ("git", &["add", "stage"]),
-    ("git", &["init", "init-db"]),
-    ("docker podman nerdctl", &["rmi", "image rm", "image remove"]),
-    ("docker podman nerdctl", &["rm", "container rm", "container remove"]),
-    ("docker podman nerdctl", &["images", "image ls", "image list"]),
-    ("docker podman nerdctl", &["ps", "container ls", "container list", "container ps"]),
-    ("docker podman nerdctl", &["build", "image build", "builder build", "buildx build", "buildx b"]),
-    ("docker podman nerdctl", &["info", "system info"]),
-    ("docker podman nerdctl", &["events", "system events"]),
-    ("helm", &["uninstall", "delete", "del", "un"]),
-    ("brew", &["uninstall", "remove", "rm"]),
-    ("dnf yum", &["remove", "erase"]),
-];
-
-/// Subcommands that stand below the name of what they work on, or without it.
-const BELOW: &[(&str, &str, &str)] = &[
-    (
-        "docker podman nerdctl",
-        "container",
-        "attach commit cp create diff exec export kill logs pause port rename restart run start stats stop top unpause \
-         update wait",
-    ),
-    ("docker podman nerdctl", "image", "history import load push pull save tag"),
-];
-
-/// Subcommands that do what another one does, among other things or by other means.
-const ALSO: &[(&str, &str, &[&str])] = &[
-    ("git", "push", &["send-pack", "http-push", "subtree push", "lfs push", "svn dcommit", "p4 submit"]),
-    (
-        "docker podman nerdctl",
-        "push",
-        &["build --push", "buildx build --push", "buildx b --push", "manifest push", "compose push"],
-    ),
-    ("terraform tofu", "destroy", &["apply -destroy", "apply --destroy"]),
-    ("yarn", "publish", &["npm publish"]),
-];
-
-/// Programs a subcommand of which is another program, by a name that both are part of: `git-push`, `docker-compose`.
-const JOINED: &str = "git cargo docker podman kubectl gh";
+use crate::shell::programs::{fact, facts, has, is};
 
 /// Options of Python's interpreter that take a value.
 const PYTHON_VALUES: &str = "-W -X --check-hash-based-pycs";
 
 const PYTHONS: &str = "python pypy py";
-
-/// Words below which a subcommand of docker stands.
-const NOUNS: &str =
-    "compose container image volume network system builder buildx context manifest plugin pod stack service";
-
-/// The subcommands of git itself, and of the programs beside it that are met often. No alias takes their place; another word
-/// is an alias or a program that nobody knows.
-const GIT: &str = "add am annotate apply archimport archive bisect blame branch bugreport bundle cat-file check-attr \
-    check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit \
-    commit-graph commit-tree config count-objects credential credential-cache credential-store cvsexportcommit cvsimport \
-    cvsserver daemon describe diagnose diff diff-files diff-index diff-pairs diff-tree difftool fast-export fast-import fetch \
-    fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck fsck-objects gc get-tar-commit-id \
-    gitk grep gui hash-object help hook http-backend http-fetch http-push imap-send index-pack init init-db instaweb \
-    interpret-trailers last-modified lfs log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base \
-    merge-file merge-index merge-octopus merge-one-file merge-ours merge-recursive merge-resolve merge-subtree merge-tree \
-    mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects pack-redundant pack-refs patch-id pickaxe prune \
-    prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote remote-ext remote-fd \
-    remote-ftp remote-ftps remote-http remote-https repack replace replay repo request-pull rerere reset restore rev-list \
-    rev-parse revert rm scalar send-email send-pack shell shortlog show show-branch show-index show-ref sparse-checkout stage \
-    stash status stripspace submodule subtree svn switch symbolic-ref tag unpack-file unpack-objects update-index update-ref \
-    update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree \
-    write-tree";
 
 /// The most rules that one is rewritten to.
 const MOST: usize = 48;
@@ -159,15 +63,18 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
         form.split(' ').map(Some).eq(rest.iter().map(|word| Some(word.as_str())).take(form.split(' ').count()))
     };
     let behind = |form: &str| &rest[form.split(' ').count()..];
-    for (_, forms) in SAME.iter().filter(|(programs, _)| has(programs, name)) {
+    for forms in facts(name, "same").map(|forms| forms.split(" | ").map(str::trim).collect::<Vec<_>>()) {
         for form in forms.iter().filter(|form| begins(form)) {
             forms.iter().for_each(|other| put(program, other, behind(form)));
         }
     }
-    for (_, form, others) in ALSO.iter().filter(|(programs, form, _)| has(programs, name) && begins(form)) {
-        others.iter().for_each(|other| put(program, other, behind(form)));
+    for others in facts(name, "also") {
+        let mut others = others.split(" | ").map(str::trim);
+        if let Some(form) = others.next().filter(|form| begins(form)) {
+            others.for_each(|other| put(program, other, behind(form)));
+        }
     }
-    for (_, noun, verbs) in BELOW.iter().filter(|(programs, ..)| has(programs, name)) {
+    for (noun, verbs) in facts(name, "below").filter_map(|text| text.split_once(' ')) {
         match rest {
             [verb, behind @ ..] if has(verbs, verb) => put(program, &format!("{noun} {verb}"), behind),
             [first, verb, behind @ ..] if first == noun && has(verbs, verb) => put(program, verb, behind),
@@ -175,7 +82,7 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
         }
     }
     if let [verb, behind @ ..] = rest
-        && has(JOINED, name)
+        && is(name, "joined")
         && verb.starts_with(|c: char| c.is_ascii_alphabetic())
     {
         put(&format!("{name}-{verb}"), "", behind);
@@ -184,7 +91,7 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
             put(&format!("{name}-{verb}"), verb, behind);
         }
     }
-    if let Some((first, verb)) = name.split_once('-').filter(|(first, _)| has(JOINED, first)) {
+    if let Some((first, verb)) = name.split_once('-').filter(|(first, _)| is(first, "joined")) {
         put(first, verb, rest);
     }
     // A script of the project needs no `run`.
@@ -269,13 +176,16 @@ fn operand(args: &[Word], is_one: impl Fn(&str) -> bool) -> Option<usize> {
 /// How many of the first arguments are options and subcommands of a program that has some: they name no other program.
 pub(crate) fn subcommands(program: &str, args: &[Word]) -> usize {
     let name = unversioned(program);
-    let Some(globals) = GLOBALS.iter().find(|globals| has(globals.programs, name)) else { return 0 };
+    if !is(name, "subcommands") {
+        return 0;
+    }
+    let takes_value = |text: &str| fact(name, "values").is_some_and(|words| has(words, text));
     let text = |at: usize| args.get(at).and_then(Word::guess).unwrap_or_default();
     let mut at = 0;
     while text(at).starts_with('-') {
-        at += 1 + usize::from(has(globals.values, text(at)));
+        at += 1 + usize::from(takes_value(text(at)));
     }
-    let noun = has("docker podman nerdctl", name) && has(NOUNS, text(at));
+    let noun = fact(name, "nouns").is_some_and(|words| has(words, text(at)));
     args.len().min(at + 1 + usize::from(noun))
 }
 
@@ -283,7 +193,7 @@ pub(crate) fn subcommands(program: &str, args: &[Word]) -> usize {
 pub(crate) fn may_be_alias(names: &[String], args: &[Word]) -> bool {
     let git = names.iter().any(|name| name == "git");
     let first = subcommands("git", args).checked_sub(1).and_then(|at| args.get(at)?.literal());
-    git && first.is_some_and(|name| !name.starts_with('-') && !has(GIT, name))
+    git && first.is_some_and(|name| !name.starts_with('-') && !fact("git", "own").is_some_and(|words| has(words, name)))
 }
 
 #[cfg(test)]

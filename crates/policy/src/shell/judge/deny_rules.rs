@@ -9,78 +9,7 @@ use super::{block_list, deny_names as names};
 use crate::CommandRule;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
-
-/// The options of a program that stand before its subcommand. An option in neither list may take a value or not.
-pub(crate) struct Globals {
-    pub(crate) programs: &'static str,
-    /// Options without a value.
-    pub(crate) flags: &'static str,
-    /// Options whose value is the next word, unless it is attached.
-    pub(crate) values: &'static str,
-}
-
-pub(crate) const GLOBALS: &[Globals] = &[
-    Globals {
-        programs: "git",
-        flags: "-p --paginate -P --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs \
-            --noglob-pathspecs --icase-pathspecs --no-optional-locks --no-lazy-fetch --no-advice --exec-path --html-path \
-            --man-path --info-path -v --version -h --help",
-        values: "-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source --list-cmds",
-    },
-    Globals {
-        programs: "cargo",
-        flags: "-v -vv --verbose -q --quiet --locked --offline --frozen -V --version -h --help --list",
-        values: "--color -C --config -Z --explain",
-    },
-    Globals {
-        programs: "npm pnpm yarn bun",
-        flags: "-g --global -s --silent -q --quiet -d -dd -ddd --verbose --json -y --yes --no --offline --prefer-offline -r \
-            --recursive --workspaces -ws -h --help -v --version --no-audit --no-fund --foreground-scripts --force -f",
-        values: "--prefix --registry --cache --userconfig --globalconfig --loglevel -w --workspace --tag --otp --access \
-            -C --dir --filter -F --cwd",
-    },
-    Globals {
-        programs: "docker podman nerdctl",
-        flags: "-D --debug --tls --tlsverify -r --remote --syslog -v --version -h --help",
-        values: "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey --root --runroot --url \
-            --connection --identity --storage-driver --storage-opt --cgroup-manager --namespace",
-    },
-    Globals {
-        programs: "kubectl oc",
-        flags: "--insecure-skip-tls-verify --match-server-version --warnings-as-errors --disable-compression -h --help",
-        values: "-n --namespace -s --server --context --cluster --user --kubeconfig --token --as --as-group --as-uid \
-            --cache-dir --certificate-authority --client-certificate --client-key --log-flush-frequency --password \
-            --profile --profile-output --request-timeout --tls-server-name --username -v --v --vmodule",
-    },
-    Globals {
-        programs: "helm",
-        flags: "--debug --kube-insecure-skip-tls-verify -h --help",
-        values: "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config \
-            --repository-cache --repository-config --burst-limit --qps",
-    },
-    Globals {
-        programs: "systemctl loginctl journalctl",
-        flags: "-q --quiet --user --system --global --no-pager --no-ask-password --no-block --now -f --force --runtime -a \
-            --all -l --full",
-        values: "-H --host -M --machine -t --type -p --property --state -n --lines -o --output -s --signal --root",
-    },
-    Globals {
-        programs: "apt apt-get aptitude",
-        flags: "-y --yes --assume-yes -q -qq --quiet -s --simulate --dry-run -d --download-only -f --fix-broken -V \
-            --no-install-recommends --purge --reinstall --allow-downgrades -m --fix-missing",
-        values: "-o --option -c --config-file -t --target-release -a --host-architecture",
-    },
-    Globals { programs: "gh", flags: "-h --help --version", values: "-R --repo --hostname" },
-    Globals { programs: "go", flags: "", values: "-C" },
-    Globals { programs: "terraform tofu", flags: "-help -version", values: "" },
-    Globals {
-        programs: "pip pip3",
-        flags: "-v --verbose -q --quiet --isolated --require-virtualenv --no-input --debug --no-cache-dir \
-            --disable-pip-version-check --no-color -h --help -V --version",
-        values: "--python --log --keyring-provider --proxy --retries --timeout --exists-action --trusted-host --cert \
-            --client-cert --cache-dir --use-feature --use-deprecated",
-    },
-];
+use crate::shell::programs::{fact, has, is};
 
 /// Whether a rule meets a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -230,12 +159,10 @@ impl Spellings {
         }
     }
 
-    fn is_one_of(&self, programs: &str) -> bool {
-        self.names.iter().any(|name| has(programs, name) || has(programs, names::unversioned(name)))
-    }
-
-    fn globals(&self) -> Option<&'static Globals> {
-        GLOBALS.iter().find(|globals| self.is_one_of(globals.programs))
+    /// The name under which the table says this of the program, whatever its version.
+    fn of_which(&self, key: &str) -> Option<&str> {
+        let names = self.names.iter().flat_map(|name| [name.as_str(), names::unversioned(name)]);
+        names.into_iter().find(|name| is(name, key))
     }
 }
 
@@ -251,8 +178,8 @@ fn meets(rule: &[String], spellings: &Spellings, args: &[Word]) -> Meets {
     if !spellings.are(program) {
         return Meets::No;
     }
-    let globals = spellings.globals();
-    let many = spellings.is_one_of(names::MANY);
+    let globals = spellings.of_which("subcommands");
+    let many = spellings.of_which("each-operand").is_some();
     let mut here = vec![Meets::No; args.len() + 1];
     here[0] = Meets::Yes;
     for (at, wanted) in rest.iter().enumerate() {
@@ -323,7 +250,7 @@ enum Skip {
 }
 
 /// What a word that is not the one that is wanted may be passed over as.
-fn skipped(word: &Word, globals: Option<&Globals>, wanted: &str) -> Skip {
+fn skipped(word: &Word, program: Option<&str>, wanted: &str) -> Skip {
     let Some(text) = word.guess() else { return Skip::Flag };
     // A guess may as well be empty; and an option that is denied may stand behind operands.
     if word.literal().is_none() || wanted.starts_with('-') || text.is_empty() || text == "--" {
@@ -335,9 +262,10 @@ fn skipped(word: &Word, globals: Option<&Globals>, wanted: &str) -> Skip {
     if !text.starts_with('-') {
         return Skip::Nothing;
     }
-    match globals {
-        Some(globals) if has(globals.flags, text) => Skip::Flag,
-        Some(globals) if has(globals.values, text) => Skip::Value,
+    let listed = |key: &str| program.and_then(|program| fact(program, key)).is_some_and(|words| has(words, text));
+    match (listed("flags"), listed("values")) {
+        (true, _) => Skip::Flag,
+        (_, true) => Skip::Value,
         _ => Skip::Either,
     }
 }
@@ -364,8 +292,4 @@ fn gives_alias(spellings: &Spellings, args: &[Word]) -> bool {
             || text.starts_with("includeif.")
     };
     spellings.names.iter().any(|name| name == "git") && args.iter().any(alias)
-}
-
-pub(crate) fn has(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == name)
 }

@@ -4,79 +4,10 @@ use super::files;
 use super::known::{Checked, Reader, unknown};
 use super::report::shown;
 use crate::shell::expand::{Part, Word};
-use crate::shell::programs::options;
-use crate::shell::programs::wrappers::has;
-
-/// Tests and actions of `find` without an argument.
-const FIND_FLAGS: &[&str] = &[
-    "-and",
-    "-a",
-    "-daystart",
-    "-depth",
-    "-d",
-    "-empty",
-    "-executable",
-    "-false",
-    "-ls",
-    "-mount",
-    "-nogroup",
-    "-not",
-    "-nouser",
-    "-o",
-    "-or",
-    "-print",
-    "-print0",
-    "-prune",
-    "-quit",
-    "-readable",
-    "-true",
-    "-writable",
-    "-xdev",
-    "!",
-    "(",
-    ")",
-    ",",
-];
-
-/// Tests of `find` with one argument, none of which names a file that is read.
-const FIND_VALUES: &[&str] = &[
-    "-amin",
-    "-atime",
-    "-cmin",
-    "-ctime",
-    "-gid",
-    "-group",
-    "-iname",
-    "-inum",
-    "-ipath",
-    "-iregex",
-    "-links",
-    "-lname",
-    "-maxdepth",
-    "-mindepth",
-    "-mmin",
-    "-mtime",
-    "-name",
-    "-path",
-    "-perm",
-    "-printf",
-    "-regex",
-    "-regextype",
-    "-size",
-    "-type",
-    "-uid",
-    "-user",
-    "-wholename",
-    "-xtype",
-];
-
-/// Operators of `test` that look at files and strings; `-v` and `-R` would evaluate a subscript.
-const TESTS: &[&str] = &[
-    "-a", "-o", "-b", "-c", "-d", "-e", "-f", "-g", "-G", "-h", "-k", "-L", "-n", "-N", "-O", "-p", "-r", "-s", "-S",
-    "-t", "-u", "-w", "-x", "-z", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-ef", "-nt", "-ot",
-];
+use crate::shell::programs::{fact, has, options};
 
 pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
+    let (tests, valued) = (fact("find", "tests").unwrap_or_default(), fact("find", "valued").unwrap_or_default());
     let mut rest = args.iter();
     let mut expression = false;
     while let Some(word) = rest.next() {
@@ -84,10 +15,10 @@ pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
         expression |= text.is_some_and(|text| text.starts_with(['-', '(', '!']));
         match text {
             Some("-H" | "-P") => {}
-            Some(text) if FIND_FLAGS.contains(&text) => asks_who_may_write(reader, text, "-writable"),
+            Some(text) if has(tests, text) => asks_who_may_write(reader, text, "-writable"),
             // What it runs is judged by itself.
             Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
-            Some(text) if FIND_VALUES.contains(&text) => {
+            Some(text) if has(valued, text) => {
                 if rest.next().and_then(Word::literal).is_none() {
                     return unknown(format!("The value of find {text} is not literal."));
                 }
@@ -118,7 +49,8 @@ pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
 pub(crate) fn find_lists(args: &[Word]) -> bool {
     let lists = |text: &str| {
         let newer = ["-newer", "-anewer", "-cnewer", "-samefile"];
-        let known = FIND_FLAGS.contains(&text) || FIND_VALUES.contains(&text) || newer.contains(&text);
+        let named = |key: &str| fact("find", key).is_some_and(|words| has(words, text));
+        let known = named("tests") || named("valued") || newer.contains(&text);
         known || matches!(text, "-H" | "-P") || !text.starts_with('-')
     };
     args.iter().all(|word| word.literal().is_some_and(lists))
@@ -156,11 +88,15 @@ pub(crate) fn test(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked
     }
 }
 
+fn is_test(operator: &str) -> bool {
+    fact("test", "tests").is_some_and(|words| has(words, operator))
+}
+
 /// Whether all words are literal and every operator looks at files and strings; otherwise the word that does not.
 pub(crate) fn tests(args: &[Word]) -> Result<(), String> {
     let literal: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
     let Some(words) = literal else { return Err("with such words".into()) };
-    match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !TESTS.contains(word)) {
+    match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !is_test(word)) {
         Some(word) => Err(shown(word, 40)),
         None => Ok(()),
     }
@@ -180,7 +116,7 @@ fn compares_output(reader: &Reader<'_>, program: &str, args: &[Word]) -> bool {
     match args {
         [output] => open(output) && value(output),
         [operator, output] => {
-            let looks = |text: &str| reader.held() && TESTS.contains(&text) && !matches!(text, "-a" | "-o");
+            let looks = |text: &str| reader.held() && is_test(text) && !matches!(text, "-a" | "-o");
             value(output) && operator.literal().is_some_and(|text| matches!(text, "-n" | "-z") || looks(text))
         }
         [left, operator, right] => value(left) && value(right) && operator.literal().is_some_and(compares),
@@ -206,12 +142,7 @@ pub(crate) fn read(reader: &Reader<'_>, args: &[Word]) -> Checked {
 
 /// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
 pub(crate) fn private(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked {
-    let options = match program {
-        "tee" => "-a -i -p --append --ignore-interrupts",
-        "mkdir" => "-p -v --parents --verbose",
-        "touch" => "-a -c -m",
-        _ => "-d -u -q -t --directory --dry-run --quiet",
-    };
+    let options = fact(program, "stores").unwrap_or_default();
     for word in args {
         let known = word.literal().is_some_and(|text| match text.starts_with('-') && text.len() > 1 {
             true => has(options, text),

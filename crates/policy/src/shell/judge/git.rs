@@ -9,8 +9,7 @@ use super::known::{Checked, Reader, unknown};
 use super::report::{Finding, shown};
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
-use crate::shell::programs::table::{GIT, GIT_GLOBAL, Profile};
-use crate::shell::programs::wrappers::has;
+use crate::shell::programs::{self, Profile, has};
 use crate::{HistoryFact, RepositoryFact, Seen};
 
 /// Options that leave nothing but names and numbers of a change.
@@ -71,12 +70,20 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
         }
     }
     let (globals, rest) = args.split_at(at.min(args.len()));
-    Arguments::of("git", &GIT_GLOBAL, globals, false)?;
+    before_subcommand(globals)?;
     Ok((folder, rest))
 }
 
+/// Options that may stand before any subcommand.
+fn before_subcommand(args: &[Word]) -> Checked {
+    match programs::git("git-before", "git") {
+        Some(profile) => Arguments::of("git", profile, args, false).map(drop),
+        None => unknown("git is not known.".into()),
+    }
+}
+
 fn known(subcommand: &str) -> Option<&'static Profile> {
-    GIT.iter().find(|known| has(known.names, subcommand))
+    programs::git("git-reads", subcommand)
 }
 
 /// What is known of the subcommand, and the place from which on its arguments stand.
@@ -87,7 +94,7 @@ pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
     }
     let profile = known(args.get(at)?.literal()?)?;
     // With `-c` a setting could make any of them open a file.
-    Arguments::of("git", &GIT_GLOBAL, &args[..at], false).ok()?;
+    before_subcommand(&args[..at]).ok()?;
     Some((profile, at + 1))
 }
 

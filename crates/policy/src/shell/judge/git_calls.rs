@@ -10,8 +10,7 @@ use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::arguments::Arguments;
-use crate::shell::programs::table::{GIT, GIT_WRITES, Operands, Profile};
-use crate::shell::programs::wrappers::has;
+use crate::shell::programs::{self, Operands, Profile, has};
 use toolfence_rules::git_config as keys;
 use toolfence_rules::git_config::{is_network_url, is_relative, is_remote_name};
 
@@ -79,9 +78,8 @@ fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Resu
 
 /// Whether it is one of the commands that are known to only read, whatever they read.
 fn only_reads(name: &str, args: &[Word], rest: &[Word]) -> bool {
-    let known = |profile: &&Profile| has(profile.names, name);
     is_exact(args)
-        || GIT.iter().find(known).is_some_and(|profile| {
+        || programs::git("git-reads", name).is_some_and(|profile| {
             let lists = |read: &Arguments<'_>| {
                 let names = matches!(name, "branch" | "tag") && !read.operands.is_empty();
                 (!names || read.has_any(git::LISTS)) && (profile.needs.is_empty() || read.has_any(profile.needs))
@@ -107,9 +105,9 @@ impl Site<'_> {
             None => {
                 let profile = known(name).ok_or_else(|| format!("git {} is not known", shown(name, 40)))?;
                 // A word that is no verb: `git stash create`, were it unknown, must not pass for `git stash`.
-                let verbs = GIT_WRITES.iter().flat_map(|profile| profile.names.split_ascii_whitespace());
-                let has_verbs =
-                    verbs.clone().any(|known| known.split_once('/').is_some_and(|(first, _)| first == name));
+                let mut verbs =
+                    programs::git_entries("git-writes").flat_map(|profile| profile.names.split_ascii_whitespace());
+                let has_verbs = verbs.any(|known| known.split_once('/').is_some_and(|(first, _)| first == name));
                 if has_verbs
                     && args.first().is_some_and(|word| !word.literal().is_some_and(|text| text.starts_with('-')))
                 {
@@ -176,7 +174,7 @@ impl Site<'_> {
 }
 
 fn known(name: &str) -> Option<&'static Profile> {
-    GIT_WRITES.iter().find(|profile| has(profile.names, name))
+    programs::git("git-writes", name)
 }
 
 /// Whether a part of the path is called `.git`, in whatever case.

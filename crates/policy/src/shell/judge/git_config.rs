@@ -4,7 +4,7 @@
 use super::git_calls::{GitCall, literals, person, sets};
 use super::report::shown;
 use crate::shell::expand::Word;
-use crate::shell::programs::wrappers::has;
+use crate::shell::programs::has;
 
 /// Options without a value that change nothing about what is written.
 const FLAGS: &str = "local z null name-only show-origin show-scope show-names no-show-names includes no-includes no-type bool \

@@ -8,9 +8,8 @@ use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
-use crate::shell::programs::options;
-use crate::shell::programs::table::{self, Operands, Profile, Reads};
-use crate::shell::programs::wrappers::{self, Adds, Inner, has};
+use crate::shell::programs::wrappers::{self, Adds, Inner};
+use crate::shell::programs::{self, Operands, Profile, Reads, has, options};
 use std::cell::Cell;
 
 /// Holds a command against the profiles.
@@ -42,17 +41,6 @@ pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: 
 
 pub(crate) type Checked = Result<(), Finding>;
 
-/// Programs that run a module by `-m`.
-const INTERPRETERS: &str = "python python2 python3 pypy pypy2 pypy3";
-
-/// Programs for which `@FILE` stands for the options in the file.
-const RESPONSES: &str = "nm objdump readelf size";
-
-/// Options before a subcommand whose value is a folder to go to first, and those whose value is a part of the project.
-const FOLDERS: &[(&str, &str)] = &[("npm", "--prefix"), ("pnpm", "-C --dir"), ("yarn", "--cwd"), ("go", "-C")];
-const CHOOSERS: &[(&str, &str)] =
-    &[("npm", "-w --workspace"), ("pnpm", "-F --filter"), ("yarn", "workspace"), ("npm pnpm", "--loglevel")];
-
 impl<'a> Reader<'a> {
     pub(crate) fn new(ground: Ground<'a>, folders: Option<&'a [String]>, fed: bool, deeds: &'a Deeds) -> Reader<'a> {
         Reader { ground, folders, fed, writes: &deeds.writes, runs: &deeds.runs, stores: &deeds.stores }
@@ -81,7 +69,7 @@ impl<'a> Reader<'a> {
         }
         match program {
             "read" => expressions::read(self, args),
-            "tee" | "mkdir" | "touch" | "mktemp" if self.held() => expressions::private(self, program, args),
+            _ if self.held() && programs::is(program, "stores") => expressions::private(self, program, args),
             "find" => expressions::find(self, args),
             "date" => expressions::date(args),
             "cd" => expressions::cd(self, args),
@@ -151,7 +139,7 @@ impl<'a> Reader<'a> {
         }
         Err(first.unwrap_or_else(|| {
             let what =
-                if profiles.is_empty() && !verb.is_empty() && !table::programs(program).is_empty() { verb } else { "" };
+                if profiles.is_empty() && !verb.is_empty() && !programs::ways(program).is_empty() { verb } else { "" };
             let name = format!("{} {what}", shown(program, 40));
             ask(format!("{} is not on the list of commands that only read.", name.trim_end()))
         }))
@@ -230,7 +218,7 @@ impl<'a> Reader<'a> {
         if profile.runs {
             self.code(operand)?;
         }
-        if has(RESPONSES, program) && operand.pattern().starts_with('@') {
+        if programs::is(program, "at-file") && operand.pattern().starts_with('@') {
             return unknown(format!("{program} would take options from {}.", shown(&operand.pattern(), 80)));
         }
         self.path(operand)?;
@@ -358,10 +346,9 @@ fn globals<'a>(program: &str, args: &'a [Word]) -> Globals<'a> {
     let mut folders = Vec::new();
     while let Some(text) = texts.get(at) {
         let (name, attached) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
-        let takes =
-            |list: &[(&str, &str)]| list.iter().any(|(programs, names)| has(programs, program) && has(names, name));
-        let folder = takes(FOLDERS);
-        if !folder && !takes(CHOOSERS) {
+        let takes = |key: &str| programs::fact(program, key).is_some_and(|names| has(names, name));
+        let folder = takes("go-to");
+        if !folder && !takes("chooses") {
             if !is_global(text) {
                 break;
             }
@@ -394,19 +381,19 @@ struct Known<'a> {
 fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
     let Globals { count, folders } = globals(program, args);
     let verb = args.get(count).and_then(Word::literal).unwrap_or_default();
-    let subcommands = table::subcommands(program, verb);
+    let subcommands = programs::ways_of(program, verb);
     // Other programs in words of their own: `python -m pytest`, `yarn eslint`.
     let other = match args {
         _ if !subcommands.is_empty() => None,
-        [option, ..] if has(INTERPRETERS, program) => (option.literal() == Some("-m")).then_some(1),
+        [option, ..] if programs::is(program, "modules") => (option.literal() == Some("-m")).then_some(1),
         _ if has("yarn pnpm", program) && !has("npm yarn pnpm bun deno", verb) => Some(count),
         _ => None,
     };
-    let named = other.and_then(|at| args.get(at)?.literal()).map_or(&[][..], table::programs);
+    let named = other.and_then(|at| args.get(at)?.literal()).map_or(&[][..], programs::ways);
     let named = if named.iter().any(|profile| profile.runs) { named } else { &[] };
     let (profiles, from) = match (subcommands, other) {
-        ([], Some(at)) if !named.is_empty() || has(INTERPRETERS, program) => (named, args.len().min(at + 1)),
-        ([], _) => (table::programs(program), 0),
+        ([], Some(at)) if !named.is_empty() || programs::is(program, "modules") => (named, args.len().min(at + 1)),
+        ([], _) => (programs::ways(program), 0),
         (subcommands, _) => (subcommands, count + 1),
     };
     Known { verb, folders, profiles, from, module: !named.is_empty() }
@@ -414,12 +401,12 @@ fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
 
 /// Whether the program is an interpreter that runs a file of the project, with words of the file's own.
 pub(crate) fn runs_a_file(program: &str) -> bool {
-    table::programs(program).iter().any(|profile| matches!(profile.operands, Operands::Program))
+    programs::ways(program).iter().any(|profile| matches!(profile.operands, Operands::Program))
 }
 
 /// Whether a program tells no more than names and sizes of what it is pointed at.
 pub(crate) fn tells_names_only(program: &str) -> bool {
-    table::programs(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)
+    programs::ways(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)
 }
 
 /// Whether the command, with just these words, tells no more than names, sizes and dates of the files it names.

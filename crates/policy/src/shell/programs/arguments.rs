@@ -1,8 +1,6 @@
 //! The arguments of a program, sorted by its profile. Options are exact: nothing is abbreviated.
 
-use super::options;
-use super::table::{Operands, Profile};
-use super::wrappers::has;
+use super::{Operands, Profile, has, options};
 use crate::shell::expand::Word;
 use crate::shell::judge::report::{Finding, shown};
 

@@ -6,7 +6,7 @@
 //! place to write to that the command names. They tell by the words of their names. One letter tells nothing, so short
 //! options stay exact, and so do those of interpreters.
 
-use super::wrappers::has;
+use super::has;
 
 /// Words of an option's name that say that it hands over code or a configuration, changes sources, writes to a place that
 /// it names, leaves the machine, or waits for a person.

@@ -3,14 +3,6 @@
 use super::wrappers::Inner;
 use crate::shell::expand::Word;
 
-/// Those that read what `bash` reads, near enough to be parsed like it.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"];
-
-/// Whether the program is a shell.
-pub(crate) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
-}
-
 /// What the options and operands of a shell have said so far.
 #[derive(Default)]
 struct Read {

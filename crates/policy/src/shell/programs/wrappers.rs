@@ -1,20 +1,12 @@
 //! Programs whose arguments are a command: what they would run.
 
-use super::shells;
-pub(crate) use super::shells::is_shell;
-use super::wrapper_table as table;
-pub(crate) use super::wrapper_table::has;
-use super::wrapper_table::{RUNNERS, Wrapper};
+use super::{Profile, entry, has, is, shells};
 use crate::shell::expand::Word;
 
 /// Variables that change nothing but how output looks.
 const HARMLESS: &str = "LC_ALL LANG LANGUAGE LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME TZ NO_COLOR COLUMNS TERM \
     CLICOLOR CLICOLOR_FORCE FORCE_COLOR CI RUST_BACKTRACE RUST_LOG CARGO_TERM_COLOR PYTHONUNBUFFERED \
     PYTHONDONTWRITEBYTECODE NODE_ENV";
-
-/// Programs that hand their arguments to a shell, joined by blanks; with the options of theirs that take a value.
-const JOINERS: &[(&str, &str, &str)] =
-    &[("eval", "", ""), ("watch", "nq", "interval"), ("ssh", "BbcDEeFIiJLlmOopQRSWw", "")];
 
 /// What a wrapper adds to what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,19 +50,21 @@ pub(crate) fn is_harmless_variable(name: &str) -> bool {
 
 /// What the program of `argv` would run, if it is one that runs others.
 pub(crate) fn inner(program: &str, argv: &[Word]) -> Vec<Inner> {
-    if is_shell(program) {
+    if is(program, "shell") {
         return shells::inner(argv).into_iter().collect();
     }
-    if let Some((_, values, long)) = JOINERS.iter().find(|(name, ..)| *name == program) {
-        return vec![joined(program, values, long, argv)];
+    if let Some(joins) = entry(program, "joins") {
+        return vec![joined(program, joins, argv)];
     }
     if let Some(inners) = special(program, argv) {
         return inners;
     }
-    if let Some(runner) = RUNNERS.iter().find(|runner| runner.is(program, argv)) {
-        return vec![runner.inner(argv)];
+    let verb = argv.get(1).and_then(Word::guess).unwrap_or_default();
+    let with_verb = entry(&[program, verb].join(":"), "runner").map(|runner| (runner, 2));
+    if let Some((runner, from)) = with_verb.or_else(|| entry(program, "runner").map(|runner| (runner, 1))) {
+        return vec![installed(runner, argv, from)];
     }
-    table::wrapper(program).map(|wrapper| command(wrapper, argv)).into_iter().collect()
+    entry(program, "wraps").map(|wrapper| command(wrapper, argv)).into_iter().collect()
 }
 
 /// Programs whose arguments fit into no table.
@@ -81,7 +75,7 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
         "alias" => Some(aliases(argv)),
         "hash" => Some(hashed(argv)),
         "parallel" | "sem" | "env_parallel" => Some(parallel(argv)),
-        _ if is_loader(program) => table::wrapper("ld.so").map(|loader| vec![command(loader, argv)]),
+        _ if is_loader(program) => entry("ld.so", "wraps").map(|loader| vec![command(loader, argv)]),
         "command" => looks_up(argv).then(Vec::new),
         "env" if argv.len() == 1 => Some(Vec::new()),
         "env" => split_string(argv).map(|text| vec![Inner::script(text)]),
@@ -93,8 +87,8 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
     }
 }
 
-fn command(wrapper: &Wrapper, argv: &[Word]) -> Inner {
-    let Some(mut read) = wrapper.options(argv) else { return Inner::Untold };
+fn command(wrapper: &Profile, argv: &[Word]) -> Inner {
+    let Some(mut read) = wrapper.leading(argv) else { return Inner::Untold };
     let assigned = argv.get(read.from..).unwrap_or(&[]).iter().map_while(Word::guess).filter(|_| wrapper.assigns);
     for text in assigned.take_while(|text| is_assignment(text)) {
         read.from += 1;
@@ -117,15 +111,16 @@ fn looks_up(argv: &[Word]) -> bool {
     matches!(argv.get(1).and_then(Word::literal), Some("-v" | "-V" | "-pv" | "-pV"))
 }
 
-fn joined(program: &str, values: &str, long: &str, argv: &[Word]) -> Inner {
+/// What a program would run that hands its operands to a shell.
+fn joined(program: &str, profile: &Profile, argv: &[Word]) -> Inner {
     let mut at = 1;
     while let Some(option) = argv.get(at).and_then(Word::guess).filter(|text| text.starts_with('-')) {
         if option == "--" {
             at += 1;
             break;
         }
-        let short = option.len() == 2 && option.ends_with(|c| values.contains(c));
-        let takes_next = short || !long.is_empty() && option.strip_prefix("--") == Some(long);
+        let short = option.len() == 2 && option.ends_with(|c| profile.short_value.contains(c));
+        let takes_next = short || option.strip_prefix("--").is_some_and(|name| has(profile.long_value, name));
         at += 1 + usize::from(takes_next);
     }
     if program == "ssh" {
@@ -190,7 +185,7 @@ fn is_loader(program: &str) -> bool {
 
 /// What GNU parallel would run: a text of its words for each argument, or the arguments and lines themselves.
 fn parallel(argv: &[Word]) -> Vec<Inner> {
-    let Some(read) = table::wrapper("parallel").and_then(|wrapper| wrapper.options(argv)) else {
+    let Some(read) = entry("parallel", "wraps").and_then(|wrapper| wrapper.leading(argv)) else {
         return vec![Inner::Untold];
     };
     let rest = argv.get(read.from..).unwrap_or(&[]);
@@ -236,4 +231,104 @@ fn trapped(argv: &[Word]) -> Vec<Inner> {
         Some(None) => vec![Inner::Untold],
         None => Vec::new(),
     }
+}
+
+/// What a program would run that runs what the project has installed: what stands behind the options, which are all known.
+fn installed(runner: &Profile, argv: &[Word], from: usize) -> Inner {
+    let mut from = from;
+    while let Some(text) = argv.get(from).and_then(Word::guess).filter(|text| text.starts_with('-')) {
+        if text != "--" && !has(runner.long, text) {
+            return Inner::Untold;
+        }
+        from += 1;
+    }
+    from += runner.skips;
+    // Names of packages hold versions and addresses: those are fetched.
+    let fetched = argv.get(from).and_then(Word::guess).is_none_or(|name| name.contains(['@', ':', '/']));
+    let adds = if fetched { Adds::Unknown } else { Adds::Project };
+    match from < argv.len() {
+        true => Inner::Command { from, adds, folder: None, replace: None },
+        false => Inner::Untold,
+    }
+}
+
+/// How the options of a wrapper are read.
+impl Profile {
+    /// Where the options end; `None` where one is not known.
+    fn leading(&self, argv: &[Word]) -> Option<Leading> {
+        let mut read = Leading { from: 1, transparent: self.transparent, folder: None, replace: None };
+        while let Some(text) = argv.get(read.from).and_then(Word::guess) {
+            if text == "--" {
+                read.from += 1;
+                break;
+            }
+            let Some(count) = self.leading_option(text, argv.get(read.from + 1), &mut read)? else { break };
+            read.from += count;
+        }
+        read.from += self.skips;
+        Some(read)
+    }
+
+    /// How many words an option takes, or none where it is no option; `None` where it is not known.
+    fn leading_option(&self, text: &str, next: Option<&Word>, read: &mut Leading) -> Option<Option<usize>> {
+        if let Some(long) = text.strip_prefix("--") {
+            let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let takes = has(self.long_value, name);
+            if !takes && !has(self.long, name) {
+                return None;
+            }
+            let next = (takes && attached.is_none() && !has(self.long, name)).then_some(next).flatten();
+            self.leads(name, attached.or_else(|| next.and_then(Word::guess)), read);
+            return Some(Some(1 + usize::from(next.is_some())));
+        }
+        let Some(cluster) = text.strip_prefix('-') else { return Some(None) };
+        if self.number && cluster.bytes().all(|byte| byte.is_ascii_digit()) && !cluster.is_empty() {
+            return Some(Some(1));
+        }
+        if cluster.is_empty() {
+            self.leads("-", None, read);
+            return Some(self.short.contains('-').then_some(1));
+        }
+        self.leading_cluster(cluster, next, read).map(Some)
+    }
+
+    fn leading_cluster(&self, cluster: &str, next: Option<&Word>, read: &mut Leading) -> Option<usize> {
+        for (at, c) in cluster.char_indices() {
+            let (name, attached) = cluster[at..].split_at(c.len_utf8());
+            if self.short_value.contains(c) {
+                let value = if attached.is_empty() { next.and_then(Word::guess) } else { Some(attached) };
+                self.leads(name, value, read);
+                return Some(1 + usize::from(attached.is_empty()));
+            }
+            if !self.short.contains(c) {
+                return None;
+            }
+            let rest = has(self.replace, name);
+            self.leads(name, Some(attached).filter(|text| rest && !text.is_empty()), read);
+            if rest {
+                return Some(1);
+            }
+        }
+        Some(1)
+    }
+
+    fn leads(&self, name: &str, value: Option<&str>, read: &mut Leading) {
+        read.transparent &= !has(self.asks, name);
+        if has(self.folder, name) {
+            read.folder = value.map(str::to_owned);
+        }
+        if has(self.replace, name) {
+            read.replace = Some(value.unwrap_or("{}").to_owned()).filter(|mark| !mark.is_empty());
+            read.transparent &= read.replace.is_some();
+        }
+    }
+}
+
+/// What the options of a wrapper say.
+struct Leading {
+    /// Where the command begins.
+    from: usize,
+    transparent: bool,
+    folder: Option<String>,
+    replace: Option<String>,
 }
