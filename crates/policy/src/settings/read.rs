@@ -1,12 +1,12 @@
 //! One text, read: its values with their places, or the first mistake in it.
 
-use super::super::PathRules;
 use super::super::shell::shown;
 use super::{CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toolfence_protocol::close_names;
+use toolfence_rules::PathRules;
 
 /// The most bytes of a text, and the most values in it.
 const MOST_BYTES: usize = 256 * 1024;

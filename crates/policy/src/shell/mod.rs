@@ -11,7 +11,9 @@ mod syntax;
 pub(crate) use judge::report::shown;
 pub(crate) use programs::fact as program_fact;
 
-use super::{Answers, Decision, Facts, Judgement, PathRules, Settings};
+use crate::answers::Answers;
+use crate::{Decision, Facts, Judgement, Settings};
+use toolfence_rules::PathRules;
 
 /// What commands are held against.
 #[derive(Clone, Copy)]

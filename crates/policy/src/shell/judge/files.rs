@@ -4,7 +4,8 @@ use super::block_list;
 use super::report::{Finding, shown};
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
-use crate::{Blocked, Harmless, PathFact, Seen};
+use crate::{PathFact, Seen};
+use toolfence_rules::{Blocked, Harmless};
 
 /// The longest word that is taken for a name of a file.
 const LONGEST_NAME: usize = 4096;

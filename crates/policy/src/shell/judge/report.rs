@@ -1,7 +1,9 @@
 //! What the rules found on the way through a command, folded to the strictest.
 
+use crate::answers::Offer;
+use crate::decision::MOST_MET;
 use crate::shell::syntax::{self, Fault};
-use crate::{Decision, Judgement, MOST_MET, Met, Offer, Rule};
+use crate::{Decision, Judgement, Met, Rule};
 use std::ops::Range;
 use toolfence_protocol::ErrorCode;
 
