@@ -89,7 +89,7 @@ const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
     "application_default_credentials.json",
 ];
 
-/// The same for names whose endings are so common that a glob in a command says nothing about them: see
+/// Names of secrets whose endings are so common that a glob in a command says nothing about them: see
 /// [`PathRules::could_block`].
 const BLOCKED_DATA: &[&str] = &[
     "*.env",
@@ -106,7 +106,7 @@ const BLOCKED_DATA: &[&str] = &[
 /// Members of a blocked family that are made to be shared.
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
 
-/// The same, and certificates of authorities: by these names every program finds whom to trust.
+/// Names among [`BLOCKED_OUTSIDE_PACKAGES`] that are made to be shared, and certificates of authorities: by these names every program finds whom to trust.
 const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
     "cacert.pem",
     "ca-bundle*.pem",
@@ -117,7 +117,7 @@ const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
     "*.schema.json",
 ];
 
-/// The same, and `go.env`, the defaults of a Go toolchain.
+/// Names among [`BLOCKED_DATA`] that are made to be shared, and `go.env`, the defaults of a Go toolchain.
 const SHARED_DATA: &[&str] = &[
     ".env*",
     "*example.env",

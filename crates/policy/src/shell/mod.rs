@@ -8,8 +8,8 @@ mod judge;
 mod programs;
 mod syntax;
 
-pub(crate) use judge::report::shown;
 pub(crate) use programs::fact as program_fact;
+pub(crate) use syntax::shown;
 
 use crate::answers::Answers;
 use crate::{Decision, Facts, Judgement, Settings};

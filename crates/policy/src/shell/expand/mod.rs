@@ -28,7 +28,7 @@ pub(crate) enum Part {
     Home,
     /// What commands print that are judged by themselves, or a number; within quotes, so that it stays in one word.
     Output,
-    /// The same without quotes: any number of words.
+    /// What such commands print, without quotes: any number of words.
     Outputs,
     /// A number, or nothing.
     Number,
@@ -36,7 +36,7 @@ pub(crate) enum Part {
     Found,
     /// The value of a variable, within quotes: one word, whatever it is.
     Value,
-    /// The same without quotes: any number of words.
+    /// The value of a variable without quotes: any number of words.
     Values,
     /// What is not understood: to expand it may do more than give a value.
     Unknown,
@@ -307,7 +307,7 @@ fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String
 }
 
 impl Reading {
-    /// The same with a value behind it; without quotes, blanks in the value end a field and begin the next.
+    /// This reading with a value behind it. Without quotes, blanks in the value end a field and begin the next.
     fn with(&self, value: &str, quoted: bool, sure: bool) -> Reading {
         let mut next = self.clone();
         next.last.guessed |= !sure;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 /// The variables a script has set to literal text, each with every value it may have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Variables {
-    known: HashMap<String, Known>,
+    known: HashMap<String, Values>,
     /// Those of which something was judged by what they were.
     relied: RefCell<HashSet<String>>,
     /// One of those that was then set to something else.
@@ -15,7 +15,7 @@ pub(crate) struct Variables {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct Values {
     values: Vec<String>,
     /// The pattern whose names it has for its values, inside of the loop that gives it those.
     glob: Option<Word>,
@@ -60,7 +60,7 @@ impl Variables {
         let text = value.pattern().into_owned();
         if text.len() <= MOST_VALUE_BYTES {
             let glob = value.is_glob().then(|| value.clone());
-            self.known.insert(name.to_owned(), Known { values: vec![text], glob, sure: true, open: false });
+            self.known.insert(name.to_owned(), Values { values: vec![text], glob, sure: true, open: false });
         }
     }
 

@@ -9,6 +9,7 @@ use super::{Simple, Walker, command};
 use crate::answers::{self, Exact};
 use crate::shell::expand::Word;
 use crate::shell::programs::wrappers;
+use crate::shell::shown;
 use crate::{Judgement, PathFact, Rule};
 use brush_parser::SourceSpan;
 use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item, SourceLocation};
@@ -54,7 +55,7 @@ pub(crate) fn settle(
 fn named(walker: &Walker<'_>, simple: &Simple) -> Option<String> {
     let mut rules = walker.ground.settings.commands.allow.iter();
     let rule = rules.find(|rule| rule.begins(simple.argv.iter().map(Word::literal)))?;
-    Some(format!("Commands that begin with {:?} are allowed.", super::report::shown(&rule.words().join(" "), 80)))
+    Some(format!("Commands that begin with {:?} are allowed.", shown(&rule.words().join(" "), 80)))
 }
 
 /// The command as it would be stored; or why it would not be.
@@ -94,13 +95,13 @@ fn harmless(walker: &Walker<'_>, name: &str, simple: &Simple) -> Result<(), Stri
     let program = name.rsplit('/').next().unwrap_or(name);
     let place = name.strip_suffix(program).unwrap_or("");
     if let Some(kind) = answers::runs_others(program) {
-        return Err(format!("{} is {kind}", super::report::shown(program, 40)));
+        return Err(format!("{} is {kind}", shown(program, 40)));
     }
     if !wrappers::inner(program, &simple.argv).is_empty() {
-        return Err(format!("{} runs another command", super::report::shown(program, 40)));
+        return Err(format!("{} runs another command", shown(program, 40)));
     }
     if !matches!(place, "" | "/bin/" | "/usr/bin/") || !command::is_system(walker, program) {
-        return Err(format!("{} is not known to be a program of the system", super::report::shown(name, 40)));
+        return Err(format!("{} is not known to be a program of the system", shown(name, 40)));
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 pub(crate) use super::reach::collapsed;
 use super::reach::{everything, resolve};
-use super::report::{Finding, shown};
+use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::{fact, has, is};
+use crate::shell::shown;
 use std::ops::Range;
 
 /// Names of block devices and of memory below `/dev`, up to their numbers.

@@ -1,12 +1,13 @@
 //! What one simple command means: the user's rules, the block list, the files it names, what it runs in turn, and whether
 //! all of it is known to only read.
 
-use super::report::{Finding, shown};
+use super::report::Finding;
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, known, nested};
 use crate::shell::expand::Word;
 use crate::shell::programs;
 use crate::shell::programs::options;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
+use crate::shell::shown;
 use crate::{CommandRule, Judgement, ProgramFact};
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     let program = simple.argv.first().and_then(Word::literal);
     let held = walker.ground.facts.walls().hold;
     let deeds = known::Deeds::default();
-    let reader = known::Reader::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     let known = |name: &str, value: Option<&str>| match (program, value) {
         (_, Some(_)) if wrappers::is_harmless_variable(name) => true,
         _ if !held => wrappers::is_harmless_variable(name),
@@ -34,7 +35,7 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
         (None, _) if simple.argv.is_empty() => !options::steers(name),
         // For this one line alone: how it is taken apart.
         (Some("read"), Some(_)) if name == "IFS" => true,
-        (_, Some(value)) => reader.holds_variable(run(&simple.argv), (name, value)),
+        (_, Some(value)) => inspection.holds_variable(run(&simple.argv), (name, value)),
         _ => false,
     };
     let first = simple.assigned.iter().find(|(name, value)| !known(name, value.as_deref()));
@@ -198,9 +199,10 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     }
     let fed = *input != Input::Nothing;
     let deeds = known::Deeds::default();
-    let reader = known::Reader::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
+    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
     let system = is_of_the_system(name, program);
-    let checked = if system { reader.check(program, &argv[1..]) } else { reader.program_of_its_own(&argv[0], argv) };
+    let checked =
+        if system { inspection.check(program, &argv[1..]) } else { inspection.program_of_its_own(&argv[0], argv) };
     if !system || known::runs_a_file(program) {
         // A script of the project may run what it is given.
         denied_tail(walker, program, argv);

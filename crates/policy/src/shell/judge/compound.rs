@@ -1,10 +1,11 @@
 //! Groups, loops, conditions and functions: every branch of them is read.
 
-use super::report::{Finding, shown};
+use super::report::Finding;
 use super::{Input, Walker, block_list, files};
 use crate::Judgement;
 use crate::shell::expand::{MOST_VALUES, Word};
 use crate::shell::programs::options;
+use crate::shell::shown;
 use brush_parser::ast;
 
 impl Walker<'_> {

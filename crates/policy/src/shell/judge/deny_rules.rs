@@ -4,12 +4,13 @@
 //! the program's name does not count, nor what the name is a link to, nor options that stand between the words of the rule.
 
 use super::cwd::below;
-use super::report::{Finding, shown};
+use super::report::Finding;
 use super::{block_list, deny_names as names};
 use crate::CommandRule;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has, is};
+use crate::shell::shown;
 
 /// Whether a rule meets a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,12 +1,12 @@
 //! Programs whose arguments are a language of their own.
 
 use super::files;
-use super::known::{Checked, Reader, unknown};
-use super::report::shown;
+use super::known::{Checked, Inspection, unknown};
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has, options};
+use crate::shell::shown;
 
-pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let (tests, valued) = (fact("find", "tests").unwrap_or_default(), fact("find", "valued").unwrap_or_default());
     let mut rest = args.iter();
     let mut expression = false;
@@ -15,7 +15,7 @@ pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
         expression |= text.is_some_and(|text| text.starts_with(['-', '(', '!']));
         match text {
             Some("-H" | "-P") => {}
-            Some(text) if has(tests, text) => asks_who_may_write(reader, text, "-writable"),
+            Some(text) if has(tests, text) => asks_who_may_write(inspection, text, "-writable"),
             // What it runs is judged by itself.
             Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
             Some(text) if has(valued, text) => {
@@ -30,7 +30,7 @@ pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
                 }
             }
             Some("-newer" | "-anewer" | "-cnewer" | "-newermm" | "-samefile") => {
-                rest.next().map_or(Ok(()), |file| reader.path(file))?;
+                rest.next().map_or(Ok(()), |file| inspection.path(file))?;
             }
             Some(text) if text.starts_with('-') => return unknown(format!("find {} is not known.", shown(text, 40))),
             // A name that a glob matches may begin with `-` and be an action.
@@ -39,7 +39,7 @@ pub(crate) fn find(reader: &Reader<'_>, args: &[Word]) -> Checked {
             }
             _ if expression => return unknown("A path behind the expression of find is not known.".into()),
             _ if word.is_found() => return unknown("find is not known with names that another command found.".into()),
-            _ => reader.path(word)?,
+            _ => inspection.path(word)?,
         }
     }
     Ok(())
@@ -57,9 +57,9 @@ pub(crate) fn find_lists(args: &[Word]) -> bool {
 }
 
 /// Anything may be printed that is no secret of the surroundings.
-pub(crate) fn echo(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn echo(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     // In the sandbox the surroundings hold no secret.
-    let known = |word: &&Word| is_printable(word) || reader.held() && !word.is_hidden();
+    let known = |word: &&Word| is_printable(word) || inspection.held() && !word.is_hidden();
     match args.iter().find(|word| !known(word)) {
         Some(word) => unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80))),
         None => Ok(()),
@@ -71,15 +71,15 @@ fn is_printable(word: &Word) -> bool {
 }
 
 /// The answer would be another one where nothing can be written.
-fn asks_who_may_write(reader: &Reader<'_>, text: &str, operator: &str) {
+fn asks_who_may_write(inspection: &Inspection<'_>, text: &str, operator: &str) {
     if text == operator {
-        reader.writes.set(true);
+        inspection.deeds.writes.set(true);
     }
 }
 
-pub(crate) fn test(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked {
-    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(reader, word, "-w"));
-    if compares_output(reader, program, args) {
+pub(crate) fn test(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
+    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(inspection, word, "-w"));
+    if compares_output(inspection, program, args) {
         return Ok(());
     }
     match tests(args) {
@@ -103,20 +103,21 @@ pub(crate) fn tests(args: &[Word]) -> Result<(), String> {
 }
 
 /// `[ -n "$(ls)" ]` and `[ "$x" = /x ]`: what only a run would tell, in a place where it cannot be an operator.
-fn compares_output(reader: &Reader<'_>, program: &str, args: &[Word]) -> bool {
+fn compares_output(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> bool {
     let end = usize::from(program == "[");
     let args = args.get(..args.len().saturating_sub(end)).unwrap_or(&[]);
     let args = if args.first().and_then(Word::literal) == Some("!") { &args[1..] } else { args };
-    let open = |word: &Word| reader.held() && word.is_open() && !word.is_hidden() && !word.parts.contains(&Part::Home);
+    let open =
+        |word: &Word| inspection.held() && word.is_open() && !word.is_hidden() && !word.parts.contains(&Part::Home);
     let value = |word: &Word| (word.is_output() || open(word)) && !word.is_loose();
     let compares = |text: &str| {
         let strings = ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
-        strings.contains(&text) || reader.held() && ["-nt", "-ot", "-ef"].contains(&text)
+        strings.contains(&text) || inspection.held() && ["-nt", "-ot", "-ef"].contains(&text)
     };
     match args {
         [output] => open(output) && value(output),
         [operator, output] => {
-            let looks = |text: &str| reader.held() && is_test(text) && !matches!(text, "-a" | "-o");
+            let looks = |text: &str| inspection.held() && is_test(text) && !matches!(text, "-a" | "-o");
             value(output) && operator.literal().is_some_and(|text| matches!(text, "-n" | "-z") || looks(text))
         }
         [left, operator, right] => value(left) && value(right) && operator.literal().is_some_and(compares),
@@ -125,7 +126,7 @@ fn compares_output(reader: &Reader<'_>, program: &str, args: &[Word]) -> bool {
 }
 
 /// `read` sets the variables that it names, which no place takes for more than a value.
-pub(crate) fn read(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn read(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
         let Some(text) = word.literal() else { return unknown("read is only known with literal names.".into()) };
@@ -137,33 +138,33 @@ pub(crate) fn read(reader: &Reader<'_>, args: &[Word]) -> Checked {
             None => {}
         }
     }
-    if reader.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.".into()) }
+    if inspection.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.".into()) }
 }
 
 /// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
-pub(crate) fn private(reader: &Reader<'_>, program: &str, args: &[Word]) -> Checked {
+pub(crate) fn private(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
     let options = fact(program, "stores").unwrap_or_default();
     for word in args {
         let known = word.literal().is_some_and(|text| match text.starts_with('-') && text.len() > 1 {
             true => has(options, text),
             false if program == "tee" && matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr") => true,
             // A pattern without a folder is a name in `/tmp` only where an option says so.
-            false => files::is_private(reader.ground, text),
+            false => files::is_private(inspection.ground, text),
         });
         if !known {
             return unknown(format!("{program} is not known with {}.", shown(&word.pattern(), 80)));
         }
     }
     let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
-    reader.stores.set(program == "mktemp" || args.iter().any(names));
+    inspection.deeds.stores.set(program == "mktemp" || args.iter().any(names));
     Ok(())
 }
 
 /// `-v` and `%n` assign to variables, in whose subscripts commands could hide.
-pub(crate) fn printf(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn printf(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let format = args.first().and_then(Word::literal);
     match format {
-        Some(format) if !format.starts_with('-') && !assigns(format) => echo(reader, args),
+        Some(format) if !format.starts_with('-') && !assigns(format) => echo(inspection, args),
         _ => unknown("printf is only known with a literal format that assigns nothing.".into()),
     }
 }
@@ -176,9 +177,9 @@ fn assigns(format: &str) -> bool {
 }
 
 /// `command -v NAME` only looks.
-pub(crate) fn command(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn command(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     match args.split_first() {
-        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(reader, names),
+        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(inspection, names),
         _ => unknown("command is not known with these options.".into()),
     }
 }
@@ -199,7 +200,7 @@ pub(crate) fn set(args: &[Word]) -> Checked {
 }
 
 /// `tar tf ARCHIVE`: names of what an archive holds.
-pub(crate) fn tar(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn tar(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let listing = args.first().and_then(Word::literal).map(|text| text.strip_prefix('-').unwrap_or(text));
     let lists = listing
         .is_some_and(|text| text.contains('t') && text.ends_with('f') && text.chars().all(|c| "tvzjJaf".contains(c)));
@@ -210,8 +211,8 @@ pub(crate) fn tar(reader: &Reader<'_>, args: &[Word]) -> Checked {
             if !args[1..].iter().all(plain) || archive.literal().is_none_or(|text| text.contains(':')) {
                 return unknown("tar is only known with literal names.".into());
             }
-            reader.path(archive)?;
-            members.iter().try_for_each(|member| reader.path(member))
+            inspection.path(archive)?;
+            members.iter().try_for_each(|member| inspection.path(member))
         }
         _ => unknown("tar is only known to list: `tar tf ARCHIVE`.".into()),
     }
@@ -234,12 +235,12 @@ pub(crate) fn date(args: &[Word]) -> Checked {
     Ok(())
 }
 
-pub(crate) fn cd(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn cd(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     match args {
         [folder] if folder.literal().is_some_and(|text| !text.starts_with('-') && !text.is_empty()) => {
-            reader.code(folder)?;
-            reader.path(folder)?;
-            reader.collapsed(folder.literal().unwrap_or_default())
+            inspection.code(folder)?;
+            inspection.path(folder)?;
+            inspection.collapsed(folder.literal().unwrap_or_default())
         }
         _ => unknown("cd is only known with one literal folder.".into()),
     }

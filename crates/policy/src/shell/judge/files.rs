@@ -1,9 +1,10 @@
 //! Words as names of files: what is blocked, what is outside, what cannot be told.
 
 use super::block_list;
-use super::report::{Finding, shown};
+use super::report::Finding;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
+use crate::shell::shown;
 use crate::{PathFact, Seen};
 use toolfence_rules::{Blocked, Harmless};
 

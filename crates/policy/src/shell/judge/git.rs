@@ -5,11 +5,12 @@
 use super::cwd::below;
 use super::files;
 use super::git_calls::{GitCall, git_call};
-use super::known::{Checked, Reader, unknown};
-use super::report::{Finding, shown};
+use super::known::{Checked, Inspection, ask, unknown};
+use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
 use crate::shell::programs::{self, Profile, has};
+use crate::shell::shown;
 use crate::{HistoryFact, RepositoryFact, Seen};
 
 /// Options that leave nothing but names and numbers of a change.
@@ -48,10 +49,10 @@ pub(crate) const LISTS: &str = "l list merged no-merged contains no-contains poi
 const PRINT: &str = "log show diff grep blame annotate";
 
 /// Why a git command is not known to only read.
-pub(crate) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     match split_globals(args)? {
-        (Some(folder), rest) => in_folder(reader, folder, rest),
-        (None, rest) => subcommand(reader, rest),
+        (Some(folder), rest) => in_folder(inspection, folder, rest),
+        (None, rest) => subcommand(inspection, rest),
     }
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
 /// Options that may stand before any subcommand.
 fn before_subcommand(args: &[Word]) -> Checked {
     match programs::git("git-before", "git") {
-        Some(profile) => Arguments::of("git", profile, args, false).map(drop),
+        Some(profile) => Arguments::of("git", profile, args, false).map(drop).map_err(ask),
         None => unknown("git is not known.".into()),
     }
 }
@@ -99,23 +100,23 @@ pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
 }
 
 /// `git -C FOLDER`.
-fn in_folder(reader: &Reader<'_>, folder: &str, args: &[Word]) -> Checked {
-    reader.path(&Word::text(folder))?;
-    let folders: Vec<String> = reader.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
+fn in_folder(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checked {
+    inspection.path(&Word::text(folder))?;
+    let folders: Vec<String> = inspection.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
     if let Some(finding) = args
         .iter()
         .filter(|word| excluded(word).is_none())
-        .find_map(|word| files::blocked(reader.ground, Some(&folders), word))
+        .find_map(|word| files::blocked(inspection.ground, Some(&folders), word))
     {
         return Err(finding);
     }
-    subcommand(&Reader { folders: Some(&folders), ..*reader }, args)
+    subcommand(&Inspection { folders: Some(&folders), ..*inspection }, args)
 }
 
-fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
+fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let Some((name, rest)) = args.split_first() else { return Ok(()) };
     if is_exact(args) {
-        return repository(reader, false);
+        return repository(inspection, false);
     }
     let (Some(profile), Some(name)) = (name.literal().and_then(known), name.literal()) else {
         return unknown(format!("git {} is not on the list of what only reads.", shown(&name.pattern(), 40)));
@@ -123,23 +124,23 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
     if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
         return unknown(format!("{} may start the program that verifies signatures.", shown(format, 80)));
     }
-    let read = Arguments::of("git", profile, rest, false)?;
+    let read = Arguments::of("git", profile, rest, false).map_err(ask)?;
     if !profile.needs.is_empty() && !read.has_any(profile.needs) {
         return unknown(format!("git {name} is only known with one of: {}.", profile.needs));
     }
     if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(LISTS) {
         return unknown(format!("git {name} with a name makes one."));
     }
-    reader.operands("git", profile, &read)?;
+    inspection.operands("git", profile, &read)?;
     let magic = |word: &&&Word| word.pattern().starts_with(':') && excluded(word).is_none();
     if let Some(word) = read.operands.iter().find(magic) {
         return unknown(format!("{} is a name that git reads in its own way.", shown(&word.pattern(), 80)));
     }
     if !contents_are_named(name, profile, &read) {
-        reader.walls(&format!("git {name}"))?;
+        inspection.walls(&format!("git {name}"))?;
     }
-    history(reader, name, profile, &read)?;
-    repository(reader, name == "show")
+    history(inspection, name, profile, &read)?;
+    repository(inspection, name == "show")
 }
 
 /// Whether the words are those of one of the short forms that are known as a whole.
@@ -193,10 +194,10 @@ fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bo
 
 /// What is committed is not masked: a command that prints contents which its words do not name is asked about where blocked
 /// names are in the history that it reads.
-fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
+fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
     let places = read.places(profile);
     // A file that is harmless today may have been none, and may have had another name.
-    let is_blocked = |text: &str| reader.ground.paths.judge(text).is_some();
+    let is_blocked = |text: &str| inspection.ground.paths.judge(text).is_some();
     let of_commit = |text: &str| text.split_once(':').is_some_and(|(_, path)| is_blocked(path));
     let lifted = |word: &&Word| {
         word.literal().is_some_and(|text| is_blocked(text) || excluded(word).is_none() && of_commit(text))
@@ -206,8 +207,8 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
     if contents_are_named(name, profile, read) && !followed && !(printed && places.iter().any(lifted)) {
         return Ok(());
     }
-    let asked = |folder: &String, path: &str| reader.ground.facts.seen(folder, path);
-    let folders = reader.folders.unwrap_or(&[]);
+    let asked = |folder: &String, path: &str| inspection.ground.facts.seen(folder, path);
+    let folders = inspection.folders.unwrap_or(&[]);
     let is_path = |word: &&Word| {
         let text = word.literal().unwrap_or_default();
         let there = |folder| matches!(asked(folder, text), Seen::File | Seen::Folder | Seen::Certificates);
@@ -227,7 +228,7 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
     }
     let commits_only = name != "show" || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
     for folder in folders {
-        match reader.ground.facts.history_has_blocked(folder) {
+        match inspection.ground.facts.history_has_blocked(folder) {
             HistoryFact::Clean => {}
             HistoryFact::Holds { staged: false, .. } if of_index => {}
             HistoryFact::Holds { names, all, prefix, .. } => {
@@ -256,22 +257,22 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
 
 /// A command of git that is not known may print whatever is committed: it is asked about where blocked names are in the
 /// history. One that writes the repository and is known to do nothing else prints no contents.
-pub(crate) fn unknown_prints(reader: &Reader<'_>, args: &[Word]) -> Checked {
+pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let leading = leading(args);
     let subcommand = leading.subcommand;
-    match git_call(reader.ground, reader.folders, args) {
+    match git_call(inspection.ground, inspection.folders, args) {
         GitCall::Writes | GitCall::Configures { .. } => return Ok(()),
         GitCall::Reads if !subcommand.is_some_and(|name| has(PRINT, name)) => return Ok(()),
         GitCall::Reads | GitCall::Other(_) => {}
     }
     let what = subcommand.map_or_else(|| "this command of git".to_owned(), |name| format!("git {}", shown(name, 40)));
-    let folders: Vec<String> = match (leading.folder, reader.folders) {
+    let folders: Vec<String> = match (leading.folder, inspection.folders) {
         _ if leading.elsewhere => Vec::new(),
         (Some(folder), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
         (None, Some(places)) => places.to_vec(),
         (_, None) => Vec::new(),
     };
-    let facts: Vec<_> = folders.iter().map(|folder| reader.ground.facts.history_has_blocked(folder)).collect();
+    let facts: Vec<_> = folders.iter().map(|folder| inspection.ground.facts.history_has_blocked(folder)).collect();
     for fact in &facts {
         if let HistoryFact::Holds { names, .. } = fact {
             return history_is_asked(format!(
@@ -385,15 +386,15 @@ fn is_name(revision: &str) -> bool {
 }
 
 /// The repository must make git run nothing; and where it begins above the root, files of a commit may be outside.
-fn repository(reader: &Reader<'_>, named_from_top: bool) -> Checked {
-    if reader.ground.facts.walls().hold {
+fn repository(inspection: &Inspection<'_>, named_from_top: bool) -> Checked {
+    if inspection.ground.facts.walls().hold {
         return Ok(());
     }
-    let Some(folders) = reader.folders else {
+    let Some(folders) = inspection.folders else {
         return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
     };
     for folder in folders {
-        match reader.ground.facts.repository(folder) {
+        match inspection.ground.facts.repository(folder) {
             RepositoryFact::Plain => {}
             RepositoryFact::Above if !named_from_top => {}
             RepositoryFact::Above => {

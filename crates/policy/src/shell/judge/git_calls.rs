@@ -5,12 +5,12 @@ use super::cwd::below;
 use super::files;
 use super::git::{self, is_exact, split_globals, verifies};
 use super::git_config;
-use super::report::shown;
 use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Operands, Profile, has};
+use crate::shell::shown;
 use toolfence_rules::git_config as keys;
 use toolfence_rules::git_config::{is_network_url, is_relative, is_remote_name};
 
@@ -120,7 +120,7 @@ impl Site<'_> {
         if let Some(word) = args.iter().find(|word| !is_told(profile, word)) {
             return Err(format!("{} is a word that only a run would tell", shown(&word.pattern(), 80)));
         }
-        let read = Arguments::of("git", profile, &args, false).map_err(|finding| finding.reason)?;
+        let read = Arguments::of("git", profile, &args, false)?;
         Self::values(name, &read)?;
         if let Some(word) = read.operands.iter().find(|word| names_git(&word.pattern())) {
             return Err(format!("{} is a file of git's own", shown(&word.pattern(), 80)));

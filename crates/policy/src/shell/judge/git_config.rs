@@ -2,9 +2,9 @@
 //! is a question for a person.
 
 use super::git_calls::{GitCall, literals, person, sets};
-use super::report::shown;
 use crate::shell::expand::Word;
 use crate::shell::programs::has;
+use crate::shell::shown;
 
 /// Options without a value that change nothing about what is written.
 const FLAGS: &str = "local z null name-only show-origin show-scope show-names no-show-names includes no-includes no-type bool \

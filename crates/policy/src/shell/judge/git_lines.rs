@@ -4,9 +4,10 @@
 //! something in a repository that is writable.
 
 use super::git_calls::{GitCall, git_call};
-use super::report::{Finding, shown};
+use super::report::Finding;
 use super::{Input, Walker, known};
 use crate::shell::expand::Word;
+use crate::shell::shown;
 
 /// What the commands of a line do to a repository.
 #[derive(Debug, Clone, Default)]

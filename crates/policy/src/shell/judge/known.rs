@@ -1,8 +1,8 @@
-//! Commands that are known: those that only read, and those that run the project's own code, which walls hold. Exact
-//! options, operands that are inside the project and not blocked.
+//! Commands that are known: those that only read, and those that run the project's own code, which the sandbox
+//! holds. Exact options, operands that are inside the project and not blocked.
 
 use super::cwd::below;
-use super::report::{Finding, shown};
+use super::report::Finding;
 use super::{block_list, expressions, files, git};
 use crate::PathFact;
 use crate::shell::Ground;
@@ -10,40 +10,44 @@ use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
 use crate::shell::programs::{self, Operands, Profile, Reads, has, options};
+use crate::shell::shown;
 use std::cell::Cell;
 
-/// Holds a command against the profiles.
-pub(crate) struct Reader<'a> {
+/// A command that is held against what the table says of programs, with what stands around it.
+pub(crate) struct Inspection<'a> {
     pub(crate) ground: Ground<'a>,
     pub(crate) folders: Option<&'a [String]>,
     /// Whether something is piped into it: without operands some programs read the folder instead.
     pub(crate) fed: bool,
-    /// Set where what is known wants a project that can be written.
-    pub(crate) writes: &'a Cell<bool>,
-    /// Set where it runs code of the project.
-    pub(crate) runs: &'a Cell<bool>,
-    /// Set where it writes to the private `/tmp`.
-    pub(crate) stores: &'a Cell<bool>,
+    pub(crate) deeds: &'a Deeds,
 }
 
 /// What a known command does beside reading.
 #[derive(Default)]
 pub(crate) struct Deeds {
+    /// It wants a project that can be written.
     pub(crate) writes: Cell<bool>,
+    /// It runs code of the project.
     pub(crate) runs: Cell<bool>,
+    /// It writes to the private `/tmp`.
     pub(crate) stores: Cell<bool>,
 }
 
 /// Whether a command that needs no walls is known to only read.
 pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
-    Reader::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
+    Inspection::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
 }
 
 pub(crate) type Checked = Result<(), Finding>;
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(ground: Ground<'a>, folders: Option<&'a [String]>, fed: bool, deeds: &'a Deeds) -> Reader<'a> {
-        Reader { ground, folders, fed, writes: &deeds.writes, runs: &deeds.runs, stores: &deeds.stores }
+impl<'a> Inspection<'a> {
+    pub(crate) fn new(
+        ground: Ground<'a>,
+        folders: Option<&'a [String]>,
+        fed: bool,
+        deeds: &'a Deeds,
+    ) -> Inspection<'a> {
+        Inspection { ground, folders, fed, deeds }
     }
 
     /// Why the command is not known.
@@ -98,7 +102,7 @@ impl<'a> Reader<'a> {
             _ => return false,
         };
         let inside = |path: &str| files::is_private(self.ground, path) || self.inside(path).is_ok();
-        checked.is_ok() && self.runs.get() && options::variable(variable.0, variable.1, inside)
+        checked.is_ok() && self.deeds.runs.get() && options::variable(variable.0, variable.1, inside)
     }
 
     /// A program of the project, at a place of its own: its words are its own business, but for names that are blocked.
@@ -120,10 +124,10 @@ impl<'a> Reader<'a> {
         self.runs(&name)
     }
 
-    /// What runs code of the project is held by walls alone.
+    /// What runs code of the project is held by the sandbox alone.
     pub(crate) fn runs(&self, program: &str) -> Checked {
-        self.runs.set(true);
-        if self.ground.facts.walls().hold { Ok(()) } else { Err(project_code(program)) }
+        self.deeds.runs.set(true);
+        if self.held() { Ok(()) } else { Err(project_code(program)) }
     }
 
     /// Every way in which the table knows the program; the reason is that of the first.
@@ -146,7 +150,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
-        let read = Arguments::of(program, profile, args, self.ground.facts.walls().hold)?;
+        let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
         if !profile.needs.is_empty() && !read.has_any(profile.needs) {
             return unknown(format!("{program} is only known with one of: {}.", profile.needs));
         }
@@ -164,7 +168,7 @@ impl<'a> Reader<'a> {
             return unknown(format!("{program} would write to {}.", shown(output, 80)));
         }
         if !read.outputs.is_empty() {
-            self.stores.set(true);
+            self.deeds.stores.set(true);
         }
         if profile.runs {
             return self.runs(program);
@@ -231,8 +235,7 @@ impl<'a> Reader<'a> {
     /// A program in an argument has to be one that only reads.
     pub(crate) fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&[&str]) -> bool) -> Checked {
         let operand = if read.has_pattern { None } else { read.operands.first().copied() };
-        let texts: Vec<&str> =
-            operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect();
+        let texts = scripts(read);
         if texts.is_empty() {
             return unknown(format!("{program} is only known with a literal program."));
         }
@@ -288,7 +291,7 @@ impl<'a> Reader<'a> {
 
     /// What reads files that no word names is only sure of blocked ones where the walls hide them.
     pub(crate) fn walls(&self, program: &str) -> Checked {
-        if self.ground.facts.walls().hold {
+        if self.held() {
             return Ok(());
         }
         let reason =
@@ -303,7 +306,7 @@ pub(crate) fn project_code(program: &str) -> Finding {
     Finding::ask("project_code", reason)
 }
 
-fn ask(reason: String) -> Finding {
+pub(crate) fn ask(reason: String) -> Finding {
     Finding::ask("not_known_read_only", reason)
 }
 

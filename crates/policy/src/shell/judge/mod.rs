@@ -1,6 +1,11 @@
-//! The way through a parsed script: every simple command that could be reached, whatever the conditions.
+//! The verdict on a parsed script: every simple command that could be reached, whatever the conditions.
 //!
-//! Knows the shapes of the language; what a simple command means is [`super::simple`]'s business.
+//! The walk through the shapes of the language is here, in [`compound`] and in [`redirects`]. What one simple command means is
+//! put together in [`command`], step by step: the rules of the settings ([`deny_rules`]), what is never run ([`block_list`],
+//! [`reach`]), what it does to a repository ([`git_lines`]), the files it names ([`files`]), what it runs in turn
+//! ([`nested`]), and whether all of it is [`known`] to only read or to run code that the sandbox holds ([`expressions`] and
+//! [`git`] have rules of their own). What was found is held against what a person has allowed before ([`approvals`]) and
+//! folded to the strictest ([`report`]).
 
 mod approvals;
 mod block_list;
@@ -23,6 +28,7 @@ pub(crate) mod report;
 
 use crate::shell::Ground;
 use crate::shell::expand::{self, Substitution, Variables, Word};
+use crate::shell::shown;
 use crate::shell::syntax::{self, Fault, MOST_BYTES, MOST_DEPTH};
 use brush_parser::ast;
 use git_lines::GitCalls;
@@ -133,7 +139,7 @@ impl<'a> Walker<'a> {
     /// A variable that was judged by what it was, and then set to something else: whether before or after cannot be told.
     pub(crate) fn upset_variables(&mut self) {
         if let Some(name) = self.variables.upset() {
-            let name = report::shown(name, 40);
+            let name = shown(name, 40);
             self.report
                 .note(Finding::ask("assignment", format!("It sets {name} after it was used for what it was before.")));
         }
@@ -336,7 +342,7 @@ impl<'a> Walker<'a> {
             self.report.note(Fault::TooLarge(format!("It holds more than {MOST_COMMANDS} commands.")));
             return None;
         }
-        self.report.command(&raw(command));
+        self.report.command(&command.to_string());
         let mut simple = Simple { argv: Vec::new(), assigned: Vec::new(), input };
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         prefix.for_each(|item| self.item(item, &mut simple, true));
@@ -380,7 +386,7 @@ impl<'a> Walker<'a> {
             ast::ProcessSubstitutionKind::Read => self.unheld("a process substitution"),
             ast::ProcessSubstitutionKind::Write => self.construct("a process substitution"),
         }
-        self.substituted(&subshell.list)
+        self.substituted(&subshell.list);
     }
 
     /// The name that is assigned, and its value where that is certain; what it may be is followed.
@@ -429,7 +435,7 @@ impl<'a> Walker<'a> {
         words
     }
 
-    /// The same for the words of a simple command, which know more of what may stand in each place.
+    /// The words that a raw word of a simple command stands for. What may stand in each place is judged with the command.
     fn arguments(&mut self, raw: &str) -> Vec<Word> {
         let mut found = Vec::new();
         let words = expand::read(raw, &self.variables, &mut found);
@@ -458,31 +464,4 @@ impl<'a> Walker<'a> {
             self.beside = beside;
         }
     }
-}
-
-/// The words of a command as they were written.
-fn raw(command: &ast::SimpleCommand) -> String {
-    let mut out = String::new();
-    let items = |items: &[ast::CommandPrefixOrSuffixItem], out: &mut String| {
-        for item in items {
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            match item {
-                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => out.push_str(&redirect.to_string()),
-                ast::CommandPrefixOrSuffixItem::Word(word)
-                | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => out.push_str(&word.value),
-                ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => out.push_str("<(...)"),
-            }
-        }
-    };
-    command.prefix.iter().for_each(|prefix| items(&prefix.0, &mut out));
-    if let Some(name) = &command.word_or_name {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&name.value);
-    }
-    command.suffix.iter().for_each(|suffix| items(&suffix.0, &mut out));
-    out
 }

@@ -1,10 +1,11 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
 use super::command::{command, is_system};
-use super::report::{Finding, shown};
+use super::report::Finding;
 use super::{Input, Walker, cwd, deny_rules, known};
 use crate::shell::expand::Word;
 use crate::shell::programs::wrappers::{Adds, Inner};
+use crate::shell::shown;
 
 /// Judges what the command would run in turn; whether that says all there is to say.
 pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
@@ -74,8 +75,8 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
         walker.report.note(finding);
     }
     let deeds = known::Deeds::default();
-    let reader = known::Reader::new(walker.ground, walker.folders.as_deref(), false, &deeds);
-    match reader.program_of_its_own(&argv[at], &argv[1..]) {
+    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    match inspection.program_of_its_own(&argv[at], &argv[1..]) {
         Err(finding) => walker.report.note(finding),
         Ok(()) => walker.report.runs(),
     }

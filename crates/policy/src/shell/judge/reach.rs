@@ -1,8 +1,9 @@
 //! What an operand reaches: the whole system, one of its main folders, the home folder, everything above the project.
 
 use super::block_list::{deny, is_option};
-use super::report::{Finding, shown};
+use super::report::Finding;
 use crate::shell::expand::{Part, Word};
+use crate::shell::shown;
 
 /// Folders at the top of a system that nothing survives without, or that hold everything of everybody.
 const SYSTEM: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use crate::answers::Offer;
 use crate::decision::MOST_MET;
-use crate::shell::syntax::{self, Fault};
+use crate::shell::syntax::{Fault, shown};
 use crate::{Decision, Judgement, Met, Rule};
 use std::ops::Range;
 use toolfence_protocol::ErrorCode;
@@ -245,19 +245,4 @@ fn bytes(text: &str, mark: &Range<usize>) -> Option<Range<usize>> {
     let start = starts.nth(mark.start)?;
     let length = mark.end.checked_sub(mark.start)?.checked_sub(1)?;
     Some(start..starts.nth(length)?)
-}
-
-/// Text as it can be shown: control and format characters escaped, and no more than `most` characters.
-pub(crate) fn shown(text: &str, most: usize) -> String {
-    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for c in text.chars().take(most) {
-        if syntax::deceives(c) || c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    if text.chars().nth(most).is_some() {
-        out.push_str("...");
-    }
-    out
 }

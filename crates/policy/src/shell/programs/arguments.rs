@@ -2,7 +2,7 @@
 
 use super::{Operands, Profile, has, options};
 use crate::shell::expand::Word;
-use crate::shell::judge::report::{Finding, shown};
+use crate::shell::shown;
 
 /// Arguments sorted by a profile.
 #[derive(Default)]
@@ -39,7 +39,7 @@ type Rest<'a> = std::slice::Iter<'a, Word>;
 
 impl<'a> Arguments<'a> {
     /// `held` says that the sandbox is around it: what is harmless there needs no question.
-    pub(crate) fn of(program: &str, profile: &Profile, args: &'a [Word], held: bool) -> Result<Arguments<'a>, Finding> {
+    pub(crate) fn of(program: &str, profile: &Profile, args: &'a [Word], held: bool) -> Result<Arguments<'a>, String> {
         Arguments { held, ..Arguments::default() }.sorted(program, profile, args)
     }
 
@@ -48,7 +48,7 @@ impl<'a> Arguments<'a> {
         Arguments { others: true, ..Arguments::default() }.sorted("", profile, args).ok()
     }
 
-    fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Finding> {
+    fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, String> {
         let mut read = self;
         // A name that is an option does no harm where masks hide what no word names.
         let harmless = !read.others && (profile.harmless || profile.reads_only && read.held);
@@ -78,7 +78,7 @@ impl<'a> Arguments<'a> {
                 // A name that a glob matches may begin with `-` and be an option.
                 None if !ended && !harmless && word.may_be_option() => {
                     let reason = format!("{} could match a name that is an option.", shown(&word.pattern(), 80));
-                    return Err(Finding::ask("not_known_read_only", reason));
+                    return Err(reason);
                 }
                 _ => {
                     places.push(args.len() - rest.len() - 1);
@@ -98,7 +98,7 @@ impl<'a> Arguments<'a> {
         Ok(read)
     }
 
-    fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Finding> {
+    fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), String> {
         let before = rest.clone();
         let known = match text.strip_prefix("--") {
             Some(long) => self.long(profile, long, rest),
@@ -116,7 +116,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// An option that no table names, of a program that the sandbox holds.
-    fn unnamed(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Finding> {
+    fn unnamed(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), String> {
         let name = match text.strip_prefix("--") {
             Some(long) => long,
             None if profile.one_dash => &text[1..],
@@ -276,8 +276,8 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn not_known(program: &str, text: &str) -> Finding {
-    Finding::ask("not_known_read_only", format!("{program} {} is not known.", shown(text, 40)))
+fn not_known(program: &str, text: &str) -> String {
+    format!("{program} {} is not known.", shown(text, 40))
 }
 
 /// A name that is no pattern and, by its ending, no folder and no secret.

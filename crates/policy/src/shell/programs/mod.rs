@@ -208,7 +208,7 @@ fn is_goal(word: &str) -> bool {
 
 /// What the table says of one program, or of a subcommand of one.
 #[derive(Default)]
-struct Program {
+struct Entries {
     /// Every way in which it is known to only read, or to run code of the project.
     ways: Vec<&'static Profile>,
     /// Every entry of it.
@@ -217,8 +217,8 @@ struct Program {
 
 static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| entries(TABLE).iter().map(|e| Profile::read(e)).collect());
 
-static PROGRAMS: LazyLock<HashMap<&'static str, Program>> = LazyLock::new(|| {
-    let mut programs: HashMap<&str, Program> = HashMap::new();
+static PROGRAMS: LazyLock<HashMap<&'static str, Entries>> = LazyLock::new(|| {
+    let mut programs: HashMap<&str, Entries> = HashMap::new();
     for profile in PROFILES.iter() {
         // The subcommands of git are told apart by what they do.
         let of_git = profile.kind.starts_with("git-");
@@ -315,10 +315,10 @@ mod tests {
 
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
-        let kinds = "reads runs wraps runner joins git-before git-reads git-writes about";
+        let kinds = "reads runs wraps runner joins git-before git-reads git-writes about words";
         let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
             runs-others subcommands flags values go-to chooses each-operand joined own nouns same below also tests valued \
-            stores";
+            stores are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
             assert!(!profile.names.is_empty(), "{}", profile.kind);

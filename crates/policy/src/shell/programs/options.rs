@@ -6,33 +6,12 @@
 //! place to write to that the command names. They tell by the words of their names. One letter tells nothing, so short
 //! options stay exact, and so do those of interpreters.
 
-use super::has;
+use super::{fact, has};
 
-/// Words of an option's name that say that it hands over code or a configuration, changes sources, writes to a place that
-/// it names, leaves the machine, or waits for a person.
-const TELLING: &str = "\
-    agent args argument argv asmflags bootstrap buildfile cmd code command compiler conf config configuration dashboard debugger \
-    define entrypoint eval evaluate exec executable execute execution extension flags gccgoflags gcflags hook import interpreter \
-    javaagent launcher ldflags link linker load loader macro main modfile node option opt overlay override plugin pre preload \
-    preset program property python rcfile require resolver rule rulesdir runner script serializer settings setup shell \
-    toolchain toolexec transform under userconfig globalconfig vettool with wrapper \
-    accept add allow amend apply autocorrect autofix bless bump clean clear commit correct create delete edit emit extract fix \
-    fixes format generate init inplace install installpkg migrate move overwrite prune purge rebuild record regen regenerate \
-    remove rename replace reset save suggest suppress touch uninstall unlink update upgrade write \
-    artifact backup baseline basetemp chdir cwd dest destination devenv diag dir directory dump export file folder home html \
-    image junit junitxml location log manifest out outdir outfile output path pkgdir prefix report resultlog root rootdir tee \
-    tmp trace workdir xml \
-    auth deploy global host listen login otp password pastebin port proxy publish push registry remote send serve server submit \
-    sync system token upload url user \
-    browser debug http inspect interactive open pdb prompt ui wait watch watchall";
-
-/// Options in which such a word says something else, or that come back to what is there already.
-const USUAL: &str = "\
-    import-mode update-check no-update-notifier ignore-path no-install no-fix no-write no-watch \
-    no-update no-output no-open no-config no-config-lookup no-plugin no-plugins no-server no-debug no-interactive \
-    non-interactive no-log no-trace file-parallelism no-file-parallelism no-user-config show-files list-files \
-    no-fetch with-filename log-level loglevel log-cli log-cli-level run-tests-by-path test-path-pattern test-path-patterns \
-    cov-report out-format show-error-codes show-error-code-links exit-code ignore-exit-code no-run";
+/// Whether a word is in one of the lists of the table.
+fn is_word(list: &str, word: &str) -> bool {
+    fact(list, "are").is_some_and(|words| has(words, word))
+}
 
 /// Whether an option of a program that runs code of the project, dashes taken off, is held by the sandbox as that code is.
 pub(crate) fn option(text: &str) -> bool {
@@ -42,7 +21,7 @@ pub(crate) fn option(text: &str) -> bool {
     if lower.ends_with("report") && value.contains(':') {
         return false;
     }
-    if has(USUAL, &lower) || matches!(value, "false" | "no" | "off" | "0" | "never" | "none") {
+    if is_word("option-usual", &lower) || matches!(value, "false" | "no" | "off" | "0" | "never" | "none") {
         return true;
     }
     lower.len() > 1 && lower.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && !tells(&lower)
@@ -52,12 +31,13 @@ pub(crate) fn option(text: &str) -> bool {
 /// tells counts for it where it is the last one.
 fn tells(name: &str) -> bool {
     let last = name.rsplit('-').next().unwrap_or(name);
-    let cut = last.len() > 1 && TELLING.split_ascii_whitespace().any(|word| word.starts_with(last));
+    let cut = last.len() > 1
+        && fact("option-tells", "are").unwrap_or_default().split_ascii_whitespace().any(|word| word.starts_with(last));
     cut || name.split('-').any(says)
 }
 
 fn says(word: &str) -> bool {
-    has(TELLING, word) || word.strip_suffix('s').is_some_and(|one| has(TELLING, one))
+    is_word("option-tells", word) || word.strip_suffix('s').is_some_and(|one| is_word("option-tells", one))
 }
 
 /// The words of a name, in lower case: `maxWorkers` and `max-workers` have the same.
@@ -77,54 +57,9 @@ fn words(name: &str) -> Vec<String> {
     out
 }
 
-/// Variables that the shell, the loader, git or the tools themselves are steered by.
-const STEERING: &str = "\
-    PATH IFS HOME ENV SHELL SHELLOPTS BASHOPTS CDPATH GLOBIGNORE EXECIGNORE POSIXLY_CORRECT FIGNORE FUNCNEST TIMEFORMAT TMOUT \
-    TERMINFO TERMCAP LESS LESSOPEN LESSCLOSE RANDOM SRANDOM LINES SECONDS UID EUID USER LOGNAME PWD OLDPWD OPTARG OPTIND \
-    OPTERR REPLY FCEDIT INPUTRC MAIL MAILPATH MAILCHECK PS0 PS1 PS2 PS3 PS4 TMPDIR MAKE CARGO NODE PYTHON LOCPATH NLSPATH \
-    PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT PYTHONINSPECT PYTHONEXECUTABLE PYTHONPLATLIBDIR GOROOT GOPROXY GOENV GOTOOLDIR \
-    DIRSTACK GROUPS HOSTNAME HOSTTYPE MACHTYPE OSTYPE PIPESTATUS PPID COPROC MAPFILE READLINE_LINE HISTFILE HISTCMD";
-
-/// Beginnings of such names.
-const STEERING_PREFIXES: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "BASH",
-    "GIT_",
-    "SSH_",
-    "NPM_CONFIG_",
-    "PIP_",
-    "UV_",
-    "PERL",
-    "RUBY",
-    "JAVA_",
-    "JDK_",
-    "MAVEN_",
-    "GRADLE_",
-    "COMP_",
-    "HIST",
-    "GCONV",
-    "CARGO_",
-    "RUSTUP_",
-    "MAGIC",
-    "NIX_",
-    "LC_",
-    "READLINE_",
-    "EPOCH",
-];
-
-/// Words of a name that say that it holds a program, or where one is looked for.
-const STEERING_WORDS: &str = "\
-    WRAPPER RUNNER LINKER EXEC COMMAND CMD SHELL PRELOAD STARTUP EDITOR VISUAL PAGER BROWSER ASKPASS CONFIG RUSTC RUSTDOC CC CXX \
-    CPP AR AS LD FC NM STRIP RANLIB COMPILER PLUGIN PLUGINS AGENT PROXY HOME INTERPRETER LOADER HOOK HOOKS SCRIPT \
-    ALIAS MAKEFILES REQUIRE";
-
-/// Those of cargo's own that only say how much is built and told.
-const USUAL_VARIABLES: &str = "CARGO_INCREMENTAL CARGO_TARGET_DIR CARGO_BUILD_JOBS CARGO_NET_OFFLINE";
-
 /// Whether the shell, or a program that is no code of the project, is steered by the variable.
 pub(crate) fn steers(name: &str) -> bool {
-    if has(USUAL_VARIABLES, name) || name.starts_with("CARGO_TERM_") || name.starts_with("CARGO_PROFILE_") {
+    if is_word("variable-usual", name) || name.starts_with("CARGO_TERM_") || name.starts_with("CARGO_PROFILE_") {
         return name.ends_with("_RUSTFLAGS");
     }
     let lower = name.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -134,9 +69,12 @@ pub(crate) fn steers(name: &str) -> bool {
     !plain
         || special
         || mixed
-        || has(STEERING, name)
-        || STEERING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || name.split('_').any(|word| has(STEERING_WORDS, word))
+        || is_word("variable-steers", name)
+        || fact("variable-begins", "are")
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .any(|prefix| name.starts_with(prefix))
+        || name.split('_').any(|word| is_word("variable-says", word))
 }
 
 /// Whether a variable in front of a program that runs code of the project is held as that code is: one that nothing is

@@ -66,10 +66,9 @@ fn operand(argv: &[Word], read: &Read) -> Inner {
     if read.text {
         let Some(text) = word.guess() else { return Inner::Untold };
         let literal = argv[..=read.at].iter().all(|word| word.literal().is_some());
-        let text = with_name(text, argv.get(read.at + 1));
         let program = argv[0].guess().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
-        let transparent = literal && !read.more && reads_alike(program, &text);
-        return Inner::Script { text, transparent };
+        let transparent = literal && !read.more && reads_alike(program, text);
+        return Inner::Script { text: text.to_owned(), transparent };
     }
     match read.input || is_input(word) {
         true => Inner::Input,
@@ -87,14 +86,6 @@ fn reads_alike(program: &str, text: &str) -> bool {
         "bash" => true,
         "sh" | "dash" | "ash" => !BASH_ONLY.iter().any(|mark| text.contains(mark)),
         _ => false,
-    }
-}
-
-/// `$0` is the word behind the text, and nothing sets it otherwise: put in as it stands.
-fn with_name(text: &str, name: Option<&Word>) -> String {
-    match name.and_then(Word::guess).filter(|_| text.contains("$0")) {
-        Some(name) => text.replace("$0", name),
-        None => text.to_owned(),
     }
 }
 

@@ -1,12 +1,7 @@
 //! Programs whose arguments are a command: what they would run.
 
-use super::{Profile, entry, has, is, shells};
+use super::{Profile, entry, fact, has, is, shells};
 use crate::shell::expand::Word;
-
-/// Variables that change nothing but how output looks.
-const HARMLESS: &str = "LC_ALL LANG LANGUAGE LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME TZ NO_COLOR COLUMNS TERM \
-    CLICOLOR CLICOLOR_FORCE FORCE_COLOR CI RUST_BACKTRACE RUST_LOG CARGO_TERM_COLOR PYTHONUNBUFFERED \
-    PYTHONDONTWRITEBYTECODE NODE_ENV";
 
 /// What a wrapper adds to what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +40,7 @@ impl Inner {
 
 /// Whether the variable changes nothing but how output looks.
 pub(crate) fn is_harmless_variable(name: &str) -> bool {
-    HARMLESS.split_ascii_whitespace().any(|known| known == name)
+    fact("variable-harmless", "are").is_some_and(|names| has(names, name))
 }
 
 /// What the program of `argv` would run, if it is one that runs others.
@@ -73,12 +68,10 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
         "find" => Some(executed(argv)),
         "trap" => Some(trapped(argv)),
         "alias" => Some(aliases(argv)),
-        "hash" => Some(hashed(argv)),
-        "parallel" | "sem" | "env_parallel" => Some(parallel(argv)),
+        "hash" | "parallel" | "sem" | "env_parallel" => Some(vec![Inner::Untold]),
         _ if is_loader(program) => entry("ld.so", "wraps").map(|loader| vec![command(loader, argv)]),
         "command" => looks_up(argv).then(Vec::new),
         "env" if argv.len() == 1 => Some(Vec::new()),
-        "env" => split_string(argv).map(|text| vec![Inner::script(text)]),
         "su" | "script" => Some(vec![shells::option_c(argv).unwrap_or(Inner::Untold)]),
         "runuser" => shells::option_c(argv).map(|inner| vec![inner]),
         "source" | "." => argv.get(1).filter(|word| shells::is_input(word)).map(|_| vec![Inner::Input]),
@@ -158,70 +151,9 @@ fn aliases(argv: &[Word]) -> Vec<Inner> {
     texts.map(|(_, text)| Inner::script(text)).collect()
 }
 
-/// What `hash -p PATH NAME` makes of a name: as good as a function that runs the program.
-fn hashed(argv: &[Word]) -> Vec<Inner> {
-    let mut words = argv.iter().skip(1);
-    let given = words.find_map(|word| match word.guess() {
-        Some(text) => {
-            text.strip_prefix('-')?.split_once('p').map(|(_, attached)| (!attached.is_empty()).then_some(attached))
-        }
-        None => Some(None),
-    });
-    let Some(attached) = given else { return Vec::new() };
-    let Some(path) = attached.or_else(|| words.next().and_then(Word::guess)) else { return vec![Inner::Untold] };
-    let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
-    let path = path.replace('\'', "'\\''");
-    let defined = words.map(|word| match word.guess().filter(plain) {
-        Some(name) => Inner::script(format!("{name}() {{ '{path}' \"$@\"; }}")),
-        None => Inner::Untold,
-    });
-    defined.collect()
-}
-
 /// The loader of the system's programs under any of its names: what it is told to load, it runs.
 fn is_loader(program: &str) -> bool {
     program.starts_with("ld-linux") || program.starts_with("ld-musl") || program.starts_with("ld64.so")
-}
-
-/// What GNU parallel would run: a text of its words for each argument, or the arguments and lines themselves.
-fn parallel(argv: &[Word]) -> Vec<Inner> {
-    let Some(read) = entry("parallel", "wraps").and_then(|wrapper| wrapper.leading(argv)) else {
-        return vec![Inner::Untold];
-    };
-    let rest = argv.get(read.from..).unwrap_or(&[]);
-    let is_source = |word: &Word| word.guess().is_some_and(|text| has("::: :::+ :::: ::::+", text));
-    let end = rest.iter().position(is_source).unwrap_or(rest.len());
-    if end == 0 {
-        let texts =
-            rest.iter().filter(|word| !is_source(word)).map(|word| word.guess().map_or(Inner::Untold, Inner::script));
-        let files = rest.iter().any(|word| word.guess().is_some_and(|text| text.starts_with("::::")));
-        let input = (rest.is_empty() || files).then_some(Inner::Input);
-        return texts.chain(input).collect();
-    }
-    let words: Option<Vec<&str>> = rest[..end].iter().map(Word::guess).collect();
-    let Some(words) = words else { return vec![Inner::Untold] };
-    let text = words.join(" ");
-    let unknown = "\"$unknown\"";
-    let text = if text.contains("{}") { text.replace("{}", unknown) } else { format!("{text} {unknown}") };
-    vec![Inner::script(text)]
-}
-
-/// What `env -S TEXT` would run: the text stands for arguments of `env` itself, and the rest follows.
-fn split_string(argv: &[Word]) -> Option<String> {
-    let options = argv.iter().skip(1).map_while(Word::guess).take_while(|text| text.starts_with('-'));
-    let (at, text) = options.enumerate().find_map(|(at, text)| Some((at, split_option(text)?)))?;
-    let rest = argv.iter().skip(at + 2).map(|word| word.guess().unwrap_or("\"$unknown\""));
-    let words: Vec<&str> = ["env", text].into_iter().chain(rest).collect();
-    Some(words.join(" "))
-}
-
-/// The text that is attached to `-S`, which may be none: then it is the next word.
-fn split_option(text: &str) -> Option<&str> {
-    if let Some(long) = text.strip_prefix("--split-string") {
-        return Some(long.strip_prefix('=').unwrap_or(long));
-    }
-    let (flags, attached) = text.strip_prefix('-')?.split_once('S')?;
-    flags.chars().all(|c| "i0v".contains(c)).then_some(attached)
 }
 
 fn trapped(argv: &[Word]) -> Vec<Inner> {
@@ -255,8 +187,8 @@ fn installed(runner: &Profile, argv: &[Word], from: usize) -> Inner {
 /// How the options of a wrapper are read.
 impl Profile {
     /// Where the options end; `None` where one is not known.
-    fn leading(&self, argv: &[Word]) -> Option<Leading> {
-        let mut read = Leading { from: 1, transparent: self.transparent, folder: None, replace: None };
+    fn leading(&self, argv: &[Word]) -> Option<WrapperOptions> {
+        let mut read = WrapperOptions { from: 1, transparent: self.transparent, folder: None, replace: None };
         while let Some(text) = argv.get(read.from).and_then(Word::guess) {
             if text == "--" {
                 read.from += 1;
@@ -270,7 +202,7 @@ impl Profile {
     }
 
     /// How many words an option takes, or none where it is no option; `None` where it is not known.
-    fn leading_option(&self, text: &str, next: Option<&Word>, read: &mut Leading) -> Option<Option<usize>> {
+    fn leading_option(&self, text: &str, next: Option<&Word>, read: &mut WrapperOptions) -> Option<Option<usize>> {
         if let Some(long) = text.strip_prefix("--") {
             let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             let takes = has(self.long_value, name);
@@ -292,7 +224,7 @@ impl Profile {
         self.leading_cluster(cluster, next, read).map(Some)
     }
 
-    fn leading_cluster(&self, cluster: &str, next: Option<&Word>, read: &mut Leading) -> Option<usize> {
+    fn leading_cluster(&self, cluster: &str, next: Option<&Word>, read: &mut WrapperOptions) -> Option<usize> {
         for (at, c) in cluster.char_indices() {
             let (name, attached) = cluster[at..].split_at(c.len_utf8());
             if self.short_value.contains(c) {
@@ -312,7 +244,7 @@ impl Profile {
         Some(1)
     }
 
-    fn leads(&self, name: &str, value: Option<&str>, read: &mut Leading) {
+    fn leads(&self, name: &str, value: Option<&str>, read: &mut WrapperOptions) {
         read.transparent &= !has(self.asks, name);
         if has(self.folder, name) {
             read.folder = value.map(str::to_owned);
@@ -325,7 +257,7 @@ impl Profile {
 }
 
 /// What the options of a wrapper say.
-struct Leading {
+struct WrapperOptions {
     /// Where the command begins.
     from: usize,
     transparent: bool,

@@ -63,7 +63,7 @@ pub(crate) fn hidden(text: &str) -> Option<Fault> {
     None
 }
 
-pub(crate) fn deceives(c: char) -> bool {
+fn deceives(c: char) -> bool {
     match c {
         ' '..='~' | '\n' | '\t' => false,
         _ if c.is_control() || c.is_whitespace() => true,
@@ -74,6 +74,21 @@ pub(crate) fn deceives(c: char) -> bool {
         '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
     }
+}
+
+/// Text as it can be shown: control and format characters escaped, and no more than `most` characters.
+pub(crate) fn shown(text: &str, most: usize) -> String {
+    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars().take(most) {
+        if deceives(c) || c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    if text.chars().nth(most).is_some() {
+        out.push_str("...");
+    }
+    out
 }
 
 fn expansions(text: &str) -> Result<(), Fault> {
@@ -219,7 +234,7 @@ pub(crate) fn tokens(tokens: &[Token]) -> Result<(), Fault> {
 
 /// What can be open while tokens pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenGroup {
     Paren,
     Brace,
     Case,
@@ -231,7 +246,7 @@ enum Open {
 
 #[derive(Default)]
 struct Gate {
-    open: Vec<Open>,
+    open: Vec<OpenGroup>,
     /// How many of `open` make the grammar read what they hold twice.
     doubling: usize,
     work: u64,
@@ -247,8 +262,8 @@ impl Gate {
     fn operator(&mut self, operator: &str) {
         self.bangs = 0;
         match operator {
-            "(" => self.push(Open::Paren),
-            ")" => self.pop(Open::Paren),
+            "(" => self.push(OpenGroup::Paren),
+            ")" => self.pop(OpenGroup::Paren),
             "&&" | "||" => self.joints += 1,
             _ => {}
         }
@@ -262,17 +277,17 @@ impl Gate {
         self.command = false;
         self.bangs = if word == "!" { self.bangs + 1 } else { 0 };
         match word {
-            "{" => self.push(Open::Brace),
-            "[[" => self.push(Open::Test),
-            "]]" => self.pop(Open::Test),
-            "coproc" => self.push(Open::Coproc),
-            "if" if first => self.push(Open::If),
-            "case" if first => self.push(Open::Case),
-            "for" | "while" | "until" | "select" if first => self.push(Open::Loop),
-            "}" if first => self.pop(Open::Brace),
-            "fi" if first => self.pop(Open::If),
-            "esac" if first => self.pop(Open::Case),
-            "done" if first => self.pop(Open::Loop),
+            "{" => self.push(OpenGroup::Brace),
+            "[[" => self.push(OpenGroup::Test),
+            "]]" => self.pop(OpenGroup::Test),
+            "coproc" => self.push(OpenGroup::Coproc),
+            "if" if first => self.push(OpenGroup::If),
+            "case" if first => self.push(OpenGroup::Case),
+            "for" | "while" | "until" | "select" if first => self.push(OpenGroup::Loop),
+            "}" if first => self.pop(OpenGroup::Brace),
+            "fi" if first => self.pop(OpenGroup::If),
+            "esac" if first => self.pop(OpenGroup::Case),
+            "done" if first => self.pop(OpenGroup::Loop),
             _ => {}
         }
         let leads = ["{", "coproc", "if", "while", "until", "then", "else", "elif", "do", "!", "time", "in"];
@@ -280,8 +295,8 @@ impl Gate {
         self.command = leads.contains(&word) || first && closes.contains(&word);
     }
 
-    fn push(&mut self, open: Open) {
-        if open == Open::Test {
+    fn push(&mut self, open: OpenGroup) {
+        if open == OpenGroup::Test {
             self.joints = 0;
         }
         self.open.push(open);
@@ -290,7 +305,7 @@ impl Gate {
     }
 
     /// Only what stands on top is closed: a stray closer must not hide what is still open.
-    fn pop(&mut self, open: Open) {
+    fn pop(&mut self, open: OpenGroup) {
         if self.open.last() == Some(&open) {
             self.open.pop();
             self.doubling -= usize::from(doubles(open));
@@ -298,7 +313,7 @@ impl Gate {
     }
 
     fn limits(&self) -> Result<(), Fault> {
-        let joined = self.open.contains(&Open::Test) && self.joints > 64;
+        let joined = self.open.contains(&OpenGroup::Test) && self.joints > 64;
         if self.open.len() > MOST_DEPTH || self.bangs > MOST_DEPTH || joined {
             return Err(Fault::TooLarge(format!("The command is nested deeper than {MOST_DEPTH}.")));
         }
@@ -309,8 +324,8 @@ impl Gate {
     }
 }
 
-fn doubles(open: Open) -> bool {
-    matches!(open, Open::Paren | Open::Case)
+fn doubles(open: OpenGroup) -> bool {
+    matches!(open, OpenGroup::Paren | OpenGroup::Case)
 }
 
 /// A word like `name[...`, which the grammar reads as arithmetic with a reading that goes back.

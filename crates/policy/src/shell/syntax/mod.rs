@@ -2,7 +2,7 @@
 
 mod gate;
 
-pub(crate) use gate::{Fault, MOST_BYTES, MOST_DEPTH, deceives, hidden};
+pub(crate) use gate::{Fault, MOST_BYTES, MOST_DEPTH, hidden, shown};
 
 use brush_parser::ast;
 
