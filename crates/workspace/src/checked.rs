@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::ToolFailure;
-use toolfence_protocol::clip::is_blank;
+use toolfence_protocol::invisible::is_blank;
 
 /// A file or folder that was found inside, is not blocked, and is what it was asked to be.
 #[derive(Debug)]
@@ -68,8 +68,10 @@ impl Workspace {
             return Err(trouble::root_gone(&self.canonical));
         }
         if !path.is_empty() && is_blank(path) {
-            let message =
-                format!("The path is blank: {} holds only white space. Give a path, such as src/main.rs.", shown(path));
+            let message = format!(
+                "The path is blank: {} holds nothing that can be seen. Give a path, such as src/main.rs.",
+                shown(path)
+            );
             return Err(invalid(message));
         }
         let relative = wanted::relative(path, &self.spellings());

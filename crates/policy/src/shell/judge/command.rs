@@ -5,11 +5,14 @@ use super::report::Finding;
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, known, nested};
 use crate::shell::expand::Word;
 use crate::shell::programs;
-use crate::shell::programs::options;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
+use crate::shell::programs::{has, options};
 use crate::shell::shown;
 use crate::{CommandRule, Judgement, ProgramFact};
 use std::ops::Range;
+
+/// Builtins that start no program and that no variable steers but those that steer the shell.
+const UNSTEERED: &str = "echo printf test [ cd pwd true false : exit set wait break continue read return export";
 
 /// Judges a command and notes what there is to say of it.
 pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
@@ -43,9 +46,40 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
         let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
         walker.report.note(Finding::ask("assignment", reason));
     }
+    // What was set for all that follows is judged as what stands in front of this command alone.
+    let argv = run(&simple.argv);
+    let steered = argv.first().is_some_and(|word| !word.literal().is_some_and(|name| has(UNSTEERED, name)));
+    let exported = walker.exported.iter().find(|name| steered && !inspection.holds_variable(argv, (name, "")));
+    if let Some(name) = exported {
+        let reason = format!("It sets {} for this command too, and what that changes is not known.", shown(name, 40));
+        walker.report.note(Finding::ask("assignment", reason));
+    }
     if simple.assigned.iter().any(|(name, _)| !wrappers::is_harmless_variable(name)) {
         walker.git.other("an assignment");
     }
+}
+
+/// Whether `export` only sets variables that change nothing but how output looks, or that the sandbox holds in front of what
+/// runs code of the project, whatever their value is. Those are looked at again with every command behind.
+fn exports(walker: &mut Walker<'_>, args: &[Word]) -> bool {
+    // What runs again and again, or only perhaps, runs before it too.
+    if walker.depth != 1 || walker.groups > 0 || args.is_empty() {
+        return false;
+    }
+    let mut names = Vec::new();
+    for word in args {
+        let Some(text) = word.literal() else { return false };
+        let name = text.split('=').next().unwrap_or(text);
+        if wrappers::is_harmless_variable(name) {
+            continue;
+        }
+        if !walker.ground.facts.walls().hold || !options::any_value(name) {
+            return false;
+        }
+        names.push(name.to_owned());
+    }
+    walker.exported.append(&mut names);
+    true
 }
 
 /// In these arrays the shell keeps which program a name stands for.
@@ -113,7 +147,8 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         names(walker, program, own.unwrap_or(args), &executed);
     }
     // A wrapper is only one where the system has it: `./timeout` is anything.
-    let known = nested::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
+    let exports = name == "export" && exports(walker, args);
+    let known = exports || nested::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
         walker.report.writes();
         // A rule that denies counts over one that allows, also where what is allowed runs what is denied.

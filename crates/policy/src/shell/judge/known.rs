@@ -418,7 +418,10 @@ pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
         let known = Arguments::of(program, profile, args, false);
         profile.reads == Reads::Names
             && !profile.runs
-            && known.is_ok_and(|read| profile.needs.is_empty() || read.has_any(profile.needs))
+            && known.is_ok_and(|read| {
+                let prints = has(profile.names, "cat-file") && read.has_any("p");
+                !prints && (profile.needs.is_empty() || read.has_any(profile.needs))
+            })
     };
     match program {
         "test" | "[" => expressions::tests(args).is_ok(),
