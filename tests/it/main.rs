@@ -6,6 +6,7 @@ mod agent;
 mod coder;
 #[cfg(feature = "policy")]
 mod config;
+mod documents;
 mod format;
 mod grammar;
 #[cfg(feature = "backend")]
