@@ -57,16 +57,19 @@ fn anchor(heading: &str) -> String {
 
 /// The cells of the rows of all tables of a document, without their marks.
 fn rows(text: &str) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Vec<String>> = Vec::new();
     for event in events(text) {
         match event {
             Event::Start(Tag::TableRow) => rows.push(Vec::new()),
             Event::Start(Tag::TableCell) => {
-                rows.last_mut().into_iter().for_each(|row: &mut Vec<_>| row.push(String::new()))
+                if let Some(row) = rows.last_mut() {
+                    row.push(String::new());
+                }
             }
             Event::Text(text) | Event::Code(text) => {
-                let cell = rows.last_mut().and_then(|row| row.last_mut());
-                cell.into_iter().for_each(|cell| cell.push_str(&text));
+                if let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) {
+                    cell.push_str(&text);
+                }
             }
             _ => {}
         }
