@@ -56,6 +56,7 @@ fn anchor(heading: &str) -> String {
 }
 
 /// The cells of the rows of all tables of a document, without their marks.
+#[cfg(feature = "backend")]
 fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for event in events(text) {
