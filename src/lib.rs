@@ -104,8 +104,8 @@ pub use toolfence_server::pipe;
 pub use toolfence_server::proxy;
 
 pub use toolfence_protocol::{
-    Args, Catalog, Effect, Error, ErrorCode, FinishReason, Message, Output, Param, ParamKind, Repair, Result, Role,
-    ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
+    Args, Catalog, Effect, Error, ErrorCode, ErrorKind, FinishReason, Message, Output, Param, ParamKind, Repair,
+    Result, Role, ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
 };
 
 /// The example of the README, compiled.
