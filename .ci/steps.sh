@@ -64,7 +64,7 @@ lints() {
 feature_sets() {
     cargo test --locked -p toolfence --no-default-features
     local features
-    for features in "" patch policy tools backend http,cli; do
+    for features in "" patch policy session tools agent backend-http pipe proxy cli; do
         cargo clippy --locked -p toolfence --all-targets --no-default-features --features "$features" -- -D warnings
     done
 }

@@ -21,10 +21,13 @@
 //! |---|---|---|
 //! | the protocol | none | [`parse`] finds calls in a stream, [`json`] reads and repairs, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools, [`redact`] removes secrets |
 //! | patches | `patch` | [`patch`] turns patch text into hunks, finds where they stand, and makes the new text |
-//! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call; [`session`] is the agent loop as a state machine; [`persona`] reads personas |
-//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] and [`process`] the commands, [`trial`] tries the sandbox, [`undo`] takes changes back, [`validate`] finds new errors, [`audit`] keeps the log |
-//! | the driver | `backend` | [`agent`] drives a session on tokio, [`backend`] talks to models, [`pipe`] speaks JSON lines with a client in any language |
-//! | the proxy | `http` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
+//! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
+//! | the session | `session` | [`session`] is the agent loop as a state machine; [`persona`] reads personas |
+//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] and [`process`] the commands, [`trial`] tries the sandbox, [`undo`] takes changes back, [`validate`] finds new errors |
+//! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording or from code of yours, [`audit`] keeps the log |
+//! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
+//! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
+//! | the proxy | `proxy` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
 //!
 //! `syntax` adds in-process checks for more languages to `validate` and needs a C compiler. The default feature `cli` is the
 //! program `coder` with all of the above.
@@ -49,13 +52,13 @@
 //! the clock to say how long a call took.
 
 #![cfg_attr(
-    not(feature = "http"),
+    not(feature = "cli"),
     allow(rustdoc::broken_intra_doc_links, reason = "the front page and the guide also name what a feature adds")
 )]
 
 // Its examples use every part, so they are tests only where every part is there.
-#[cfg_attr(any(feature = "http", not(doctest)), doc = include_str!("guide.md"))]
-#[cfg_attr(all(doctest, not(feature = "http")), doc = "A guide for embedders that starts from your problem.")]
+#[cfg_attr(any(feature = "cli", not(doctest)), doc = include_str!("guide.md"))]
+#[cfg_attr(all(doctest, not(feature = "cli")), doc = "A guide for embedders that starts from your problem.")]
 pub mod guide {}
 
 pub mod tool;
@@ -69,9 +72,9 @@ pub use toolfence_patch as patch;
 
 #[cfg(feature = "policy")]
 pub mod policy;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 pub mod session;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 pub use toolfence_session::persona;
 #[cfg(feature = "policy")]
 pub use toolfence_toolbox as toolbox;
@@ -86,21 +89,21 @@ pub mod undo;
 pub mod validate;
 #[cfg(feature = "tools")]
 pub mod workspace;
-#[cfg(feature = "tools")]
+#[cfg(feature = "agent")]
 pub use toolfence_agent::audit;
 #[cfg(feature = "tools")]
 pub use toolfence_tools as tools;
 #[cfg(feature = "tools")]
 pub use toolfence_trial as trial;
 
-#[cfg(feature = "backend")]
+#[cfg(feature = "agent")]
 pub mod agent;
-#[cfg(feature = "backend")]
+#[cfg(feature = "agent")]
 pub use toolfence_agent::backend;
-#[cfg(feature = "backend")]
+#[cfg(feature = "pipe")]
 pub use toolfence_server::pipe;
 
-#[cfg(feature = "http")]
+#[cfg(feature = "proxy")]
 pub use toolfence_server::proxy;
 
 pub use toolfence_protocol::{

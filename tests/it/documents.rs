@@ -56,7 +56,7 @@ fn anchor(heading: &str) -> String {
 }
 
 /// The cells of the rows of all tables of a document, without their marks.
-#[cfg(feature = "backend")]
+#[cfg(feature = "pipe")]
 fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for event in events(text) {
@@ -206,7 +206,7 @@ mod program {
     }
 }
 
-#[cfg(feature = "backend")]
+#[cfg(feature = "pipe")]
 mod pipe {
     use super::*;
     use boon::{Compiler, Schemas};
