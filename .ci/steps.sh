@@ -140,7 +140,7 @@ races() {
 }
 
 demo() {
-    cargo run --locked --release -- demo
+    cargo run --locked -- demo
 }
 
 # The benches of this package are checked with its lints; these two stand beside it. What they share with it is not built again.

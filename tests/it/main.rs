@@ -39,7 +39,7 @@ mod session;
 #[cfg(feature = "cli")]
 mod signals;
 mod spec;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 mod support;
 mod surface;
 #[cfg(feature = "cli")]
