@@ -1,11 +1,11 @@
-//! What the rules say of a call, and what a mode makes of it.
+//! What the rules say of a call, and what the setting `ask` makes of it.
 
 use crate::answers::{Offer, Rule};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_protocol::ErrorCode;
 
-/// A judgement, the same in every mode. Ordered: the strictest of several is the greatest.
+/// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
@@ -13,7 +13,7 @@ pub enum Judgement {
     Allow,
     /// A person has to say yes.
     Ask,
-    /// Not in any mode.
+    /// Not with any setting of `ask`.
     Deny,
 }
 
@@ -172,7 +172,7 @@ impl Decision {
     }
 }
 
-/// What a mode makes of a decision.
+/// What the setting `ask` makes of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effective {

@@ -51,8 +51,8 @@ impl Policy {
 
     /// Sets what is done with a judgement.
     #[must_use]
-    pub fn mode(mut self, mode: AskMode) -> Policy {
-        self.settings.mode = mode;
+    pub fn ask(mut self, ask: AskMode) -> Policy {
+        self.settings.ask = ask;
         self
     }
 
@@ -107,13 +107,13 @@ impl Policy {
         if let Some(source) = source.filter(|_| !reads) {
             decision = echo(source).stricter(decision);
         }
-        // The mode makes of the decision what is done.
+        // The setting `ask` makes of the decision what is done.
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared::by_rules(call, effect, decision)),
             Effective::Ask => {
-                if self.settings.mode == AskMode::Always {
+                if self.settings.ask == AskMode::Always {
                     // What was allowed before is asked about too.
-                    decision.offer.refuse("the mode `always` asks for everything");
+                    decision.offer.refuse("the setting `ask = \"always\"` asks about everything");
                 }
                 Verdict::Ask(Pending::new(call, effect, decision))
             }
@@ -216,9 +216,9 @@ impl Policy {
         shell::judge(command, cwd, ground, held)
     }
 
-    /// What the mode makes of a decision.
+    /// What the setting `ask` makes of a decision.
     pub fn effective(&self, decision: &Decision, facts: &dyn Facts) -> Effective {
-        match (decision.judgement, self.settings.mode) {
+        match (decision.judgement, self.settings.ask) {
             (Judgement::Deny, _) => Effective::Deny,
             (_, AskMode::Always) => Effective::Ask,
             (Judgement::Allow, _) => Effective::Run,

@@ -1,4 +1,4 @@
-//! The block list: what is never run, in whatever mode.
+//! The block list: what is never run, with any setting.
 
 pub(crate) use super::reach::collapsed;
 use super::reach::{everything, resolve};
