@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
 use toolfence_sandbox::isolation::{self, Errand, Kind};
 use toolfence_sandbox::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
 use toolfence_toolbox::ToolError;
@@ -144,7 +144,9 @@ impl Commands {
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = ended.await.map_err(|_| ToolError::Fatal(Error::new("A thread that ran a command has died.")))?;
+        let ran = ended.await.map_err(|_| {
+            ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a command has died."))
+        })?;
         waiting.thread = None;
         ran
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
 use toolfence_sandbox::process::{Live, Overflow};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::Workspace;
@@ -92,7 +92,9 @@ impl Jobs {
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
             End::Ahead if !is_over => return job.so_far(self.commands.workspace()).await,
-            End::Ahead => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
+            End::Ahead => {
+                Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a job has died.")))
+            }
             End::Come(result) => result,
             End::Told => {
                 self.forget(job);

@@ -117,7 +117,8 @@ impl Workspace {
         let doing = || format!("open the project root {}", root.display());
         let canonical = root.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
+        let fd = rustix::fs::open(&canonical, flags, Mode::empty())
+            .map_err(|cause| Error::because(doing(), std::io::Error::from(cause)))?;
         let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
         let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
         let mut workspace = Workspace {

@@ -35,8 +35,9 @@ pub use merge::Merged;
 pub use read::read;
 pub use rule::CommandRule;
 
-use super::{AskMode, PathRules};
-use toolfence_protocol::{Error, Result};
+use super::AskMode;
+use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_rules::PathRules;
 
 /// The settings of the policy, merged.
 ///
@@ -89,7 +90,7 @@ impl Settings {
     pub fn from_toml(text: &str) -> Result<Settings> {
         let keys: Vec<&Key> = KEYS.iter().collect();
         let entries = read(text, "the settings", Layer::User, &keys)
-            .map_err(|mistake| Error::new(format!("cannot read {mistake}")))?;
+            .map_err(|mistake| Error::with_kind(ErrorKind::InvalidInput, format!("cannot read {mistake}")))?;
         Ok(Merged::of([entries]).settings())
     }
 

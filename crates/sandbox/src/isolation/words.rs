@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, Result, close_names};
+use toolfence_protocol::{Error, ErrorKind, Result, close_names};
 use toolfence_rules::{GIT_HOOKS, UserGlob};
 
 /// Which sandbox is wanted around every command.
@@ -198,7 +198,7 @@ impl Settings {
             }
             let close = close_names(name, GIT_HOOKS.iter().copied());
             let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
-            Err(Error::new(format!("git has no hook {name:?}.{hint}")))
+            Err(Error::with_kind(ErrorKind::InvalidInput, format!("git has no hook {name:?}.{hint}")))
         };
         let git_hooks = names.into_iter().map(named).collect::<Result<_>>()?;
         Ok(Settings { git_hooks, ..self })
