@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use toolfence::policy::PathRules;
-use toolfence::process::{self, Ahead, Job, Outcome, environment};
-use toolfence::walls::Errand;
+use toolfence::process::{self, Job, Outcome, Prespawn, environment};
+use toolfence::walls::Request;
 use toolfence::workspace::{Stop, Workspace};
 
 /// Commands of one figure.
@@ -50,7 +50,7 @@ struct Host<'w> {
     workspace: &'w Workspace,
     root: rustix::fd::OwnedFd,
     environment: Vec<(OsString, OsString)>,
-    ahead: Ahead,
+    ahead: Prespawn,
 }
 
 /// Ways to start a command.
@@ -71,7 +71,7 @@ impl Host<'_> {
     fn new(workspace: &Workspace) -> Result<Host<'_>, Box<dyn Error>> {
         let root = workspace.folder(".").map_err(|failure| failure.message)?;
         let environment = environment(std::env::vars_os(), workspace.search_path());
-        Ok(Host { workspace, root, environment, ahead: Ahead::new() })
+        Ok(Host { workspace, root, environment, ahead: Prespawn::new() })
     }
 
     async fn starts(&self, name: &str) -> Result<(), Box<dyn Error>> {
@@ -100,7 +100,7 @@ impl Host<'_> {
 
     async fn timed(&self, way: Way) -> Result<Option<Duration>, Box<dyn Error>> {
         let bare = [BASH, &["true"]].concat();
-        let covers = self.workspace.covers(&Stop::default()).map_err(|failure| failure.message)?;
+        let masks = self.workspace.masks(&Stop::default()).map_err(|failure| failure.message)?;
         let started = Instant::now();
         match way {
             Way::Bare => drop(self.run(&bare).await?),
@@ -108,20 +108,20 @@ impl Host<'_> {
             Way::Bubblewrap => drop(self.run(&[&bubblewrap(), &bare[..]].concat()).await?),
             Way::Cold | Way::Ready => {
                 let command: Vec<&OsStr> = bare.iter().map(OsStr::new).collect();
-                let errand = Errand {
+                let request = Request {
                     command: &command,
                     folder: Path::new(""),
-                    covers: covers.list(),
+                    masks: masks.list(),
                     network: false,
                     looks: false,
                     only_git: false,
                 };
-                let entry = self.workspace.enclosure().entry(&errand).ok_or("there are no walls here")?;
+                let entry = self.workspace.enclosure().entry(&request).ok_or("there are no walls here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
                 let job = self.job(&entry.program, &arguments);
                 match way {
-                    Way::Cold => process::run_kept(&job, &entry.told).await?,
-                    _ => process::run_kept_ahead(&job, &entry.told, entry.beginning, &self.ahead).await?,
+                    Way::Cold => process::run_supervised(&job, &entry.told).await?,
+                    _ => process::run_prespawned(&job, &entry.told, entry.beginning, &self.ahead).await?,
                 };
             }
         }

@@ -25,6 +25,6 @@
 //! are no walls, and [`Enclosure::report`] says so.
 
 pub use toolfence_sandbox::walls::{
-    Container, Cover, Enclosure, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings, environment,
+    Container, Enclosure, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Report, Request, Settings, environment,
 };
 pub use toolfence_workspace::enter_if_asked;

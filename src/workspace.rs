@@ -45,8 +45,8 @@
 //! ```
 
 pub use toolfence_workspace::{
-    Access, Attributes, Change, Coverage, Covers, Digest, Draft, EditFile, EditLines, Entry, EntryKind, FileText,
-    Found, LeftOut, ListFiles, Listing, Looked, Patched, PatchedFile, ReadFile, ReadLimits, Recorder, Refusal,
+    Access, Attributes, Change, Coverage, Digest, Draft, EditFile, EditLines, Entry, EntryKind, FileText, Found,
+    LeftOut, ListFiles, Listing, Looked, MaskSet, Patched, PatchedFile, ReadFile, ReadLimits, Recorder, Refusal,
     ReplaceText, SearchFiles, SearchLine, Snapshot, SnapshotLimits, Stamp, State, Stop, Total, Version, Withheld,
     Workspace, Written, quoted,
 };

@@ -2,18 +2,18 @@
 
 use super::blocking;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use toolfence_sandbox::process::Live;
+use toolfence_sandbox::process::Background;
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{Covers, Withheld, Workspace};
+use toolfence_workspace::{MaskSet, Withheld, Workspace};
 
 /// What appeared since one command was started; shared between the one who runs it and those who deliver its output.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Appeared(Arc<Mutex<(Option<Arc<Covers>>, Withheld)>>);
+pub(super) struct Appeared(Arc<Mutex<(Option<Arc<MaskSet>>, Withheld)>>);
 
 impl Appeared {
     /// A command starts, and this is hidden from it.
-    pub(super) fn begin(&self, covers: &Arc<Covers>) {
-        self.lock().0 = Some(Arc::clone(covers));
+    pub(super) fn begin(&self, masks: &Arc<MaskSet>) {
+        self.lock().0 = Some(Arc::clone(masks));
     }
 
     /// Looks for what appeared by now. Output that was taken before this holds nothing of what is found later.
@@ -49,13 +49,13 @@ impl Appeared {
 
     /// Takes the overflow file of a running job away where a line of a blocked file may be in it. What the job writes from now
     /// on goes to a file without a name.
-    pub(super) fn takes_file_of(&self, workspace: &Workspace, live: Option<&Live>) {
-        if let Some((name, _)) = live.and_then(Live::file) {
+    pub(super) fn takes_file_of(&self, workspace: &Workspace, live: Option<&Background>) {
+        if let Some((name, _)) = live.and_then(Background::file) {
             self.takes_file(workspace, &name);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Option<Arc<Covers>>, Withheld)> {
+    fn lock(&self) -> MutexGuard<'_, (Option<Arc<MaskSet>>, Withheld)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
-use toolfence_sandbox::process::{self, Ahead, Job, Live, Outcome, Overflow, environment};
-use toolfence_sandbox::walls::{self, Errand, Kind};
+use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn, environment};
+use toolfence_sandbox::walls::{self, Kind, Request};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{
-    Access, Command, Configurations, Covers, Guarded, Hooks, Running, Stop, Uncovered, Workspace,
+    Access, Command, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace,
 };
 
 /// How often the walls are raised anew where the project changes under them.
@@ -50,7 +50,7 @@ pub(super) struct Commands {
     workspace: Arc<Workspace>,
     environment: Vec<(OsString, OsString)>,
     /// The helper for the next one, and for the next one that only looks.
-    ahead: [Ahead; 2],
+    ahead: [Prespawn; 2],
     /// How many ran into their time one after the other.
     late: AtomicU32,
     /// Closed when the thread of a command is at its end that nobody waits for any more.
@@ -104,7 +104,7 @@ impl Commands {
         Commands {
             workspace,
             environment,
-            ahead: [Ahead::new(), Ahead::new()],
+            ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
             left: Mutex::default(),
         }
@@ -131,7 +131,7 @@ impl Commands {
     pub(super) async fn run(self: &Arc<Commands>, wanted: Wanted) -> Result<Ran, ToolError> {
         let started = |error: io::Error| ToolError::Respond(not_started(&error));
         let workspace = Arc::clone(&self.workspace);
-        let live = Live::new(wanted.keep, false).map_err(started)?;
+        let live = Background::new(wanted.keep, false).map_err(started)?;
         let live = Arc::new(live.overflow(Overflow::new(move || workspace.spill())));
         let (say, ended) = oneshot::channel();
         let ((running, thread), (left, gone)) = (mpsc::channel::<()>(), mpsc::channel());
@@ -162,7 +162,7 @@ impl Commands {
     pub(super) async fn run_live(
         &self,
         wanted: &Wanted,
-        live: &Live,
+        live: &Background,
         of_job: bool,
         left: mpsc::Sender<()>,
         appeared: &Appeared,
@@ -229,7 +229,7 @@ impl Commands {
         };
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, ..*job };
-        let outcome = process::run_kept(&helper, &entry.told).await.map_err(|error| not_started(&error))?;
+        let outcome = process::run_supervised(&helper, &entry.told).await.map_err(|error| not_started(&error))?;
         Ok((outcome, Vec::new()))
     }
 
@@ -255,7 +255,7 @@ impl Commands {
     /// where that cannot be.
     pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().clone())).await?;
-        let live = Live::fed(KEPT, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
+        let live = Background::fed(KEPT, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
         let words: Vec<&OsStr> = checking.words.iter().map(OsString::as_os_str).collect();
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let top = top.map_err(|errno| not_started(&errno.into()))?;
@@ -297,12 +297,12 @@ impl Commands {
         let mut tries = 0;
         loop {
             tries += 1;
-            let covers = Arc::new(blocking(&self.workspace, Workspace::covers).await?);
-            appeared.begin(&covers);
+            let masks = Arc::new(blocking(&self.workspace, Workspace::masks).await?);
+            appeared.begin(&masks);
             let ended = tokio::select! {
                 biased;
-                ended = self.run_covered(job, inside, &covers) => ended,
-                disturbed = self.disturbed(&covers, job.live, appeared) => return Err(disturbed.into()),
+                ended = self.run_masked(job, inside, &masks) => ended,
+                disturbed = self.disturbed(&masks, job.live, appeared) => return Err(disturbed.into()),
             };
             match ended {
                 // A file was put where another was looked at: the covers would be beside it.
@@ -333,7 +333,7 @@ impl Commands {
     async fn run_writing(
         &self,
         job: &Job<'_>,
-        live: &Live,
+        live: &Background,
         inside: &Inside<'_>,
         left: mpsc::Sender<()>,
         appeared: &Appeared,
@@ -344,21 +344,21 @@ impl Commands {
             tries += 1;
             let command = inside.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             let look = move |workspace: &Workspace, stop: &Stop| {
-                let (covers, hooks) = match writes_git {
-                    true => covers_of_git(workspace, &command, stop)?,
-                    false => (workspace.covers_for(Access::Read, stop)?, Hooks::default()),
+                let (masks, hooks) = match writes_git {
+                    true => masks_of_git(workspace, &command, stop)?,
+                    false => (workspace.masks_for(Access::Read, stop)?, Hooks::default()),
                 };
-                let guarded = covers.with_hooks().then(|| Guarded::before(workspace, &covers));
-                let configurations = writes_git.then(|| Configurations::before(workspace, &covers, &command));
-                let running = workspace.running(&covers, guarded.clone().zip(configurations.clone()));
-                Ok((Arc::new(covers), running, guarded, configurations.map(Arc::new), hooks.off))
+                let guarded = masks.with_hooks().then(|| Guarded::before(workspace, &masks));
+                let configurations = writes_git.then(|| Configurations::before(workspace, &masks, &command));
+                let running = workspace.running(&masks, guarded.clone().zip(configurations.clone()));
+                Ok((Arc::new(masks), running, guarded, configurations.map(Arc::new), hooks.off))
             };
-            let (covers, running, guarded, configurations, off) = blocking(&self.workspace, look).await?;
-            appeared.begin(&covers);
+            let (masks, running, guarded, configurations, off) = blocking(&self.workspace, look).await?;
+            appeared.begin(&masks);
             let mut disturbance = None;
             let ended = {
-                let mut run = pin!(self.run_covered(job, inside, &covers));
-                let watch = self.watch(&covers, &running, configurations.as_ref(), live, appeared);
+                let mut run = pin!(self.run_masked(job, inside, &masks));
+                let watch = self.watch(&masks, &running, configurations.as_ref(), live, appeared);
                 tokio::select! {
                     biased;
                     ended = &mut run => ended,
@@ -385,9 +385,9 @@ impl Commands {
             let settle = move |workspace: &Workspace, _: &Stop| {
                 // First what leads git to other configurations: what is judged behind it is asked of git.
                 let mut notes = guarded.map(|guarded| guarded.settle(workspace)).unwrap_or_default();
-                notes.extend(workspace.settle(&covers));
+                notes.extend(workspace.settle(&masks));
                 notes.extend(off);
-                notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &covers, outcome)));
+                notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
                 notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace)));
                 // The record goes when there is nothing left to do.
                 drop(running);
@@ -407,33 +407,33 @@ impl Commands {
         }
     }
 
-    async fn run_covered(&self, job: &Job<'_>, inside: &Inside<'_>, covers: &Covers) -> io::Result<Outcome> {
+    async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
         let Inside { words, folder, network, looks, writes_git } = *inside;
-        let only_git = writes_git && !covers.with_hooks();
-        let errand = Errand { command: words, folder, covers: covers.list(), network, looks, only_git };
-        let entry = self.workspace.enclosure().entry(&errand);
+        let only_git = writes_git && !masks.with_hooks();
+        let request = Request { command: words, folder, masks: masks.list(), network, looks, only_git };
+        let entry = self.workspace.enclosure().entry(&request);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let mut environment = walls::environment(job.environment, self.workspace.root());
         if writes_git {
-            git_call::only_git(&mut environment, &self.workspace, covers.with_hooks());
+            git_call::only_git(&mut environment, &self.workspace, masks.with_hooks());
         }
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         if writes_git {
             // One that waits would wait for a call whose plan nobody knows.
-            return process::run_kept(&helper, &entry.told).await;
+            return process::run_supervised(&helper, &entry.told).await;
         }
-        process::run_kept_ahead(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
+        process::run_prespawned(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
     }
 
     /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the
     /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
-    async fn disturbed(&self, covers: &Arc<Covers>, live: Option<&Live>, appeared: &Appeared) -> ToolFailure {
+    async fn disturbed(&self, masks: &Arc<MaskSet>, live: Option<&Background>, appeared: &Appeared) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
-            let covers = Arc::clone(covers);
-            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.disturbed(&covers));
+            let masks = Arc::clone(masks);
+            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.disturbed(&masks));
             if let Ok(Some(found)) = blocking(&self.workspace, look).await {
                 return uncovered(found);
             }
@@ -447,21 +447,21 @@ impl Commands {
     /// that git on the host would run. Says meanwhile that this host is there.
     async fn watch(
         &self,
-        covers: &Arc<Covers>,
+        masks: &Arc<MaskSet>,
         running: &Running,
         configurations: Option<&Arc<Configurations>>,
-        live: &Live,
+        live: &Background,
         appeared: &Appeared,
     ) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
             running.sign_of_life();
-            let (covers, configurations) = (Arc::clone(covers), configurations.map(Arc::clone));
+            let (masks, configurations) = (Arc::clone(masks), configurations.map(Arc::clone));
             let look = move |workspace: &Workspace, stop: &Stop| {
                 let configured = configurations.and_then(|before| before.planted(workspace)).map(|name| changed(&name));
-                let planted = configured.or_else(|| workspace.planted(&covers, stop).map(|name| planted(&name)));
-                Ok(planted.or_else(|| workspace.disturbed(&covers).map(uncovered)))
+                let planted = configured.or_else(|| workspace.planted(&masks, stop).map(|name| planted(&name)));
+                Ok(planted.or_else(|| workspace.disturbed(&masks).map(uncovered)))
             };
             if let Ok(Some(failure)) = blocking(&self.workspace, look).await {
                 return failure;
@@ -506,16 +506,16 @@ pub(super) fn may_run_outside(workspace: &Workspace, harmless: bool) -> bool {
 }
 
 /// What has to be covered in a call that is git alone, and what becomes of hooks in it.
-fn covers_of_git(workspace: &Workspace, command: &str, stop: &Stop) -> Result<(Covers, Hooks), ToolFailure> {
+fn masks_of_git(workspace: &Workspace, command: &str, stop: &Stop) -> Result<(MaskSet, Hooks), ToolFailure> {
     let mut hooks = Hooks::default();
     if workspace.may_run_hooks() && !git_call::moves_hooks(command) {
-        let covers = workspace.covers_for(Access::WriteWithHooks, stop)?;
-        hooks = workspace.hooks_of(&covers);
+        let masks = workspace.masks_for(Access::WriteWithHooks, stop)?;
+        hooks = workspace.hooks_of(&masks);
         if !hooks.run.is_empty() {
-            return Ok((covers, hooks));
+            return Ok((masks, hooks));
         }
     }
-    Ok((workspace.covers_for(Access::Write, stop)?, hooks))
+    Ok((workspace.masks_for(Access::Write, stop)?, hooks))
 }
 
 /// What is special about a command that runs inside.
@@ -530,7 +530,7 @@ struct Inside<'a> {
 /// A command that a call waits for. Dropped before its end, it ends the command and waits until no process of it is left.
 struct Waiting<'a> {
     commands: &'a Commands,
-    live: &'a Live,
+    live: &'a Background,
     /// Closed when no process of it is left.
     gone: mpsc::Receiver<()>,
     thread: Option<mpsc::Receiver<()>>,
@@ -654,12 +654,12 @@ fn changed(name: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::Denied, message)
 }
 
-fn uncovered(found: Uncovered) -> ToolFailure {
+fn uncovered(found: Unmasked) -> ToolFailure {
     let why = match found {
-        Uncovered::Blocked(name) => format!(
+        Unmasked::Blocked(name) => format!(
             "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"
         ),
-        Uncovered::Used(name) => format!(
+        Unmasked::Used(name) => format!(
             "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay read-only"
         ),
     };

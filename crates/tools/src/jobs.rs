@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
-use toolfence_sandbox::process::{Live, Overflow};
+use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::Workspace;
 
@@ -39,7 +39,7 @@ pub struct Jobs {
 #[derive(Debug)]
 pub(super) struct Running {
     id: String,
-    live: Arc<Live>,
+    live: Arc<Background>,
     appeared: Appeared,
     ended: watch::Receiver<bool>,
     end: Arc<Mutex<End>>,
@@ -51,7 +51,7 @@ pub(super) struct Running {
 #[derive(Debug, Default)]
 enum End {
     #[default]
-    Ahead,
+    Prespawn,
     Come(Result<Ran, ToolError>),
     Told,
 }
@@ -91,8 +91,8 @@ impl Jobs {
         // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
-            End::Ahead if !is_over => return job.so_far(self.commands.workspace()).await,
-            End::Ahead => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
+            End::Prespawn if !is_over => return job.so_far(self.commands.workspace()).await,
+            End::Prespawn => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
             End::Come(result) => result,
             End::Told => {
                 self.forget(job);
@@ -147,7 +147,7 @@ impl Drop for Jobs {
 impl Running {
     fn start(id: String, commands: Arc<Commands>, wanted: Wanted, input: bool) -> io::Result<Running> {
         let workspace = Arc::clone(commands.workspace());
-        let live = Arc::new(Live::new(KEPT, input)?.overflow(Overflow::new(move || workspace.spill())));
+        let live = Arc::new(Background::new(KEPT, input)?.overflow(Overflow::new(move || workspace.spill())));
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
@@ -166,7 +166,7 @@ impl Running {
         &self.id
     }
 
-    pub(super) fn live(&self) -> &Live {
+    pub(super) fn live(&self) -> &Background {
         &self.live
     }
 
@@ -225,8 +225,8 @@ impl Running {
     /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.
     fn take_end(&self, is_over: bool) -> End {
         let mut end = self.end();
-        if matches!(*end, End::Ahead) && !is_over {
-            return End::Ahead;
+        if matches!(*end, End::Prespawn) && !is_over {
+            return End::Prespawn;
         }
         std::mem::replace(&mut *end, End::Told)
     }
@@ -288,7 +288,7 @@ mod tests {
     fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
-        let live = Arc::new(Live::new(KEPT, false).unwrap());
+        let live = Arc::new(Background::new(KEPT, false).unwrap());
         let appeared = Appeared::default();
         let job = Running { id: id.to_owned(), live, appeared, ended, end: Arc::default(), thread: Mutex::new(thread) };
         let job = Arc::new(job);

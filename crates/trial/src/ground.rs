@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, io};
 use toolfence_rules::PathRules;
 use toolfence_sandbox::process::{self, Job, environment};
-use toolfence_sandbox::walls::{self, Errand, Report, Settings};
+use toolfence_sandbox::walls::{self, Report, Request, Settings};
 use toolfence_workspace::{Stop, Workspace};
 
 /// How long one attempt may take.
@@ -98,17 +98,17 @@ impl Ground {
 
     async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
         let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure.message);
-        let covers = self.workspace.covers(&Stop::default()).map_err(told)?;
+        let masks = self.workspace.masks(&Stop::default()).map_err(told)?;
         let folder = self.workspace.folder(".").map_err(told)?;
-        let errand = Errand {
+        let request = Request {
             command,
             folder: Path::new(""),
-            covers: covers.list(),
+            masks: masks.list(),
             network: false,
             looks: false,
             only_git: false,
         };
-        let entry = self.workspace.enclosure().entry(&errand).ok_or_else(|| io::Error::other("there are no walls"))?;
+        let entry = self.workspace.enclosure().entry(&request).ok_or_else(|| io::Error::other("there are no walls"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let environment = walls::environment(&self.environment, self.workspace.root());
         let job = Job {
@@ -121,7 +121,7 @@ impl Ground {
             overflow: None,
             live: None,
         };
-        Ok(process::run_kept(&job, &entry.told).await?.output)
+        Ok(process::run_supervised(&job, &entry.told).await?.output)
     }
 
     /// Whether what an attempt left behind runs on.

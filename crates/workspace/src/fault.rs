@@ -17,7 +17,7 @@ pub(crate) fn settled(_: &std::path::Path) {}
 pub(crate) use counted::settled;
 
 /// How much of a content is written between two points.
-pub(super) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
+pub(crate) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
 
 #[cfg(test)]
 pub(crate) mod counted {

@@ -9,64 +9,36 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
-mod checked;
-mod covers;
-#[cfg(test)]
-mod crash;
-pub(crate) mod diff;
-mod draft;
-mod edit;
+mod changes;
+mod diff;
 mod facts;
-pub(crate) mod fault;
-mod folder;
-mod globs;
-mod history;
-mod hops;
-mod ignores;
-mod journal;
-mod links;
-mod list;
+mod fault;
+mod files;
+mod masks;
 pub mod names;
-mod patch;
+mod overflow_file;
 mod programs;
-mod read;
-mod record;
-mod repository;
-mod resolve;
-mod restore;
-mod search;
-mod secrets;
-pub(crate) mod snapshot;
-mod spill;
-mod stage;
-pub(crate) mod state;
-mod suggest;
-mod temp;
-mod tracked;
-mod trouble;
+mod root;
+mod state;
 pub mod undo;
 mod version;
-mod walk;
-mod wanted;
-mod write;
 
 pub use attributes::Attributes;
-pub use covers::{Access, Covers, Hooks, Looked, Withheld};
-pub use covers::{Configurations, Guarded, Running, Uncovered};
-pub use draft::Draft;
-pub use edit::{EditFile, EditLines, ReplaceText};
-pub use list::{Entry, EntryKind, ListFiles, Listing};
+pub use changes::draft::Draft;
+pub use changes::edit::{EditFile, EditLines, ReplaceText};
+pub use changes::patch::{Patched, PatchedFile};
+pub use changes::record::{Command, Recorder};
+pub use changes::write::Written;
+pub use files::list::{Entry, EntryKind, ListFiles, Listing};
+pub use files::read::{FileText, ReadFile, ReadLimits, Total};
+pub use files::search::{Found, SearchFiles, SearchLine};
+pub use masks::{Access, Hooks, Looked, MaskSet, Withheld};
+pub use masks::{Configurations, Guarded, Running, Unmasked};
 pub use names::quoted;
-pub use patch::{Patched, PatchedFile};
-pub use read::{FileText, ReadFile, ReadLimits, Total};
-pub use record::Command;
-pub use record::Recorder;
-pub use restore::Refusal;
-pub use search::{Found, SearchFiles, SearchLine};
-pub use snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 pub use state::{Change, Digest, Stamp, State};
+pub use undo::restore::Refusal;
+pub use undo::snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 pub use version::Version;
-pub use write::Written;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -83,7 +55,7 @@ use toolfence_sandbox::walls::{Enclosure, Settings};
 /// Must be the first thing that a `main` does whose program raises its own walls. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
 pub fn enter_if_asked() {
-    toolfence_sandbox::walls::enter_if_asked(covers::settle_for_a_host);
+    toolfence_sandbox::walls::enter_if_asked(masks::settle_for_a_host);
 }
 
 /// One project: its root as an open folder, and the rules about names in it.
@@ -96,12 +68,12 @@ pub struct Workspace {
     search_path: OsString,
     walls: Settings,
     enclosure: OnceLock<Enclosure>,
-    memory: covers::Memory,
-    history: OnceLock<Arc<history::History>>,
+    memory: masks::Memory,
+    history: OnceLock<Arc<facts::history::History>>,
     git: OnceLock<Option<Git>>,
     git_memory: git::config::Memory,
     notices: Vec<String>,
-    settler: OnceLock<Option<covers::Settler>>,
+    settler: OnceLock<Option<masks::Settler>>,
     recorder: Option<Arc<dyn Recorder>>,
 }
 
@@ -128,7 +100,7 @@ impl Workspace {
             search_path,
             walls: Settings::default(),
             enclosure: OnceLock::new(),
-            memory: covers::Memory::default(),
+            memory: masks::Memory::default(),
             history: OnceLock::new(),
             git: OnceLock::new(),
             git_memory: git::config::Memory::default(),
@@ -136,7 +108,7 @@ impl Workspace {
             settler: OnceLock::new(),
             recorder: None,
         };
-        journal::clean(&workspace);
+        changes::journal::clean(&workspace);
         workspace.notices = workspace.recover_commands();
         Ok(workspace)
     }
@@ -197,7 +169,7 @@ impl Workspace {
         let relative = self.relative(path)?;
         let spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
         let folder = self.real_folder(path, &spot.folder, &spot.folder_name)?;
-        Ok(names::text_of(&resolve::Spot { folder_name: folder, ..spot }.name()))
+        Ok(names::text_of(&root::resolve::Spot { folder_name: folder, ..spot }.name()))
     }
 
     /// The absolute spellings under which the root may be named.

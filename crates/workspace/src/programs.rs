@@ -13,7 +13,7 @@ const SYSTEM: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 ///
 /// Where nothing is left (the root is the whole system), the folders of the system stay, and what is found there counts as
 /// the project's.
-pub(super) fn search_path(host: Option<&OsStr>, root: &Path) -> OsString {
+pub(crate) fn search_path(host: Option<&OsStr>, root: &Path) -> OsString {
     let mut folders: Vec<PathBuf> = Vec::new();
     let absolute = std::env::split_paths(host.unwrap_or(OsStr::new(SYSTEM))).filter(|folder| folder.is_absolute());
     for folder in absolute.filter_map(|folder| folder.canonicalize().ok()) {

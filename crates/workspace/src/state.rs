@@ -12,8 +12,9 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::attributes::{self, Attributes, MOST_KEPT};
-use super::resolve::LOOK;
+use crate::attributes;
+use crate::attributes::{Attributes, MOST_KEPT};
+use crate::root::resolve::LOOK;
 
 /// The bits of a mode that can be set (chmod(2)).
 const BITS: RawMode = 0o7777;
@@ -80,7 +81,7 @@ impl State {
         }
     }
 
-    pub(super) fn attributes(&self) -> Option<&Attributes> {
+    pub(crate) fn attributes(&self) -> Option<&Attributes> {
         match self {
             State::File { attributes, .. } | State::Folder { attributes, .. } => attributes.as_ref(),
             _ => None,
@@ -94,7 +95,7 @@ impl State {
         }
     }
 
-    pub(super) fn is_folder(&self) -> bool {
+    pub(crate) fn is_folder(&self) -> bool {
         matches!(self, State::Folder { .. })
     }
 }
@@ -167,12 +168,12 @@ impl TryFrom<String> for Digest {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-pub(super) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let pairs = hex.as_bytes().chunks(2);
     pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
@@ -205,7 +206,7 @@ pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
 
 impl Stamp {
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "these types differ between systems")]
-    pub(super) fn of(stat: &Stat) -> Stamp {
+    pub(crate) fn of(stat: &Stat) -> Stamp {
         let times = |seconds: i64, nanos: i64| (seconds, nanos);
         Stamp(
             stat.st_dev as u64,
@@ -217,22 +218,22 @@ impl Stamp {
     }
 
     /// When it was last changed in any way: seconds and nanoseconds since 1970.
-    pub(super) fn changed(&self) -> (i64, i64) {
+    pub(crate) fn changed(&self) -> (i64, i64) {
         self.4
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.2
     }
 }
 
-pub(super) fn mode_of(stat: &Stat) -> u32 {
+pub(crate) fn mode_of(stat: &Stat) -> u32 {
     stat.st_mode & BITS
 }
 
 /// What stands under `last` in an open folder, and what the system says of it. Contents of up to `most` bytes go through
 /// `keep`.
-pub(super) fn look(
+pub(crate) fn look(
     folder: BorrowedFd<'_>,
     last: &OsStr,
     most: u64,
@@ -262,7 +263,7 @@ pub(super) fn look(
 }
 
 /// A regular file, read.
-pub(super) fn look_into(
+pub(crate) fn look_into(
     folder: BorrowedFd<'_>,
     last: &OsStr,
     stat: Stat,

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 
 /// Bytes that go into the hash at once. Whoever reads a file piece by piece takes pieces of this length.
-pub(super) const PIECE: usize = 128 << 10;
+pub(crate) const PIECE: usize = 128 << 10;
 
 /// The content of a file, told from others by a hash of 64 bits: for a host that wants to know whether a file changed since
 /// it was read. Versions of one program compare; they are not to be stored.
@@ -21,14 +21,14 @@ impl Version {
 
 /// The hash as it grows. All pieces but the last have the same length.
 #[derive(Default)]
-pub(super) struct Hashing(DefaultHasher);
+pub(crate) struct Hashing(DefaultHasher);
 
 impl Hashing {
-    pub(super) fn add(&mut self, piece: &[u8]) {
+    pub(crate) fn add(&mut self, piece: &[u8]) {
         self.0.write(piece);
     }
 
-    pub(super) fn finish(&self) -> Version {
+    pub(crate) fn finish(&self) -> Version {
         Version(self.0.finish())
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::sync::Arc;
 use toolfence::policy::{Facts, HistoryFact, Judgement, Policy, Verdict};
-use toolfence::walls::{How, Settings};
+use toolfence::walls::{MaskKind, Settings};
 use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop, Workspace};
 use toolfence::{Args, ToolCall};
 
@@ -30,9 +30,11 @@ fn answers(workspace: &Arc<Workspace>, path: &str) -> Vec<(&'static str, bool)> 
     let catalog = toolfence::tools::standard(Arc::clone(workspace)).catalog();
     let review = policy.review(ToolCall::new("1", "read_file", args), &catalog, workspace.as_ref());
     let command = policy.judge_command(&format!("cat '{path}'"), "", workspace.as_ref());
-    let covers = workspace.covers(&stop).expect("the project is small");
-    let hidden =
-        covers.list().iter().any(|cover| cover.how == How::Hide && std::path::Path::new(path).starts_with(&cover.path));
+    let masks = workspace.masks(&stop).expect("the project is small");
+    let hidden = masks
+        .list()
+        .iter()
+        .any(|mask| mask.how == MaskKind::Hide && std::path::Path::new(path).starts_with(&mask.path));
     vec![
         ("read", workspace.read(&ReadFile::new(path), &stop).is_ok()),
         ("search", workspace.search(&search, &stop).is_ok_and(|found| !found.lines.is_empty())),
@@ -302,24 +304,24 @@ fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
     place.file(".gitignore", "dist/\ncredentials/\n");
     place.file("credentials/prod.json", "needle");
     place.file("dist/credentials/prod.json", "needle");
-    let covers = place.workspace().covers(&Stop::default()).expect("the project is small");
+    let masks = place.workspace().masks(&Stop::default()).expect("the project is small");
     let how = |path: &str| {
-        let mut found = covers.list().iter().filter(|cover| cover.path == std::path::Path::new(path));
-        let cover = found.next()?;
+        let mut found = masks.list().iter().filter(|mask| mask.path == std::path::Path::new(path));
+        let mask = found.next()?;
         let is = std::fs::metadata(place.at(path)).expect("it is there");
-        assert_eq!((cover.is.0, cover.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
-        Some(cover.how)
+        assert_eq!((mask.is.0, mask.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
+        Some(mask.how)
     };
     for above in &deep {
-        assert_eq!(how(&format!("{above}.config")), Some(How::Keep), "{above}");
-        assert_eq!(how(&format!("{above}.config/gh")), Some(How::Keep), "{above}");
-        assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(How::Hide), "{above}");
+        assert_eq!(how(&format!("{above}.config")), Some(MaskKind::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh")), Some(MaskKind::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(MaskKind::Hide), "{above}");
     }
     // Ignored as a whole, the folder of the rule is no build's.
-    assert_eq!(how("credentials"), Some(How::Keep));
-    assert_eq!(how("credentials/prod.json"), Some(How::Hide));
+    assert_eq!(how("credentials"), Some(MaskKind::Keep));
+    assert_eq!(how("credentials/prod.json"), Some(MaskKind::Hide));
     assert_eq!(how("dist/credentials"), None);
-    assert_eq!(how("dist/credentials/prod.json"), Some(How::HideRemovable));
-    let depths: Vec<usize> = covers.list().iter().map(|cover| cover.path.components().count()).collect();
+    assert_eq!(how("dist/credentials/prod.json"), Some(MaskKind::HideRemovable));
+    let depths: Vec<usize> = masks.list().iter().map(|mask| mask.path.components().count()).collect();
     assert!(depths.is_sorted(), "a folder stands before what is in it: {depths:?}");
 }

@@ -3,7 +3,7 @@
 //!
 //! It knows files by their names alone: one that is put in the place of another while the walls go up is not noticed.
 
-use super::plan::{Covering, Guard, Plan, Step};
+use super::plan::{Guard, Masking, Plan, Step};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
@@ -38,7 +38,7 @@ impl Bubblewrap {
     }
 
     /// What it is started with, up to the helper's own argument.
-    pub(super) fn arguments(&self, plan: &Plan, covering: &Covering, helper: &Path) -> Vec<OsString> {
+    pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
         let mut line = Line::default();
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
         if !plan.network {
@@ -47,8 +47,8 @@ impl Bubblewrap {
         plan.steps.iter().for_each(|step| line.step(step, plan));
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
-        covering.guards.iter().for_each(|guard| line.guard(guard, plan));
-        let masks = plan.masks.iter().chain(covering.masks.iter().chain(&covering.removable).map(|spot| &spot.at));
+        masking.guards.iter().for_each(|guard| line.guard(guard, plan));
+        let masks = plan.masks.iter().chain(masking.masks.iter().chain(&masking.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0

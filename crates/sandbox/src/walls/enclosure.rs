@@ -2,8 +2,10 @@
 
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
-use super::plan::{Covering, Guard, Name, Plan, Spot, Step, Supervised, Task, part};
-use super::{Entry, Errand, How, Identity, Kind, Mode, Report, Settings, container, enter, helper, probe, supervise};
+use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
+use super::{
+    Entry, Identity, Kind, MaskKind, Mode, Report, Request, Settings, container, enter, helper, probe, supervise,
+};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -77,8 +79,8 @@ impl Enclosure {
     }
 
     /// What to start for a command, with the walls that stand here; `None` where there are none.
-    pub fn entry(&self, errand: &Errand<'_>) -> Option<Entry> {
-        self.entry_of(self.report().kind, errand)
+    pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
+        self.entry_of(self.report().kind, request)
     }
 
     /// What to start for a command that runs without walls, so that nothing of it is left behind and its memory has a limit;
@@ -112,26 +114,26 @@ impl Enclosure {
         self.layout.as_ref().err().map(String::as_str)
     }
 
-    pub(super) fn entry_of(&self, kind: Kind, errand: &Errand<'_>) -> Option<Entry> {
+    pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
         if kind == Kind::Nothing || self.settings.mode == Mode::Off {
             return None;
         }
         let layout = self.layout.as_ref().ok()?;
-        let (plan, covering) = (self.plan(layout, kind, errand), self.covering(errand));
-        let command = errand.command.iter().map(|word| Name::from(*word)).collect();
-        let task = Task { folder: errand.folder.into(), command };
+        let (plan, masking) = (self.plan(layout, kind, request), self.masking(request));
+        let command = request.command.iter().map(|word| Name::from(*word)).collect();
+        let task = Task { folder: request.folder.into(), command };
         if kind == Kind::Container {
-            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &covering, &task);
+            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task);
         }
         let mut told = part(&plan)?;
         let beginning = told.len();
-        told.extend(part(&covering)?);
+        told.extend(part(&masking)?);
         told.extend(part(&task)?);
         let helper = self.helper.as_ref()?;
         let (program, mut arguments) = match kind {
             Kind::Bubblewrap => {
                 let bubblewrap = self.bubblewrap().ok()?;
-                let arguments = bubblewrap.arguments(&plan, &covering, &helper.canonicalize().ok()?);
+                let arguments = bubblewrap.arguments(&plan, &masking, &helper.canonicalize().ok()?);
                 (bubblewrap.program.clone(), arguments)
             }
             _ => (helper.clone(), Vec::new()),
@@ -155,8 +157,8 @@ impl Enclosure {
         found.as_ref().map_err(String::as_str)
     }
 
-    fn plan(&self, layout: &Layout, kind: Kind, errand: &Errand<'_>) -> Plan {
-        let network = errand.network || self.settings.network;
+    fn plan(&self, layout: &Layout, kind: Kind, request: &Request<'_>) -> Plan {
+        let network = request.network || self.settings.network;
         let mut steps = layout.steps.clone();
         if network {
             steps.extend(names_of_the_network());
@@ -165,9 +167,9 @@ impl Enclosure {
             version: env!("CARGO_PKG_VERSION").into(),
             namespaces: kind == Kind::Namespaces,
             network,
-            writable: self.settings.mode == Mode::ProjectWrite && !errand.looks,
-            executable: !errand.only_git,
-            removable: errand.covers.iter().any(|cover| cover.how == How::HideRemovable),
+            writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
+            executable: !request.only_git,
+            removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,
             memory: self.settings.memory,
             temporary: self.settings.temporary(),
@@ -179,23 +181,23 @@ impl Enclosure {
         }
     }
 
-    fn covering(&self, errand: &Errand<'_>) -> Covering {
-        Covering {
-            masks: self.masks(errand, How::Hide),
-            removable: self.masks(errand, How::HideRemovable),
-            guards: self.guards(errand),
+    fn masking(&self, request: &Request<'_>) -> Masking {
+        Masking {
+            masks: self.masks(request, MaskKind::Hide),
+            removable: self.masks(request, MaskKind::HideRemovable),
+            guards: self.guards(request),
         }
     }
 
-    fn masks(&self, errand: &Errand<'_>, how: How) -> Vec<Spot> {
-        let hidden = errand.covers.iter().filter(|cover| cover.how == how);
-        hidden.map(|cover| Spot { at: self.root.join(&cover.path).into(), is: cover.is }).collect()
+    fn masks(&self, request: &Request<'_>, how: MaskKind) -> Vec<Spot> {
+        let hidden = request.masks.iter().filter(|mask| mask.how == how);
+        hidden.map(|mask| Spot { at: self.root.join(&mask.path).into(), is: mask.is }).collect()
     }
 
-    fn guards(&self, errand: &Errand<'_>) -> Vec<Guard> {
-        let guarded = errand.covers.iter().filter(|cover| matches!(cover.how, How::Keep | How::Freeze));
-        let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == How::Freeze };
-        guarded.map(|cover| guard(&cover.path, cover.is, cover.how)).collect()
+    fn guards(&self, request: &Request<'_>) -> Vec<Guard> {
+        let guarded = request.masks.iter().filter(|mask| matches!(mask.how, MaskKind::Keep | MaskKind::Freeze));
+        let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == MaskKind::Freeze };
+        guarded.map(|mask| guard(&mask.path, mask.is, mask.how)).collect()
     }
 }
 

@@ -11,7 +11,7 @@
 use super::memory::Limit;
 use super::plan::{LONGEST, Plan};
 use super::sys::{self, Side};
-use super::{Trouble, inner, mounts, outer, rights};
+use super::{Trouble, mounts, rights, stage_one, stage_two};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -164,12 +164,12 @@ fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
     match sys::fork(&alone).map_err(started)? {
         Side::Parent(first) => {
             drop(theirs);
-            outer::keep(plan, host, blanks, ours, first, limit)
+            stage_two::keep(plan, host, blanks, ours, first, limit)
         }
         Side::Child => {
             drop((ours, blanks));
             limit.enter();
-            inner::first(plan, host, theirs, &alone).map(|never| match never {})
+            stage_one::first(plan, host, theirs, &alone).map(|never| match never {})
         }
     }
 }

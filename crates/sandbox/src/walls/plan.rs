@@ -45,7 +45,7 @@ pub(super) struct Plan {
 
 /// What is covered right before the command starts: it must be as the host has just seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Covering {
+pub(super) struct Masking {
     /// What is hidden of the project, and can be neither moved nor removed.
     pub(super) masks: Vec<Spot>,
     /// What is hidden of the project and may be moved or removed.

@@ -1,6 +1,6 @@
 //! Which walls can be raised here: each kind is raised once around a command that does nothing.
 
-use super::{Enclosure, Entry, Errand, Kind, Mode, Report};
+use super::{Enclosure, Entry, Kind, Mode, Report, Request};
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -60,9 +60,9 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
         return Err(io::Error::other(why.to_owned()));
     }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
-    let errand =
-        Errand { command: &command, folder: Path::new(""), covers: &[], network: false, looks: false, only_git: false };
-    let entry = enclosure.entry_of(kind, &errand).ok_or_else(|| io::Error::other("there is no plan for it"))?;
+    let request =
+        Request { command: &command, folder: Path::new(""), masks: &[], network: false, looks: false, only_git: false };
+    let entry = enclosure.entry_of(kind, &request).ok_or_else(|| io::Error::other("there is no plan for it"))?;
     let answer = ask(&entry)?;
     match answer.lines().next().unwrap_or_default() {
         "status 0" => Ok(()),

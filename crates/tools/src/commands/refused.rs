@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use toolfence_sandbox::process::Outcome;
-use toolfence_workspace::{Covers, Workspace, names};
+use toolfence_workspace::{MaskSet, Workspace, names};
 
 /// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
 /// are for every command.
@@ -21,7 +21,7 @@ const REFUSALS: &[&str] = &[
 const LOOKED_AT: usize = 64 << 10;
 
 /// A sentence for each kind of thing that a line of the output names beside such a refusal.
-pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) -> Vec<String> {
+pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<String> {
     let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
     while !outcome.output.is_char_boundary(start) {
         start += 1;
@@ -29,16 +29,16 @@ pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) ->
     let (mut of_git, mut of_cover) = (false, None);
     for line in outcome.output[start..].lines().filter(|line| REFUSALS.iter().any(|refusal| line.contains(refusal))) {
         let names = |path: &Path| path.to_str().is_some_and(|path| !path.is_empty() && has_path(line, path));
-        let cover =
-            covers.list().iter().rev().find(|cover| names(&cover.path) || names(&workspace.root().join(&cover.path)));
+        let mask =
+            masks.list().iter().rev().find(|mask| names(&mask.path) || names(&workspace.root().join(&mask.path)));
         let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git")
             || line.contains("core.hooksPath");
         of_git |= git;
-        if let (false, Some(cover)) = (git, cover) {
-            of_cover.get_or_insert_with(|| names::shown(&cover.path));
+        if let (false, Some(mask)) = (git, mask) {
+            of_cover.get_or_insert_with(|| names::shown(&mask.path));
         }
     }
-    if covers.with_hooks() && (of_git || of_cover.is_some()) {
+    if masks.with_hooks() && (of_git || of_cover.is_some()) {
         return vec![
             "In a call in which hooks run, the folders of hooks and what the configuration of git names are read-only, so that \
              no hook changes what runs later. Ask the user to run what has to write there."
@@ -51,13 +51,13 @@ pub(super) fn told(workspace: &Workspace, covers: &Covers, outcome: &Outcome) ->
          (pre-commit install, husky, lefthook)."
             .to_owned()
     });
-    let cover = of_cover.map(|name| {
+    let mask = of_cover.map(|name| {
         format!(
             "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. The user can \
              remove it, or name a repository of the build in walls.git_writable."
         )
     });
-    git.into_iter().chain(cover).collect()
+    git.into_iter().chain(mask).collect()
 }
 
 /// What is told of a git command that met a blocked file: git looks at every file it tracks that has changed.

@@ -1,7 +1,7 @@
 //! Undoing and redoing: name by name, each recorded before it is done.
 
-use super::record::{Kind, Net, lines, net};
-use super::{History, Listed, plan};
+use crate::undo::format::{Kind, Net, lines, net};
+use crate::undo::{History, Listed, plan};
 use crate::{Change, Refusal, State, Workspace, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -141,7 +141,7 @@ impl History {
 
     /// What a record changed, the other way round.
     fn backwards(&self, record: u64) -> Result<Net> {
-        let path = super::record::path_of(&self.turns(), record);
+        let path = crate::undo::format::path_of(&self.turns(), record);
         let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
         let Net { changes, by_others, later } = net(&lines);
         let turned = |changes: BTreeMap<PathBuf, (State, State)>| {

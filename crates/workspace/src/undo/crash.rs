@@ -3,8 +3,8 @@
 //!
 //! The test runs itself again as a child, which may not live to its end.
 
-use super::{History, Limits};
 use crate::fault::counted;
+use crate::undo::{History, Limits};
 use crate::{Recorder, Stop, Workspace};
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! What turns changed, as text.
 
-use super::record::{lines, net};
-use super::{History, record};
+use crate::undo::format::{lines, net};
+use crate::undo::{History, format};
 use crate::{Refusal, State, Workspace, diff, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl History {
         let mut later: BTreeSet<PathBuf> = BTreeSet::new();
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
         for number in &stack.done[first..] {
-            let path = record::path_of(&self.turns(), *number);
+            let path = format::path_of(&self.turns(), *number);
             let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
             let net = net(&lines);
             later.extend(net.later.keys().cloned());

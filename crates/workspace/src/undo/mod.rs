@@ -8,20 +8,22 @@ mod apply;
 #[cfg(test)]
 mod crash;
 mod difference;
-mod keep;
+mod format;
 mod objects;
-mod open;
 mod plan;
-mod record;
+pub(crate) mod restore;
+mod retention;
+pub(crate) mod snapshot;
 mod stack;
+mod tracked;
+mod turn;
 
 pub use apply::{Done, Outcome, Refused};
 pub use difference::Difference;
 
 use crate::{Digest, SnapshotLimits, Workspace};
+use format::Kind;
 use objects::Objects;
-use open::{Inner, Open};
-use record::Kind;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use stack::Stack;
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolfence_protocol::{Error, Result};
+use turn::{Inner, Open};
 
 /// How much a history keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +167,7 @@ impl History {
 
     /// Whether older turns were dropped, because there are limits.
     pub fn has_dropped(&self) -> bool {
-        record::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
+        format::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
     }
 
     /// Whether commands ever ran whose changes were looked for.
@@ -180,7 +183,7 @@ impl History {
     /// What can be undone and redone, after a turn that was cut short was ended.
     fn stack(&self, workspace: &Workspace) -> Stack {
         self.recover(&mut self.inner(), workspace);
-        Stack::of(record::heads(&self.turns()))
+        Stack::of(format::heads(&self.turns()))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

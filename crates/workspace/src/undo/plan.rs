@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The steps for names that shall go from the first state to the second.
-pub(super) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
+pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
     let step = |name: &Path, from: &State, to: &State| Change::new(name.to_owned(), from.clone(), to.clone());
     // In the order of the names, what is in a folder stands right behind it: to ask every folder above every name would take
     // quadratic time in a deep tree.

@@ -1,0 +1,339 @@
+//! The words in which the host speaks of walls.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use toolfence_protocol::{Error, Result, close_names};
+use toolfence_rules::{GIT_HOOKS, UserGlob};
+
+/// Which walls are wanted around every command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How much a command may change.
+    pub mode: Mode,
+    /// Whether every command may use the network. Walls with an open network are not said to hold.
+    pub network: bool,
+    /// The most processes and threads a command may have at a time: 301 at least, which is the kernel's own least.
+    pub processes: u32,
+    /// The most bytes of memory a command may use with all it starts, with walls or without; 0 for no limit. The default is
+    /// half of what the machine has, and 8 GiB at the most. Files in its private folders are not in it: they may take half as
+    /// much again.
+    pub memory: u64,
+    /// The helper, where it is another one than would be found.
+    pub helper: Option<PathBuf>,
+    /// The best kind that is tried.
+    pub at_most: Kind,
+    /// A container in the place of all other kinds: then a command runs in it or, within walls, not at all.
+    pub container: Option<Container>,
+    /// Repositories below these stay writable to commands.
+    git_writable: Vec<UserGlob>,
+    /// Hooks that the person approves, by their names.
+    git_hooks: Vec<String>,
+}
+
+/// A container to run commands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Container {
+    /// Whose.
+    pub engine: Engine,
+    /// The image, which must be there: nothing is fetched. It needs bash.
+    pub image: String,
+    /// The engine's client, where it is another one than the PATH has.
+    pub program: Option<PathBuf>,
+}
+
+impl Container {
+    /// Of an image that the engine has.
+    pub fn new(engine: Engine, image: impl Into<String>) -> Container {
+        Container { engine, image: image.into(), program: None }
+    }
+
+    /// The same with this client.
+    #[must_use]
+    pub fn program(self, program: impl Into<PathBuf>) -> Container {
+        Container { program: Some(program.into()), ..self }
+    }
+}
+
+/// Who runs containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// Podman.
+    Podman,
+    /// Docker.
+    Docker,
+}
+
+impl Engine {
+    /// The name of its client.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Podman => "podman",
+            Engine::Docker => "docker",
+        }
+    }
+}
+
+/// Enough for a build on a hundred processors, and few enough for the machine to stay usable.
+const PROCESSES: u32 = 2048;
+
+/// What most builds never need, in bytes.
+const MEMORY: u64 = 8 << 30;
+
+/// Bytes for files: what a program wants to write may be little, but nothing is too little.
+#[cfg(target_os = "linux")]
+const LEAST_TEMPORARY: u64 = 64 << 20;
+
+/// Half of the machine's memory, so that the other half is left for everything else, but not more than [`MEMORY`].
+#[cfg(target_os = "linux")]
+fn default_memory() -> u64 {
+    let machine = rustix::system::sysinfo();
+    let bytes = (machine.totalram as u64).saturating_mul(u64::from(machine.mem_unit.max(1)));
+    if bytes == 0 { MEMORY } else { MEMORY.min(bytes / 2) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn default_memory() -> u64 {
+    MEMORY
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            mode: Mode::default(),
+            network: false,
+            processes: PROCESSES,
+            memory: default_memory(),
+            helper: None,
+            at_most: Kind::Namespaces,
+            container: None,
+            git_writable: Vec::new(),
+            git_hooks: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// The default: the project can be written, the network is off.
+    pub fn new() -> Settings {
+        Settings::default()
+    }
+
+    /// The same in another mode.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Settings {
+        Settings { mode, ..self }
+    }
+
+    /// The same with the network open or not.
+    #[must_use]
+    pub fn network(self, network: bool) -> Settings {
+        Settings { network, ..self }
+    }
+
+    /// The same with so many processes and threads for a command at the most.
+    #[must_use]
+    pub fn processes(self, processes: u32) -> Settings {
+        Settings { processes, ..self }
+    }
+
+    /// The same with so many bytes of memory for a command at the most.
+    #[must_use]
+    pub fn memory(self, memory: u64) -> Settings {
+        Settings { memory, ..self }
+    }
+
+    /// The most bytes of files in the private folders of a command.
+    #[cfg(target_os = "linux")]
+    pub(super) fn temporary(&self) -> u64 {
+        let memory = if self.memory > 0 { self.memory } else { default_memory() };
+        (memory / 2).max(LEAST_TEMPORARY)
+    }
+
+    /// The same where nothing better than this is tried.
+    #[must_use]
+    pub fn at_most(self, at_most: Kind) -> Settings {
+        Settings { at_most, ..self }
+    }
+
+    /// The same in a container.
+    #[must_use]
+    pub fn container(self, container: Container) -> Settings {
+        Settings { container: Some(container), ..self }
+    }
+
+    /// The same where commands may write the repositories that these path globs name, or that stand below what they name:
+    /// `target/**` for those that tests make there. What a command leaves in them, git on the host may run.
+    ///
+    /// # Errors
+    /// A path glob that is not one.
+    pub fn git_writable<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Settings> {
+        let globs = globs.into_iter().map(|glob| UserGlob::new(glob.as_ref())).collect::<Result<_>>()?;
+        Ok(Settings { git_writable: globs, ..self })
+    }
+
+    /// The globs of [`Settings::git_writable`].
+    pub fn globs_of_git(&self) -> impl Iterator<Item = &str> {
+        self.git_writable.iter().map(|glob| glob.shown.as_str())
+    }
+
+    /// Whether a repository at this path, relative to the root, is left to commands.
+    pub fn leaves_git_writable(&self, path: &str) -> bool {
+        self.git_writable.iter().any(|glob| glob.covers(path))
+    }
+
+    /// The same where these hooks of git, such as `pre-commit`, may run in a call that is git alone: whatever program a
+    /// repository of the project has under that name. They run where walls hold, and where each hook that stands in the
+    /// repositories of the project is one of these; else none runs.
+    ///
+    /// # Errors
+    /// A name that is none of [`GIT_HOOKS`].
+    pub fn git_hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Settings> {
+        let named = |name: S| {
+            let name = name.as_ref();
+            if GIT_HOOKS.contains(&name) {
+                return Ok(name.to_owned());
+            }
+            let close = close_names(name, GIT_HOOKS.iter().copied());
+            let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
+            Err(Error::new(format!("git has no hook {name:?}.{hint}")))
+        };
+        let git_hooks = names.into_iter().map(named).collect::<Result<_>>()?;
+        Ok(Settings { git_hooks, ..self })
+    }
+
+    /// Whether the person approves any hook.
+    pub fn approves_hooks(&self) -> bool {
+        !self.git_hooks.is_empty()
+    }
+
+    /// Whether the person approves the hook of this name.
+    pub fn approves_hook(&self, name: &str) -> bool {
+        self.git_hooks.iter().any(|approved| approved == name)
+    }
+
+    /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
+    #[must_use]
+    pub fn helper(self, helper: impl Into<PathBuf>) -> Settings {
+        Settings { helper: Some(helper.into()), ..self }
+    }
+}
+
+/// How much a command may change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// There are no walls.
+    Off,
+    /// Nothing but what is private to the command.
+    ReadOnly,
+    /// The project, but for its hooks, its settings of git and what is blocked.
+    #[default]
+    ProjectWrite,
+}
+
+/// Which walls stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// None.
+    Nothing,
+    /// What a process can do to itself: Landlock and a filter of system calls.
+    Landlock,
+    /// Those of a container.
+    Container,
+    /// All of them, raised by `bwrap` of the system.
+    Bubblewrap,
+    /// All of them, raised by the helper itself.
+    Namespaces,
+}
+
+/// Which walls can be raised on this machine around one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The best that was raised when it was tried.
+    pub kind: Kind,
+    /// Why nothing better stands: one sentence for each kind that was tried in vain.
+    pub why: Vec<String>,
+    /// The program that raises them.
+    pub helper: Option<PathBuf>,
+    /// Whether they fully hold: files, processes and network.
+    pub holds: bool,
+}
+
+/// A file or folder of the project that is not as the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mask {
+    /// Relative to the root, without links.
+    pub path: PathBuf,
+    /// Which one is meant.
+    pub is: Identity,
+    /// What is done to it.
+    pub how: MaskKind,
+}
+
+/// What is done to a file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum MaskKind {
+    /// It cannot be renamed or removed.
+    Keep,
+    /// Nor changed.
+    Freeze,
+    /// Nor read.
+    Hide,
+    /// Its content cannot be read. It may be removed, renamed or replaced: what stands in a folder that git ignores is the
+    /// build's, and a mask must not keep `rm -rf dist` from working.
+    HideRemovable,
+}
+
+/// Device and inode of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Identity(pub u64, pub u64);
+
+/// The identity of the file whose status this is.
+#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
+pub fn identity_of(stat: &rustix::fs::Stat) -> Identity {
+    Identity(stat.st_dev as u64, stat.st_ino as u64)
+}
+
+/// A command that is to run inside.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The program by its absolute path, and its arguments. Without any, the helper itself tries what must be refused and
+    /// writes a line for each: `refused NAME` or `allowed NAME`.
+    pub command: &'a [&'a OsStr],
+    /// The folder it runs in, relative to the root.
+    pub folder: &'a Path,
+    /// What of the project is hidden, frozen or kept; a folder before what is in it.
+    pub masks: &'a [Mask],
+    /// Whether it may use the network.
+    pub network: bool,
+    /// Whether it only looks: it may not write in the project, whatever the settings allow.
+    pub looks: bool,
+    /// Whether no file of the project may be run as a program: for a call that runs nothing but git and no hook, so that no
+    /// hook and no filter of the project is started by it.
+    pub only_git: bool,
+}
+
+/// What has to be started for it: a helper, and what it is told on a socket that is its stdin.
+///
+/// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` where the covers are not as they
+/// were told. It ends everything when the socket is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The helper.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// All it is told.
+    pub told: Vec<u8>,
+    /// How many bytes of that are the same for every command that differs in its covers, folder and words only. A helper
+    /// that was told them before there is a command has most of the walls raised when it comes.
+    pub beginning: usize,
+}

@@ -1,0 +1,56 @@
+//! Systems without walls of ours: everything is said to be down, and nothing is raised.
+
+use super::{Entry, Identity, Kind, Report, Request, Settings, helper};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Does nothing on this system but to note that it was asked.
+pub fn enter_if_asked(_: fn() -> i32) {
+    helper::is_hooked();
+}
+
+/// No walls.
+#[derive(Debug)]
+pub struct Enclosure {
+    settings: Settings,
+    report: Report,
+}
+
+impl Enclosure {
+    /// Around nothing.
+    pub fn new(
+        settings: Settings,
+        _: &Path,
+        _: Identity,
+        _: &OsStr,
+        _: &dyn Fn(&Path, &Path, bool) -> bool,
+    ) -> Enclosure {
+        let why = vec!["There are walls on Linux only.".into()];
+        Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
+    }
+
+    /// That there are none.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Why no command may run: a container was asked for, and is not kept on this system.
+    pub fn refusal(&self) -> Option<String> {
+        self.settings.container.as_ref().map(|_| self.report.why.join(" "))
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Never anything: a supervisor needs what Linux has.
+    pub fn supervised(&self, _: &[&OsStr]) -> Option<Entry> {
+        None
+    }
+
+    /// Never anything.
+    pub fn entry(&self, _: &Request<'_>) -> Option<Entry> {
+        None
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether the configuration of a repository makes git run programs or look elsewhere.
+//!
+//! Reads what git would read: the settings, the attributes' drivers they define, and the index. It is text search with too
+//! many hits: a word that could matter anywhere in the settings is enough to say so. The settings of the person's own home
+//! are theirs and not looked at.
+
+use crate::Workspace;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use toolfence_policy::RepositoryFact;
+
+/// What names a program, another file of settings, another tree or another repository. The hooks and the monitor of the
+/// file system are missing: every command runs with both switched off.
+const SUSPECT: &[&str] = &[
+    "filter",
+    "textconv",
+    "external",
+    "command",
+    "program",
+    "include",
+    "worktree",
+    "promisor",
+    "partialclone",
+    "submodule",
+    "showsignature",
+    "pretty",
+    "orderfile",
+    "attributesfile",
+    "mailmap",
+    "ignorerevsfile",
+];
+
+/// The most bytes of settings and of an index that are read: what is bigger is not known.
+const MOST_SETTINGS: u64 = 1 << 20;
+const MOST_INDEX: u64 = 64 << 20;
+
+/// The mode of another repository inside of this one, as four bytes of the index.
+const GITLINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
+
+/// What a command in `cwd`, relative to the root, would find.
+pub(crate) fn fact(workspace: &Workspace, cwd: &str) -> RepositoryFact {
+    found(workspace, cwd).unwrap_or(RepositoryFact::Unknown)
+}
+
+fn found(workspace: &Workspace, cwd: &str) -> io::Result<RepositoryFact> {
+    let root = workspace.root();
+    let start = root.join(cwd).canonicalize()?;
+    let within = start.components().any(|name| name.as_os_str() == ".git");
+    let top = start.ancestors().find(|folder| folder.join(".git").exists());
+    let Some(top) = top.filter(|_| !within && start.starts_with(root)) else { return Ok(RepositoryFact::Unknown) };
+    let dot_git = top.join(".git");
+    let folder = if dot_git.is_dir() { dot_git } else { pointed(&dot_git, "gitdir:")? };
+    let common = folder.join("commondir");
+    let shared = if common.exists() { pointed(&common, "")? } else { folder.clone() };
+    Ok(match is_plain(&folder, &shared)? {
+        false => RepositoryFact::Special,
+        true if top.starts_with(root) => RepositoryFact::Plain,
+        true => RepositoryFact::Above,
+    })
+}
+
+/// The folder that a file names, relative to where the file is.
+fn pointed(file: &Path, prefix: &str) -> io::Result<PathBuf> {
+    let text = String::from_utf8(bytes(file, MOST_SETTINGS)?).map_err(io::Error::other)?;
+    let name = text.strip_prefix(prefix).ok_or_else(|| io::Error::other("it names no folder"))?;
+    Ok(file.parent().unwrap_or(Path::new("/")).join(name.trim()))
+}
+
+fn is_plain(folder: &Path, shared: &Path) -> io::Result<bool> {
+    let settings = bytes(&shared.join("config"), MOST_SETTINGS)?;
+    // A split index has its entries in another file.
+    let split = |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"sharedindex");
+    if settings.split(|&byte| byte == b'\n').any(is_suspect) || std::fs::read_dir(folder)?.flatten().any(split) {
+        return Ok(false);
+    }
+    match bytes(&folder.join("index"), MOST_INDEX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        index => Ok(memchr::memmem::find(&index?, &GITLINK).is_none()),
+    }
+}
+
+fn is_suspect(line: &[u8]) -> bool {
+    let line = line.trim_ascii().to_ascii_lowercase();
+    !is_name(&line) && SUSPECT.iter().any(|word| memchr::memmem::find(&line, word.as_bytes()).is_some())
+}
+
+/// A line that can only hold an address or the name of a branch, whatever words are in it.
+fn is_name(line: &[u8]) -> bool {
+    let key = line.split(|&byte| byte == b'=').next().unwrap_or(line).trim_ascii();
+    let opens = line.iter().filter(|&&byte| byte == b'[').count();
+    matches!(key, b"url" | b"pushurl" | b"fetch" | b"merge" | b"remote")
+        || line.starts_with(b"[branch \"") && opens == 1
+}
+
+/// All of a regular file.
+fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    // Asked before it is opened: opening a FIFO would wait for its writer.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut all = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut all)?;
+    if all.len() as u64 > most { Err(io::Error::other("it is too big")) } else { Ok(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_name_programs_are_told_from_names() {
+        for line in ["[FILTER \"x\"]", "\ttextConv = x", "[branch \"a\"] [diff \"b\"] command = x", "path = include"] {
+            assert!(is_suspect(line.as_bytes()), "{line}");
+        }
+        for line in ["[core]", "bare = false", "\turl = https://x.example/include/filter", "[branch \"filter-x\"]\r"] {
+            assert!(!is_suspect(line.as_bytes()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Whether what is hidden from a command that runs is still hidden.
+
+use crate::masks::MaskSet;
+use crate::root::resolve;
+use crate::{Workspace, names};
+use rustix::fd::AsFd;
+use toolfence_sandbox::walls::{MaskKind, identity_of};
+
+/// What a command finds without its cover, because somebody on the host has put another file in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unmasked {
+    /// A blocked file, which can be read.
+    Blocked(String),
+    /// A file that git or this program uses, which can be written.
+    Used(String),
+}
+
+/// What is another file than was covered.
+pub(crate) fn disturbed(workspace: &Workspace, before: &MaskSet) -> Option<Unmasked> {
+    let is_another = |mask: &&crate::masks::Mask| {
+        let now = resolve::stat_exact(workspace.root.as_fd(), &mask.path);
+        now.is_ok_and(|stat| identity_of(&stat) != mask.is)
+    };
+    // What stands in a folder that git ignores is the build's to replace.
+    let covered = before.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::Freeze));
+    covered.clone().find(is_another).map(|mask| match mask.how {
+        MaskKind::Hide => Unmasked::Blocked(names::shown(&mask.path)),
+        _ => Unmasked::Used(names::shown(&mask.path)),
+    })
+}
