@@ -25,6 +25,12 @@
 //! are no walls, and [`Enclosure::report`] says so.
 
 pub use toolfence_sandbox::walls::{
-    Container, Enclosure, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Report, Request, Settings, environment,
+    Container, Enclosure, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings,
+    environment,
 };
-pub use toolfence_workspace::enter_if_asked;
+
+/// Must be the first thing that a `main` does whose program raises its own walls. It comes back where the program was
+/// started by a person; where it was started as the helper, it becomes the command and ends with it.
+pub fn enter_if_asked() {
+    toolfence_sandbox::walls::enter_if_asked(toolfence_workspace::settle_for_a_host);
+}

@@ -29,7 +29,7 @@ fn the_judge_and_the_loop_can_be_sent_shared_and_shown() {
 #[cfg(feature = "tools")]
 #[test]
 fn the_hands_can_be_sent_shared_and_shown() {
-    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::Views, audit::Audit)>();
+    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::CommandRunner, tools::Views, audit::Audit)>();
     usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, tools::Standing)>();
     usual::<(walls::Enclosure, walls::Report, process::Background, trial::Trial)>();
 }

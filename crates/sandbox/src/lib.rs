@@ -7,4 +7,7 @@
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
 pub mod process;
+mod random;
 pub mod walls;
+
+pub use random::random_name;

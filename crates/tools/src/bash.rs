@@ -1,13 +1,12 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
-use super::commands::{KEPT, MOST_SECONDS, Wanted, shell_line};
 use super::jobs::{Jobs, Waited};
+use super::runner::{KEPT, MOST_SECONDS, Wanted, shell_line};
 use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_workspace::Workspace;
 
 /// Seconds a command may run unless it says otherwise.
 const SECONDS: u64 = 30;
@@ -18,8 +17,7 @@ const YIELD: Duration = Duration::from_secs(60);
 /// How long the start of a job is watched: servers say then where they listen, or why they cannot.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// The tool. Commands run inside the walls of the workspace where these can be raised; see
-/// [`Workspace::walls`](toolfence_workspace::Workspace::walls).
+/// The tool. Commands run in the sandbox of their [`CommandRunner`](super::CommandRunner), where it can be raised.
 #[derive(Debug)]
 pub struct Bash {
     spec: ToolSpec,
@@ -28,13 +26,8 @@ pub struct Bash {
 }
 
 impl Bash {
-    /// On one workspace, with what of this process's environment may be passed on. Its jobs are its own.
-    pub fn new(workspace: Arc<Workspace>) -> Bash {
-        Bash::with_jobs(Arc::new(Jobs::new(workspace)))
-    }
-
-    /// The same with jobs that other tools see.
-    pub fn with_jobs(jobs: Arc<Jobs>) -> Bash {
+    /// Runs commands among these jobs, which other tools see too.
+    pub fn new(jobs: Arc<Jobs>) -> Bash {
         Bash { spec: spec_of("bash"), jobs, patience: YIELD }
     }
 

@@ -1,8 +1,7 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
-use super::appeared::Appeared;
-use super::commands::{Commands, KEPT, Ran, Wanted, noted, spilled};
+use super::runner::{Appeared, CommandRunner, KEPT, Ran, Wanted, block_on, noted, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +11,7 @@ use tokio::sync::watch;
 use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::Workspace;
+use toolfence_workspace::{Workspace, overflow_file};
 
 /// The most jobs at a time.
 const MOST: usize = 16;
@@ -30,7 +29,7 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// What the tools that run commands share. When the last of them is dropped, the jobs are ended.
 #[derive(Debug)]
 pub struct Jobs {
-    pub(super) commands: Arc<Commands>,
+    pub(super) commands: Arc<CommandRunner>,
     all: Mutex<Vec<Arc<Running>>>,
     next: AtomicU32,
 }
@@ -57,9 +56,9 @@ enum End {
 }
 
 impl Jobs {
-    /// None yet, on one workspace.
-    pub fn new(workspace: Arc<Workspace>) -> Jobs {
-        Jobs { commands: Arc::new(Commands::new(workspace)), all: Mutex::default(), next: AtomicU32::new(1) }
+    /// No jobs yet; `commands` will run them.
+    pub fn new(commands: Arc<CommandRunner>) -> Jobs {
+        Jobs { commands, all: Mutex::default(), next: AtomicU32::new(1) }
     }
 
     /// Starts one; with a stdin that can be written to, or an empty one.
@@ -145,9 +144,11 @@ impl Drop for Jobs {
 }
 
 impl Running {
-    fn start(id: String, commands: Arc<Commands>, wanted: Wanted, input: bool) -> io::Result<Running> {
+    fn start(id: String, commands: Arc<CommandRunner>, wanted: Wanted, input: bool) -> io::Result<Running> {
         let workspace = Arc::clone(commands.workspace());
-        let live = Arc::new(Background::new(KEPT, input)?.overflow(Overflow::new(move || workspace.spill())));
+        let live = Arc::new(
+            Background::new(KEPT, input)?.overflow(Overflow::new(move || overflow_file::create(workspace.root()))),
+        );
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
@@ -250,15 +251,6 @@ fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 
-pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
-    let ran = runtime.block_on(run);
-    // Nothing that counts is left on it.
-    runtime.shutdown_background();
-    ran
-}
-
 /// A job that a call waits for: when the call is cancelled, so is the job.
 pub(super) struct Waited<'a> {
     pub(super) jobs: &'a Jobs,
@@ -279,6 +271,7 @@ impl Drop for Waited<'_> {
 mod tests {
     use super::*;
     use toolfence_rules::PathRules;
+    use toolfence_sandbox::walls::Settings;
 
     fn block_on_it<T>(future: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
@@ -299,7 +292,8 @@ mod tests {
     fn none() -> (tempfile::TempDir, Jobs) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
-        (folder, Jobs::new(Arc::new(workspace)))
+        let commands = CommandRunner::new(Arc::new(workspace), Settings::new());
+        (folder, Jobs::new(Arc::new(commands)))
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Tool for Read {
         };
         let numbered = permit.flag("line_numbers", true);
         Box::pin(async move {
-            let file = blocking(&self.workspace, move |workspace, stop| workspace.read(&wanted, stop)).await?;
+            let file = blocking(&self.workspace, move |workspace, stop| workspace.files().read(&wanted, stop)).await?;
             self.views.read(&file);
             Ok(output_of(&file, numbered))
         })

@@ -11,8 +11,8 @@ use std::time::Duration;
 use std::{fs, io};
 use toolfence_rules::PathRules;
 use toolfence_sandbox::process::{self, Job, environment};
-use toolfence_sandbox::walls::{self, Report, Request, Settings};
-use toolfence_workspace::{Stop, Workspace};
+use toolfence_sandbox::walls::{self, Enclosure, Report, Request, Settings};
+use toolfence_workspace::{Access, Stop, Workspace};
 
 /// How long one attempt may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -38,6 +38,7 @@ const FILES: &[(&str, &str)] = &[
 
 pub(super) struct Ground {
     workspace: Workspace,
+    enclosure: Enclosure,
     environment: Vec<(OsString, OsString)>,
     /// What the scripts must know, as the beginning of each: a container gets nothing of the environment.
     known: OsString,
@@ -66,15 +67,16 @@ impl Ground {
             fs::write(path, content)?;
         }
         fs::hard_link(root.join(".env"), root.join("other-name"))?;
-        let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?.walls(settings.clone());
+        let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
+        let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
-        let environment = environment(std::env::vars_os(), workspace.search_path());
+        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
         let known = known(&beside, &server, settings)?;
-        Ok(Ground { workspace, environment, known, _server: server })
+        Ok(Ground { workspace, enclosure, environment, known, _server: server })
     }
 
     pub(super) fn report(&self) -> &Report {
-        self.workspace.enclosure().report()
+        self.enclosure.report()
     }
 
     /// Runs an attempt inside.
@@ -98,8 +100,8 @@ impl Ground {
 
     async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
         let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure.message);
-        let masks = self.workspace.masks(&Stop::default()).map_err(told)?;
-        let folder = self.workspace.folder(".").map_err(told)?;
+        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(told)?;
+        let folder = self.workspace.root().folder(".").map_err(told)?;
         let request = Request {
             command,
             folder: Path::new(""),
@@ -108,9 +110,9 @@ impl Ground {
             looks: false,
             only_git: false,
         };
-        let entry = self.workspace.enclosure().entry(&request).ok_or_else(|| io::Error::other("there are no walls"))?;
+        let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there are no walls"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let environment = walls::environment(&self.environment, self.workspace.root());
+        let environment = walls::environment(&self.environment, self.workspace.root().path());
         let job = Job {
             program: &entry.program,
             args: &arguments,

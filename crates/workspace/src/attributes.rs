@@ -4,9 +4,9 @@
 //! belongs to file systems below this one, and `security.ima` and `security.evm`, which sign the old content. On systems
 //! other than Linux nothing is read and nothing is given.
 
-use crate::state::as_text;
+use crate::encoding::{as_hex, as_text};
 use rustix::fs::Stat;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,17 +37,8 @@ pub struct Attributes(Vec<Attribute>);
 struct Attribute {
     #[serde(with = "as_text")]
     name: PathBuf,
-    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
+    #[serde(with = "as_hex")]
     value: Vec<u8>,
-}
-
-fn as_hex<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&crate::state::hex(value))
-}
-
-fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    crate::state::bytes_of(&text).ok_or_else(|| serde::de::Error::custom("hexadecimal digits are wanted"))
 }
 
 impl Attributes {
@@ -81,7 +72,7 @@ pub(crate) struct Like {
 
 impl Like {
     pub(crate) fn of(stat: &Stat, attributes: Attributes) -> Like {
-        Like { owner: Some((stat.st_uid, stat.st_gid)), mode: crate::state::mode_of(stat), attributes }
+        Like { owner: Some((stat.st_uid, stat.st_gid)), mode: crate::stat::mode_of(stat), attributes }
     }
 
     /// Gives them to a file or folder that nobody but its owner can open yet. What is given last is the mode, so that it is

@@ -2,15 +2,15 @@
 //!
 //! Old ones go when a new one comes. Git does not see them.
 
-use crate::Workspace;
-use crate::root::{folder, resolve};
-use rustix::fd::{AsFd, OwnedFd};
+use crate::root::{Root, folder, resolve};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
+use toolfence_sandbox::random_name;
 
 /// The folder, from the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];
@@ -23,39 +23,33 @@ const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Entries that are looked at.
 const MOST_ENTRIES: usize = 1000;
 
-impl Workspace {
-    /// A new empty file for output, and its name relative to the root.
-    ///
-    /// # Errors
-    /// The project cannot be written.
-    pub fn spill(&self) -> io::Result<(File, String)> {
-        let outer = entered(&self.root, FOLDER[0])?;
-        hide_from_git(&outer)?;
-        let inside = entered(&outer, FOLDER[1])?;
-        retain(&inside);
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let name = format!("{:016x}.txt", u64::from_ne_bytes(random));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&inside, &name, flags, Mode::from(0o600))?;
-        Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
-    }
+/// Makes a new empty file for output. Gives it with its name relative to the root.
+///
+/// # Errors
+/// The project cannot be written.
+pub fn create(root: &Root) -> io::Result<(File, String)> {
+    let outer = entered(root.fd(), FOLDER[0])?;
+    hide_from_git(&outer)?;
+    let inside = entered(outer.as_fd(), FOLDER[1])?;
+    retain(&inside);
+    let name = format!("{}.txt", random_name()?);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&inside, &name, flags, Mode::from(0o600))?;
+    Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
 }
 
-impl Workspace {
-    /// Removes such a file by its name, as far as it is there.
-    pub fn unspill(&self, name: &str) {
-        let Some((above, last)) = name.rsplit_once('/') else { return };
-        if above == format!("{}/{}", FOLDER[0], FOLDER[1])
-            && let Ok(folder) = resolve::open_exact(self.root.as_fd(), above.as_ref())
-        {
-            let _ = rustix::fs::unlinkat(&folder, last, rustix::fs::AtFlags::empty());
-        }
+/// Removes an overflow file by its name relative to the root, if it is there.
+pub fn remove(root: &Root, name: &str) {
+    let Some((above, last)) = name.rsplit_once('/') else { return };
+    if above == format!("{}/{}", FOLDER[0], FOLDER[1])
+        && let Ok(folder) = root.open_exact(above.as_ref())
+    {
+        let _ = rustix::fs::unlinkat(&folder, last, AtFlags::empty());
     }
 }
 
 /// A folder, made where it is missing. A link in its place is not followed.
-fn entered(above: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+fn entered(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {
         Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(above, name, resolve::PASS, Mode::empty())?),
         Err(errno) => Err(errno.into()),
@@ -103,10 +97,10 @@ mod tests {
     #[test]
     fn only_the_newest_are_kept() {
         let place = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(place.path(), PathRules::default()).unwrap();
-        let old = std::fs::File::create(place.path().join(workspace.spill().unwrap().1)).unwrap();
+        let root = Root::open(place.path(), PathRules::default(), None).unwrap();
+        let old = std::fs::File::create(place.path().join(create(&root).unwrap().1)).unwrap();
         old.set_modified(SystemTime::now() - 2 * OLDEST).unwrap();
-        let names: Vec<String> = (0..MOST_FILES + 5).map(|_| workspace.spill().unwrap().1).collect();
+        let names: Vec<String> = (0..MOST_FILES + 5).map(|_| create(&root).unwrap().1).collect();
         let count = || std::fs::read_dir(place.path().join(".toolfence/output")).unwrap().count();
         assert_eq!(count(), MOST_FILES);
         assert!(place.path().join(names.last().unwrap()).exists());
@@ -118,8 +112,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), place.path().join(".toolfence")).unwrap();
-        let workspace = Workspace::open(place.path(), PathRules::default()).unwrap();
-        assert!(workspace.spill().is_err());
+        let root = Root::open(place.path(), PathRules::default(), None).unwrap();
+        assert!(create(&root).is_err());
         assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 }

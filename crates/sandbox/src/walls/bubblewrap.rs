@@ -4,6 +4,7 @@
 //! It knows files by their names alone: one that is put in the place of another while the walls go up is not noticed.
 
 use super::plan::{Guard, Masking, Plan, Step};
+use crate::random_name;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
@@ -103,9 +104,7 @@ fn writable(yes: bool) -> &'static str {
 
 impl Blank {
     pub(super) fn new() -> io::Result<Blank> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let folder = std::env::temp_dir().join(format!("toolfence-{:016x}", u64::from_ne_bytes(random)));
+        let folder = std::env::temp_dir().join(format!("toolfence-{}", random_name()?));
         rustix::fs::mkdir(&folder, Mode::from(0o700))?;
         let blank = Blank { folder };
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;

@@ -4,7 +4,8 @@ use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
 use super::{
-    Entry, Identity, Kind, MaskKind, Mode, Report, Request, Settings, container, enter, helper, probe, supervise,
+    Entry, Identity, Kind, MaskKind, Mode, Project, Report, Request, Settings, container, enter, helper, probe,
+    supervise,
 };
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -41,24 +42,18 @@ pub struct Enclosure {
 }
 
 impl Enclosure {
-    /// Around the project whose real path is `root` and which is the folder `is`; `search_path` is the PATH of its commands.
-    /// `hides` says which files and folders are hidden of those that are shown beside the project: it takes the shown folder,
-    /// the name in it, and whether that is a folder.
-    pub fn new(
-        settings: Settings,
-        root: &Path,
-        is: Identity,
-        search_path: &OsStr,
-        hides: &dyn Fn(&Path, &Path, bool) -> bool,
-    ) -> Enclosure {
+    /// Around the commands of this project.
+    pub fn new(settings: Settings, project: &dyn Project) -> Enclosure {
         let variable = |name: &str| std::env::var_os(name);
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable, hides });
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let (root, search_path) = (project.path(), project.search_path());
+        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable, hides: &hides });
         let helper = settings.helper.clone().or_else(|| helper::find(search_path));
         Enclosure {
             settings,
             root: root.to_owned(),
-            is,
+            is: project.identity(),
             helper,
             layout,
             search_path: search_path.to_owned(),

@@ -57,5 +57,5 @@ pub use environment::environment;
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
 pub use types::{
-    Container, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Report, Request, Settings, identity_of,
+    Container, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings, identity_of,
 };

@@ -2,8 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, Result, close_names};
-use toolfence_rules::{GIT_HOOKS, UserGlob};
 
 /// Which walls are wanted around every command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +23,6 @@ pub struct Settings {
     pub at_most: Kind,
     /// A container in the place of all other kinds: then a command runs in it or, within walls, not at all.
     pub container: Option<Container>,
-    /// Repositories below these stay writable to commands.
-    git_writable: Vec<UserGlob>,
-    /// Hooks that the person approves, by their names.
-    git_hooks: Vec<String>,
 }
 
 /// A container to run commands in.
@@ -109,8 +103,6 @@ impl Default for Settings {
             helper: None,
             at_most: Kind::Namespaces,
             container: None,
-            git_writable: Vec::new(),
-            git_hooks: Vec::new(),
         }
     }
 }
@@ -164,56 +156,6 @@ impl Settings {
         Settings { container: Some(container), ..self }
     }
 
-    /// The same where commands may write the repositories that these path globs name, or that stand below what they name:
-    /// `target/**` for those that tests make there. What a command leaves in them, git on the host may run.
-    ///
-    /// # Errors
-    /// A path glob that is not one.
-    pub fn git_writable<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Settings> {
-        let globs = globs.into_iter().map(|glob| UserGlob::new(glob.as_ref())).collect::<Result<_>>()?;
-        Ok(Settings { git_writable: globs, ..self })
-    }
-
-    /// The globs of [`Settings::git_writable`].
-    pub fn globs_of_git(&self) -> impl Iterator<Item = &str> {
-        self.git_writable.iter().map(|glob| glob.shown.as_str())
-    }
-
-    /// Whether a repository at this path, relative to the root, is left to commands.
-    pub fn leaves_git_writable(&self, path: &str) -> bool {
-        self.git_writable.iter().any(|glob| glob.covers(path))
-    }
-
-    /// The same where these hooks of git, such as `pre-commit`, may run in a call that is git alone: whatever program a
-    /// repository of the project has under that name. They run where walls hold, and where each hook that stands in the
-    /// repositories of the project is one of these; else none runs.
-    ///
-    /// # Errors
-    /// A name that is none of [`GIT_HOOKS`].
-    pub fn git_hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Settings> {
-        let named = |name: S| {
-            let name = name.as_ref();
-            if GIT_HOOKS.contains(&name) {
-                return Ok(name.to_owned());
-            }
-            let close = close_names(name, GIT_HOOKS.iter().copied());
-            let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
-            Err(Error::new(format!("git has no hook {name:?}.{hint}")))
-        };
-        let git_hooks = names.into_iter().map(named).collect::<Result<_>>()?;
-        Ok(Settings { git_hooks, ..self })
-    }
-
-    /// Whether the person approves any hook.
-    pub fn approves_hooks(&self) -> bool {
-        !self.git_hooks.is_empty()
-    }
-
-    /// Whether the person approves the hook of this name.
-    pub fn approves_hook(&self, name: &str) -> bool {
-        self.git_hooks.iter().any(|approved| approved == name)
-    }
-
     /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
     #[must_use]
     pub fn helper(self, helper: impl Into<PathBuf>) -> Settings {
@@ -263,6 +205,22 @@ pub struct Report {
     pub helper: Option<PathBuf>,
     /// Whether they fully hold: files, processes and network.
     pub holds: bool,
+}
+
+/// A project as the sandbox must know it.
+pub trait Project {
+    /// Its real path.
+    fn path(&self) -> &Path;
+
+    /// Which folder it is.
+    fn identity(&self) -> Identity;
+
+    /// The PATH of its commands.
+    fn search_path(&self) -> &OsStr;
+
+    /// Whether a file or folder is hidden of those that are shown beside the project: `below` is its name in the folder
+    /// `shown`.
+    fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool;
 }
 
 /// A file or folder of the project that is not as the others.

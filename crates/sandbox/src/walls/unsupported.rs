@@ -1,6 +1,6 @@
 //! Systems without walls of ours: everything is said to be down, and nothing is raised.
 
-use super::{Entry, Identity, Kind, Report, Request, Settings, helper};
+use super::{Entry, Kind, Project, Report, Request, Settings, helper};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -18,13 +18,7 @@ pub struct Enclosure {
 
 impl Enclosure {
     /// Around nothing.
-    pub fn new(
-        settings: Settings,
-        _: &Path,
-        _: Identity,
-        _: &OsStr,
-        _: &dyn Fn(&Path, &Path, bool) -> bool,
-    ) -> Enclosure {
+    pub fn new(settings: Settings, _: &dyn Project) -> Enclosure {
         let why = vec!["There are walls on Linux only.".into()];
         Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
     }
@@ -46,6 +40,11 @@ impl Enclosure {
 
     /// Never anything: a supervisor needs what Linux has.
     pub fn supervised(&self, _: &[&OsStr]) -> Option<Entry> {
+        None
+    }
+
+    /// Never anything: no command leaves something that a helper would have to settle.
+    pub fn settler(&self) -> Option<(&Path, &'static str)> {
         None
     }
 

@@ -5,38 +5,29 @@
 
 use crate::attributes::Like;
 use crate::changes::journal::Journal;
-use crate::changes::record::Coming;
+use crate::changes::record::{Coming, RecordedBy};
+use crate::changes::target::Target;
 use crate::changes::temp::{Home, Made, Onto, Temp};
-use crate::changes::write::{Old, conflict, is_same, not_put};
-use crate::root::failures;
+use crate::fault;
 use crate::root::resolve::{Last, Spot};
-use crate::{Workspace, fault};
+use crate::root::{Root, conflict, not_a_file, of_io, of_system};
+use crate::stat::is_same;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{ErrorCode, ToolFailure};
 
-/// A file as it was found, where it stands or would stand.
-#[derive(Debug)]
-pub(crate) struct Target {
-    /// As it was asked for.
-    pub(crate) path: String,
-    pub(crate) spot: Spot,
-    /// What was there; `None` for nothing.
-    pub(crate) old: Option<Old>,
-}
-
 /// What one file shall be.
 #[derive(Debug)]
-pub(crate) struct Wanted<'w> {
-    pub(crate) target: &'w Target,
+pub(super) struct Wanted<'w> {
+    pub(super) target: &'w Target,
     /// `None` for no file.
-    pub(crate) content: Option<&'w [u8]>,
-    /// Whose owner, mode and attributes it takes, where those are not its own.
-    pub(crate) like: Option<Like>,
-    pub(crate) executable: Option<bool>,
+    pub(super) content: Option<&'w [u8]>,
+    /// The owner, mode and attributes that the new file gets; without, those of any new file.
+    pub(super) like: Option<Like>,
+    pub(super) executable: Option<bool>,
 }
 
 /// The folder in which a file stands, open, and its name there.
@@ -54,78 +45,90 @@ impl Place<'_> {
     }
 }
 
-impl Workspace {
-    /// Makes the files what they shall be. On any failure all of them are as they were. Gives for each, by its place in
-    /// `wanted`, what it could not have of the file it is like.
-    pub(crate) fn change_together(&self, wanted: &[Wanted<'_>]) -> Result<Vec<(usize, Vec<String>)>, ToolFailure> {
-        // It goes last: until then it names what the others take away.
-        let journal = Journal::begin(self);
-        let mut made = Folders(Vec::new());
-        let places: Vec<Place<'_>> =
-            wanted.iter().map(|one| self.place(one, &mut made, &journal)).collect::<Result<_, _>>()?;
-        let mut staged = Vec::new();
-        for (one, place) in wanted.iter().zip(&places) {
-            staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
-        }
-        let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
-        let lost: Vec<(usize, Vec<String>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
-        // What is new comes before what goes, so that a crash in between loses nothing.
-        staged.sort_by_key(|step| step.temp.is_none());
-        let several = staged.len() > 1;
-        let made_now: Vec<&Made> = made.0.iter().collect();
-        let recording = self.record(staged.iter().map(Step::coming), &made_now);
-        for at in 0..staged.len() {
-            if let Err(failure) = staged[at].carry_out(several) {
-                return Err(put_back(&mut staged[..at], failure));
-            }
-        }
-        recording.keep();
-        made.keep();
-        Ok(lost)
+/// Makes the files what they shall be. On any failure all of them are as they were. Gives for each, by its place in
+/// `wanted`, what it could not have of the file it is like.
+pub(super) fn commit(
+    root: &Root,
+    recorded_by: RecordedBy<'_>,
+    wanted: &[Wanted<'_>],
+) -> Result<Vec<(usize, Vec<String>)>, ToolFailure> {
+    // It goes last: until then it names what the others take away.
+    let journal = Journal::begin(root);
+    let mut made = Folders(Vec::new());
+    let places: Vec<Place<'_>> =
+        wanted.iter().map(|one| Place::of(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
+    let mut staged = Vec::new();
+    for (one, place) in wanted.iter().zip(&places) {
+        staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
     }
+    let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
+    let lost: Vec<(usize, Vec<String>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
+    // What is new comes before what goes, so that a crash in between loses nothing.
+    staged.sort_by_key(|step| step.temp.is_none());
+    let several = staged.len() > 1;
+    let made_now: Vec<&Made> = made.0.iter().collect();
+    let recording = recorded_by.change(staged.iter().map(Step::coming), &made_now);
+    for at in 0..staged.len() {
+        if let Err(failure) = staged[at].carry_out(several) {
+            return Err(put_back(&mut staged[..at], failure));
+        }
+    }
+    recording.keep();
+    made.keep();
+    Ok(lost)
+}
 
-    fn place<'j>(
-        &self,
+impl<'j> Place<'j> {
+    fn of(
+        root: &Root,
         wanted: &Wanted<'_>,
         made: &mut Folders,
         journal: &'j Journal,
     ) -> Result<Place<'j>, ToolFailure> {
         let Target { path, spot, .. } = wanted.target;
-        let system = |errno: Errno| failures::of_system(errno, path);
         let home = Home { folder: &spot.folder, name: &spot.folder_name, journal };
+        refuse_moved(root, path, spot)?;
         match &spot.last {
             Last::File(name) => {
-                let folder = spot.folder.try_clone().map_err(|error| failures::of_io(&error, path))?;
+                let folder = spot.folder.try_clone().map_err(|error| of_io(&error, path))?;
                 Ok(Place { folder, folder_name: spot.folder_name.clone(), name: name.clone(), journal })
             }
             Last::Missing(names) => {
                 let Some((name, folders)) = names.split_last() else {
-                    return Err(failures::not_a_file(path, FileType::Directory));
+                    return Err(not_a_file(path, FileType::Directory));
                 };
-                let (folder, new) = Made::below(home, folders).map_err(system)?;
+                let (folder, new) = Made::below(home, folders).map_err(|errno| of_system(errno, path))?;
                 made.0.push(new);
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
-                let folder_name = self.real_folder(path, &folder, &by_hand)?;
-                self.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
+                let folder_name = root.real_folder(path, &folder, &by_hand)?;
+                root.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
                 Ok(Place { folder, folder_name, name: name.clone(), journal })
             }
-            Last::Folder => Err(failures::not_a_file(path, FileType::Directory)),
+            Last::Folder => Err(not_a_file(path, FileType::Directory)),
         }
     }
 }
 
-impl Target {
-    pub(crate) fn stat(&self) -> Option<&Stat> {
-        self.old.as_ref().map(|old| &old.stat)
+/// Refuses a change in a folder that was moved since the change was planned: the rules were asked about its old name, and
+/// checkers may have run for minutes since.
+fn refuse_moved(root: &Root, path: &str, spot: &Spot) -> Result<(), ToolFailure> {
+    let now = root.real_folder(path, &spot.folder, &spot.folder_name)?;
+    if now == spot.folder_name { Ok(()) } else { Err(conflict(path)) }
+}
+
+/// Why a file could not be put in its place.
+fn not_put(errno: Errno, path: &str) -> ToolFailure {
+    match errno {
+        Errno::EXIST | Errno::STALE => conflict(path),
+        errno => of_system(errno, path),
     }
 }
 
 impl Wanted<'_> {
     fn temp<'p>(&self, place: &'p Place<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
-        let failed = |error: std::io::Error| failures::of_io(&error, &self.target.path);
+        let failed = |error: std::io::Error| of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
-        let like = self.like.clone().or_else(|| self.target.old.as_ref().map(Old::like));
-        let temp = Temp::write(place.home(), content, like.as_ref()).map_err(failed)?;
+        let temp = Temp::write(place.home(), content, self.like.as_ref()).map_err(failed)?;
         if let Some(executable) = self.executable {
             temp.set_executable(executable).map_err(failed)?;
         }
@@ -164,7 +167,7 @@ impl Step<'_> {
 
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
         let path = &self.wanted.target.path;
-        let system = |errno: Errno| failures::of_system(errno, path);
+        let system = |errno: Errno| of_system(errno, path);
         let Place { folder, name, .. } = self.place;
         if let Some(before) = self.wanted.target.stat() {
             let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -172,7 +175,7 @@ impl Step<'_> {
                 return Err(conflict(path));
             }
             if keep_old {
-                self.old = Some(Temp::link(self.place.home(), name).map_err(|error| failures::of_io(&error, path))?);
+                self.old = Some(Temp::link(self.place.home(), name).map_err(|error| of_io(&error, path))?);
             }
         }
         let onto = self.wanted.target.stat().map_or(Onto::Nothing, Onto::This);

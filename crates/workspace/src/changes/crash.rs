@@ -21,17 +21,19 @@ type Act = fn(&Workspace) -> Result<(), ToolFailure>;
 type Files = BTreeMap<PathBuf, String>;
 
 const ACTS: [(&str, Act); 6] = [
-    ("write", |workspace| workspace.write("a.txt", &long("new")).map(drop)),
-    ("create", |workspace| workspace.write("made/for/it.txt", &long("new")).map(drop)),
+    ("write", |workspace| workspace.changes().write("a.txt", &long("new")).map(drop)),
+    ("create", |workspace| workspace.changes().write("made/for/it.txt", &long("new")).map(drop)),
     ("edit", |workspace| {
         let edit = EditLines { start_line: 2, end_line: 9, replacement: long("new") };
-        workspace.edit(&EditFile::new("sub/b.txt", vec![edit])).map(drop)
+        workspace.changes().edit(&EditFile::new("sub/b.txt", vec![edit])).map(drop)
     }),
-    ("replace", |workspace| workspace.replace_text(&ReplaceText::new("a.txt", "7 old", "7 new")).map(drop)),
-    ("patch", |workspace| workspace.apply_patch(&patch("gone"), false).map(drop)),
+    ("replace", |workspace| workspace.changes().replace_text(&ReplaceText::new("a.txt", "7 old", "7 new")).map(drop)),
+    ("patch", |workspace| workspace.changes().apply_patch(&patch("gone"), false).map(drop)),
     // Somebody else changed what is to be deleted last, so that all before it has to be put back.
     ("undone", |workspace| {
-        workspace.apply_patch_but(&patch("gone"), |root| fs::write(root.join("gone.txt"), "other").expect("it is ours"))
+        let draft = workspace.changes().draft_patch(&patch("gone"))?;
+        fs::write(workspace.root().path().join("gone.txt"), "other").expect("it is ours");
+        workspace.changes().commit(&draft).map(drop)
     }),
 ];
 
@@ -115,7 +117,7 @@ fn killed_at_every_step_each_file_is_old_or_new() {
             scenes.check(&picture(&root), false, &format!("{act} at {point}, at once"));
             let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder");
             scenes.check(&picture(&root), true, &format!("{act} at {point}, when it was opened again"));
-            assert!(workspace.write("a.txt", "and on\n").is_ok());
+            assert!(workspace.changes().write("a.txt", "and on\n").is_ok());
             survived += 1;
         }
     }

@@ -1,190 +1,148 @@
-//! What a change would make of files, before it is made; and the same change taken back.
+//! What a change would make of files, before it is made.
 
 use crate::attributes::Like;
-use crate::changes::commit::{Target, Wanted};
-use crate::changes::write::{Old, conflict};
-use crate::root::failures;
-use crate::root::resolve::Last;
-use crate::{EditFile, ReplaceText, Version, Workspace, names};
-use rustix::fs::{AtFlags, FileType};
+use crate::changes::commit::Wanted;
+use crate::changes::target::{Content, Old, Target};
+use crate::root::path_arg::shown;
+use crate::text::MOST_EDITED;
+use crate::version::Version;
 use std::borrow::Cow;
-use std::path::Path;
-use toolfence_patch::{Change, Done, Kind};
-use toolfence_protocol::ToolFailure;
+use toolfence_protocol::clip::grouped;
+use toolfence_protocol::{ErrorCode, ToolFailure};
+
+/// A change that is planned and not made yet: what it makes of each file, and what there is to say of it.
+///
+/// It holds the folders of its files open, so that a commit changes what was looked at or nothing.
+#[derive(Debug)]
+pub struct Draft<R> {
+    pub(super) files: Vec<FileDraft>,
+    pub(super) report: R,
+}
+
+impl<R> Draft<R> {
+    /// What the change makes of each file, in its order.
+    pub fn files(&self) -> &[FileDraft] {
+        &self.files
+    }
+
+    /// What the change would do, as after a dry run.
+    pub fn report(&self) -> &R {
+        &self.report
+    }
+
+    /// The report alone, where the change is not to be made.
+    pub fn into_report(self) -> R {
+        self.report
+    }
+}
+
+/// What is told of a change: [`Written`](super::Written) of one file, [`Patched`](super::Patched) of the files of a patch.
+pub trait Report: Clone + Send + Sync + 'static {
+    /// The report of a change that was made. `lost` says which files, by their place in `files`, could not have all of what
+    /// they were like, and what is missing.
+    #[must_use]
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Self;
+}
 
 /// One file of a change that is not made yet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[non_exhaustive]
-pub struct Draft {
+pub struct FileDraft {
     /// The real name relative to the root.
     pub path: String,
-    /// What is there; `None` for no file.
-    pub before: Option<Vec<u8>>,
+    pub(super) target: Target,
+    pub(super) before: Content,
     /// What shall be there; `None` for no file.
-    pub after: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
     /// The content it comes from, where that is another file's: of one that is renamed or copied.
-    origin: Option<Vec<u8>>,
-    /// What comes back with the old content.
-    was: Option<Like>,
-    /// How many folders are made for it.
-    folders: usize,
+    pub(super) origin: Option<Vec<u8>>,
+    /// The file whose owner, mode and attributes it takes, where that is not the one in its place.
+    pub(super) like: Option<Like>,
+    pub(super) executable: Option<bool>,
 }
 
-impl Draft {
-    /// The content before, for an edit of this very file.
-    pub fn base(&self) -> Option<Version> {
-        self.before.as_deref().map(Version::of)
+impl FileDraft {
+    pub(super) fn new(path: String, target: Target, before: Content, after: Option<Vec<u8>>) -> FileDraft {
+        FileDraft { path, target, before, after, origin: None, like: None, executable: None }
     }
 
-    /// The text it comes from, be it another file's, and the text it shall be. Bytes that are not UTF-8 are U+FFFD, and no
-    /// file is "".
-    pub fn texts(&self) -> [Cow<'_, str>; 2] {
-        let before = self.before.as_ref().or(self.origin.as_ref());
-        [before, self.after.as_ref()].map(|bytes| String::from_utf8_lossy(bytes.map_or(&[], Vec::as_slice)))
+    /// Whether the file is gone after the change.
+    pub fn is_removal(&self) -> bool {
+        self.after.is_none()
     }
-}
 
-impl Workspace {
-    /// What [`write_over`](Workspace::write_over) would do; `None` where the old file is longer than what may be written.
-    ///
-    /// # Errors
-    /// Those of writing it, as far as they can be known before.
-    pub fn draft_write(&self, path: &str, content: &str, base: Option<Version>) -> Result<Option<Draft>, ToolFailure> {
-        let (spot, name) = self.spot_for(path, content)?;
-        match &spot.last {
-            Last::Folder => Err(failures::not_a_file(path, FileType::Directory)),
-            Last::Missing(missing) => Ok(Some(Draft {
-                path: name,
-                before: None,
-                after: Some(content.into()),
-                was: None,
-                origin: None,
-                folders: missing.len().saturating_sub(1),
-            })),
-            Last::File(_) => {
-                let over = self.over(path, &spot, content, base)?;
-                let after = Some(over.content.into_bytes());
-                let draft = |old| Draft {
-                    path: name,
-                    before: Some(old),
-                    after,
-                    origin: None,
-                    was: Some(over.found.like()),
-                    folders: 0,
-                };
-                Ok(over.old.map(draft))
-            }
+    /// Whether the content after the change is another one, or it is not known what it was.
+    pub fn changes_content(&self) -> bool {
+        match &self.before {
+            Content::Nothing => self.after.is_some(),
+            Content::Bytes(before) => self.after.as_ref() != Some(before),
+            Content::TooLong => true,
         }
     }
 
-    /// What [`edit`](Workspace::edit) would do.
-    ///
-    /// # Errors
-    /// Those of the edit, as far as they can be known before.
-    pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft, ToolFailure> {
-        self.planned_edit(wanted).map(Draft::from)
+    /// Whether there is anything to do for this file.
+    pub(super) fn is_needed(&self) -> bool {
+        self.changes_content() || self.executable.is_some()
     }
 
-    /// What [`replace_text`](Workspace::replace_text) would do.
-    ///
-    /// # Errors
-    /// Those of the replacement, as far as they can be known before.
-    pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft, ToolFailure> {
-        self.planned_replacement(wanted).map(Draft::from)
-    }
-
-    /// What [`apply_patch`](Workspace::apply_patch) would do.
-    ///
-    /// # Errors
-    /// Those of the patch, as far as they can be known before.
-    pub fn draft_patch(&self, text: &str) -> Result<Vec<Draft>, ToolFailure> {
-        let (plan, files) = self.planned_patch(text)?;
-        let draft = |change: &Change| {
-            let Wanted { target, .. } = files.wanted(change)?;
-            let folders = match &target.spot.last {
-                Last::Missing(missing) => missing.len().saturating_sub(1),
-                _ => 0,
-            };
-            let carried = |done: &&Done| matches!(done.kind, Kind::Rename | Kind::Copy) && done.new == change.path;
-            let origin = plan.files.iter().find(carried).map(|done| &done.old);
-            let origin = origin.and_then(|old| plan.changes.iter().find(|change| change.path == *old)?.before.clone());
-            Ok(Draft {
-                path: names::text_of(&target.spot.name()),
-                before: change.before.clone(),
-                after: change.after.clone(),
-                origin,
-                was: target.old.as_ref().map(Old::like),
-                folders,
-            })
+    /// The text the file comes from, be it another file's, and the text it shall be. Bytes that are not UTF-8 are U+FFFD, and
+    /// no file is "". `None` where the old content is too long to be read.
+    pub fn texts(&self) -> Option<[Cow<'_, str>; 2]> {
+        let before = match (&self.before, &self.origin) {
+            (Content::TooLong, _) => return None,
+            (Content::Bytes(before), _) | (Content::Nothing, Some(before)) => before.as_slice(),
+            (Content::Nothing, None) => &[],
         };
-        plan.changes.iter().map(draft).collect()
+        Some([before, self.after.as_deref().unwrap_or_default()].map(String::from_utf8_lossy))
     }
 
-    /// Takes a change back that was made as drafted: all of its files are as they were, or none.
-    ///
-    /// # Errors
-    /// `conflict` where a file is not what the change left: somebody else has been there, and their work stays. Else as for
-    /// [`apply_patch`](Workspace::apply_patch).
-    pub fn take_back(&self, drafts: &[Draft]) -> Result<(), ToolFailure> {
-        let targets: Vec<Target> = drafts.iter().map(|draft| self.as_left(draft)).collect::<Result<_, _>>()?;
-        let wanted: Vec<Wanted<'_>> = drafts
-            .iter()
-            .zip(&targets)
-            .map(|(draft, target)| Wanted {
-                target,
-                content: draft.before.as_deref(),
-                like: draft.was.clone(),
-                executable: None,
-            })
-            .collect();
-        self.change_together(&wanted)?;
-        for draft in drafts.iter().filter(|draft| draft.before.is_none()) {
-            self.remove_folders(draft);
+    /// The content before the change; `None` where there is no file, or one that is too long to be read.
+    pub fn old_bytes(&self) -> Option<&[u8]> {
+        match &self.before {
+            Content::Bytes(before) => Some(before),
+            Content::Nothing | Content::TooLong => None,
         }
-        Ok(())
     }
 
-    /// The file that a change has left, if it is still that.
-    fn as_left(&self, draft: &Draft) -> Result<Target, ToolFailure> {
-        let path = &draft.path;
-        let (spot, _) = self.spot_to_write(path)?;
-        let (now, old) = match &spot.last {
-            Last::File(_) => self.old_content(path, &spot).map(|(content, old)| (content, Some(old)))?,
-            Last::Missing(_) => (None, None),
-            Last::Folder => return Err(failures::not_a_file(path, FileType::Directory)),
-        };
-        if now != draft.after {
-            return Err(conflict(path));
-        }
-        Ok(Target { path: path.clone(), spot, old })
+    /// The content that the change leaves.
+    pub(super) fn left(&self) -> Content {
+        self.after.clone().map_or(Content::Nothing, Content::Bytes)
     }
 
-    /// The folders that were made for a file which is no more. One that is in use by now stays.
-    fn remove_folders(&self, draft: &Draft) {
-        for folder in Path::new(&draft.path).ancestors().skip(1).take(draft.folders) {
-            let Some(above) = folder.parent().and_then(Path::to_str) else { return };
-            let (Ok(above), Some(name)) = (self.folder(if above.is_empty() { "." } else { above }), folder.file_name())
-            else {
-                return;
-            };
-            let recording = self.record_removal(&above, name, folder);
-            if rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
-                return;
-            }
-            recording.keep();
-        }
+    /// The content after the change, for an edit that must not meet another one.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.after.as_deref().map(Version::of)
+    }
+
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        let like = self.like.clone().or_else(|| self.target.old.as_ref().map(Old::like));
+        Wanted { target: &self.target, content: self.after.as_deref(), like, executable: self.executable }
     }
 }
 
-impl From<crate::changes::edit::Planned> for Draft {
-    fn from(planned: crate::changes::edit::Planned) -> Draft {
-        Draft {
-            path: planned.name,
-            before: Some(planned.old),
-            after: Some(planned.content),
-            origin: None,
-            was: Some(planned.found.like()),
-            folders: 0,
-        }
-    }
+/// The refusal of a content that is too long to be written.
+pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
+    let message = format!(
+        "The content for {} has {} bytes; {} are the most. Write it in parts, or with a command.",
+        shown(path),
+        grouped(bytes as u64),
+        grouped(MOST_EDITED as u64)
+    );
+    ToolFailure::new(ErrorCode::TooLarge, message)
+}
+
+/// The refusal of a change to a file that is not what the model has seen.
+pub(super) fn stale(path: &str) -> ToolFailure {
+    let message = format!(
+        "{} has changed since it was last read, so nothing was done: lines may have moved. Read it again, and put all \
+         edits of one file into one call.",
+        shown(path)
+    );
+    ToolFailure::new(ErrorCode::Conflict, message)
+}
+
+/// The refusal to take a change back whose old content was not read.
+pub(super) fn not_kept(path: &str) -> ToolFailure {
+    let message = format!("The old content of {} was too long to be kept, so the change stays.", shown(path));
+    ToolFailure::new(ErrorCode::TooLarge, message)
 }

@@ -1,13 +1,13 @@
-//! A part of a text file changed: ranges of lines, or one passage. All of it or nothing.
+//! Parts of a text file changed: ranges of lines, or one passage. All of it or nothing.
 
-use crate::Workspace;
-use crate::changes::write::{MOST, Old, Written, other_names, stale, too_large, written};
-use crate::files::read::refuse_no_text;
-use crate::root::failures;
+use crate::changes::draft::{Draft, FileDraft, stale, too_large};
+use crate::changes::target::{Content, Target};
+use crate::changes::write::Written;
+use crate::root::Root;
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::{Last, Spot, Trouble};
+use crate::root::resolve::Trouble;
+use crate::text::{MOST_EDITED, refuse_no_text};
 use crate::version::Version;
-use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::path::Path;
 use toolfence_patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
@@ -67,89 +67,44 @@ impl ReplaceText {
     }
 }
 
-impl Workspace {
-    /// Replaces ranges of lines of a text file, all or none. Mode, line endings and byte order mark are kept, and the file is
-    /// replaced at once, as by [`write`](Workspace::write).
-    ///
-    /// # Errors
-    /// `not_found` with close names; `conflict` when the file is not `base` or changed meanwhile; `invalid_argument` for
-    /// ranges that are not in the file or overlap, and for what is no text file; `too_large` over 10 MB; else as for
-    /// [`write`](Workspace::write). On any failure every byte is as it was.
-    pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
-        self.change(&wanted.path, self.planned_edit(wanted)?, wanted.dry_run)
-    }
-
-    /// Replaces a passage that occurs exactly once; occurrences that overlap count. Everything else is as for
-    /// [`edit`](Workspace::edit).
-    ///
-    /// # Errors
-    /// `not_unique` with the lines of all occurrences; `no_match` with the part of the file that is most like the passage;
-    /// `invalid_argument` where there is nothing to replace; else as for [`edit`](Workspace::edit).
-    pub fn replace_text(&self, wanted: &ReplaceText) -> Result<Written, ToolFailure> {
-        self.change(&wanted.path, self.planned_replacement(wanted)?, wanted.dry_run)
-    }
-
-    pub(crate) fn planned_edit(&self, wanted: &EditFile) -> Result<Planned, ToolFailure> {
-        let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
-        self.planned(&wanted.path, wanted.base, |old| {
-            edit_lines(old, &edits)
-                .map_err(|problem| invalid(format!("{} was not changed: {problem}", shown(&wanted.path))))
-        })
-    }
-
-    pub(crate) fn planned_replacement(&self, wanted: &ReplaceText) -> Result<Planned, ToolFailure> {
-        self.planned(&wanted.path, wanted.base, |old| {
-            let done = replace_passage(old, &wanted.old, &wanted.new);
-            done.map(|replaced| replaced.text).map_err(|problem| not_replaced(&wanted.path, &problem))
-        })
-    }
-
-    fn planned(
-        &self,
-        path: &str,
-        base: Option<Version>,
-        make: impl FnOnce(&[u8]) -> Result<Vec<u8>, ToolFailure>,
-    ) -> Result<Planned, ToolFailure> {
-        let (spot, name) = self.spot_to_write(path)?;
-        match &spot.last {
-            Last::Folder => return Err(failures::not_a_file(path, FileType::Directory)),
-            Last::Missing(_) => return Err(self.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
-            Last::File(_) => {}
-        }
-        let (old, found) = self.old_content(path, &spot)?;
-        let old = old.ok_or_else(|| too_long(path, found.stat.st_size.unsigned_abs()))?;
-        refuse_no_text(&old, old.len() as u64, path)?;
-        if base.is_some_and(|base| base != Version::of(&old)) {
-            return Err(stale(path));
-        }
-        let content = make(&old)?;
-        if content.len() > MOST {
-            return Err(too_large(path, content.len()));
-        }
-        Ok(Planned { spot, found, name, old, content })
-    }
-
-    fn change(&self, path: &str, planned: Planned, dry_run: bool) -> Result<Written, ToolFailure> {
-        let Planned { spot, found, name, old, content } = planned;
-        let written = Written { before: Some(Version::of(&old)), ..written(&name, Some(&old), &content) };
-        if dry_run {
-            return Ok(Written { after: None, ..written });
-        }
-        if !written.changed {
-            return Ok(written);
-        }
-        let lost = self.put(path, &spot, &found, &content)?;
-        Ok(Written { broken_links: other_names(&found.stat), lost, ..written })
-    }
+/// Plans to replace ranges of lines of a text file, all or none.
+pub(super) fn draft_edit(root: &Root, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
+    let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
+    draft(root, &wanted.path, wanted.base, |old| {
+        edit_lines(old, &edits)
+            .map_err(|problem| invalid(format!("{} was not changed: {problem}", shown(&wanted.path))))
+    })
 }
 
-/// A file as it was found, and what it shall be.
-pub(crate) struct Planned {
-    pub(crate) spot: Spot,
-    pub(crate) found: Old,
-    pub(crate) name: String,
-    pub(crate) old: Vec<u8>,
-    pub(crate) content: Vec<u8>,
+/// Plans to replace a passage that occurs exactly once.
+pub(super) fn draft_replacement(root: &Root, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
+    draft(root, &wanted.path, wanted.base, |old| {
+        let done = replace_passage(old, &wanted.old, &wanted.new);
+        done.map(|replaced| replaced.text).map_err(|problem| not_replaced(&wanted.path, &problem))
+    })
+}
+
+fn draft(
+    root: &Root,
+    path: &str,
+    base: Option<Version>,
+    make: impl FnOnce(&[u8]) -> Result<Vec<u8>, ToolFailure>,
+) -> Result<Draft<Written>, ToolFailure> {
+    let (target, name, before) = Target::find(root, path)?;
+    let old = match &before {
+        Content::Bytes(old) => old,
+        Content::Nothing => return Err(root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
+        Content::TooLong => return Err(too_long(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()))),
+    };
+    refuse_no_text(old, old.len() as u64, path)?;
+    if base.is_some_and(|base| base != Version::of(old)) {
+        return Err(stale(path));
+    }
+    let after = make(old)?;
+    if after.len() > MOST_EDITED {
+        return Err(too_large(path, after.len()));
+    }
+    Ok(Draft::of_file(FileDraft::new(name, target, before, Some(after))))
 }
 
 impl EditLines {
@@ -172,7 +127,7 @@ fn too_long(path: &str, bytes: u64) -> ToolFailure {
         "{} has {} bytes; {} are the most that can be edited. Change it with a command such as sed.",
         shown(path),
         grouped(bytes),
-        grouped(MOST as u64)
+        grouped(MOST_EDITED as u64)
     );
     ToolFailure::new(ErrorCode::TooLarge, message)
 }

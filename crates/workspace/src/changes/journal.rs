@@ -6,13 +6,12 @@
 //! over the limits which ours keep to is left alone.
 
 use crate::fault;
+use crate::names;
+use crate::root::Root;
 use crate::root::folder;
-use crate::root::resolve;
 use crate::root::resolve::LOOK;
-use crate::state::Stamp;
-use crate::undo::snapshot;
-use crate::{Workspace, names};
-use rustix::fd::{AsFd, OwnedFd};
+use crate::stat::Stamp;
+use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
@@ -20,6 +19,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
+use toolfence_sandbox::random_name;
 
 const TEMPORARY: &str = ".tmp";
 const JOURNAL: &str = ".journal";
@@ -63,15 +63,15 @@ impl Room {
 }
 
 impl Journal {
-    pub(crate) fn begin(workspace: &Workspace) -> Journal {
-        Journal { file: RefCell::new(make(workspace).ok()), room: Cell::new(Room::WHOLE) }
+    pub(crate) fn begin(root: &Root) -> Journal {
+        Journal { file: RefCell::new(make(root).ok()), room: Cell::new(Room::WHOLE) }
     }
 
     /// When the file system says it was made, in nanoseconds since 1970; `None` where the root cannot be written to.
     pub(crate) fn made_at(&self) -> Option<i128> {
         let file = self.file.borrow();
         let stat = rustix::fs::fstat(&file.as_ref()?.0).ok()?;
-        Some(snapshot::changed_at(&Stamp::of(&stat)).0)
+        Some(Stamp::of(&stat).changed_at().0)
     }
 
     /// A name nobody can guess for a file in this folder, which will be taken away if nobody does it before.
@@ -112,8 +112,8 @@ impl Drop for Journal {
     }
 }
 
-fn make(workspace: &Workspace) -> io::Result<(File, OwnedFd, String)> {
-    let root = workspace.root.try_clone()?;
+fn make(root: &Root) -> io::Result<(File, OwnedFd, String)> {
+    let root = root.fd().try_clone_to_owned()?;
     loop {
         let name = secret_name(JOURNAL)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -129,9 +129,7 @@ fn make(workspace: &Workspace) -> io::Result<(File, OwnedFd, String)> {
 }
 
 fn secret_name(ending: &str) -> io::Result<String> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(format!(".toolfence-{:016x}{ending}", u64::from_ne_bytes(random)))
+    Ok(format!(".toolfence-{}{ending}", random_name()?))
 }
 
 fn is_ours(name: &OsStr, ending: &str) -> bool {
@@ -140,20 +138,20 @@ fn is_ours(name: &OsStr, ending: &str) -> bool {
 }
 
 /// Takes away what changes left that were killed: so much of it that a hostile project cannot hold up the start.
-pub(crate) fn clean(workspace: &Workspace) {
-    let Ok((items, _)) = folder::items(workspace.root.as_fd(), MOST_NAMES) else { return };
+pub(crate) fn clean(root: &Root) {
+    let Ok((items, _)) = folder::items(root.fd(), MOST_NAMES) else { return };
     let names = items.into_iter().map(|item| item.name).filter(|name| is_ours(name, JOURNAL));
     // Only those that are read count: what cannot be ours must not stand in the way of what is.
-    let left = names.filter_map(|name| Some((open_left(workspace, &name)?, name)));
+    let left = names.filter_map(|name| Some((open_left(root, &name)?, name)));
     let mut room = Room::WHOLE;
     for (file, name) in left.take(MOST_JOURNALS) {
-        clean_one(workspace, &file, &name, &mut room);
+        clean_one(root, &file, &name, &mut room);
     }
 }
 
 /// A journal that nobody works on any more, locked.
-fn open_left(workspace: &Workspace, journal: &OsStr) -> Option<File> {
-    let fd = rustix::fs::openat(&workspace.root, journal, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
+fn open_left(root: &Root, journal: &OsStr) -> Option<File> {
+    let fd = rustix::fs::openat(root.fd(), journal, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let file = File::from(fd);
     let facts = file.metadata().ok()?;
     if !facts.is_file() || facts.len() > MOST_BYTES as u64 {
@@ -164,19 +162,19 @@ fn open_left(workspace: &Workspace, journal: &OsStr) -> Option<File> {
     Some(file)
 }
 
-fn clean_one(workspace: &Workspace, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
+fn clean_one(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
     let mut text = Vec::new();
     file.take(MOST_BYTES as u64).read_to_end(&mut text).ok()?;
     // All journals of a start share what one may need: the first always fits, what does not waits for the next start.
     *room = room.without(text.iter().filter(|byte| **byte == 0).count(), text.len())?;
     let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
     for entry in whole.split(|byte| *byte == 0).rev() {
-        take_away(workspace, entry);
+        take_away(root, entry);
     }
-    rustix::fs::unlinkat(&workspace.root, journal, AtFlags::empty()).ok()
+    rustix::fs::unlinkat(root.fd(), journal, AtFlags::empty()).ok()
 }
 
-fn take_away(workspace: &Workspace, entry: &[u8]) -> Option<()> {
+fn take_away(root: &Root, entry: &[u8]) -> Option<()> {
     let (kind, path) = entry.split_first().filter(|(_, path)| path.len() < LONGEST)?;
     let path = Path::new(OsStr::from_bytes(path));
     let (above, name) = (path.parent()?, path.file_name()?);
@@ -186,10 +184,10 @@ fn take_away(workspace: &Workspace, entry: &[u8]) -> Option<()> {
     }
     let flags = match kind {
         b't' if is_ours(name, TEMPORARY) => AtFlags::empty(),
-        b'd' if workspace.refuse_unwritable(&names::text_of(path), path).is_ok() => AtFlags::REMOVEDIR,
+        b'd' if root.refuse_unwritable(&names::text_of(path), path).is_ok() => AtFlags::REMOVEDIR,
         _ => return None,
     };
-    let folder = resolve::open_exact(workspace.root.as_fd(), above).ok()?;
+    let folder = root.open_exact(above).ok()?;
     tracing::debug!(path = %path.display(), "left by a change that was killed");
     rustix::fs::unlinkat(folder, name, flags).ok()
 }
@@ -197,6 +195,7 @@ fn take_away(workspace: &Workspace, entry: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Workspace;
     use std::fs;
     use toolfence_rules::PathRules;
 
@@ -233,7 +232,7 @@ mod tests {
     fn what_somebody_works_on_stays() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
-        let journal = Journal::begin(&workspace);
+        let journal = Journal::begin(workspace.root());
         let name = journal.temporary(Path::new("")).expect("there is randomness");
         fs::write(home.path().join(&name), "half").expect("it can be written");
         Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
@@ -292,7 +291,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
         for path in ["a".to_owned(), "a/".repeat(2000)] {
-            let journal = Journal::begin(&workspace);
+            let journal = Journal::begin(workspace.root());
             for _ in 0..5000 {
                 journal.folder(Path::new(&path));
             }

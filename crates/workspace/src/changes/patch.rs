@@ -1,13 +1,14 @@
-//! A patch over files of the workspace: planned in memory, then all files together or none.
+//! A patch over files of the project, planned in memory.
 
-use crate::changes::commit::{Target, Wanted};
-use crate::changes::write::{MOST, Old, other_names, too_large};
-use crate::root::failures;
+use crate::changes::draft::{Draft, FileDraft, Report, too_large};
+use crate::changes::target::{Content, Old, Target};
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::{Last, Trouble};
+use crate::root::resolve::Trouble;
+use crate::root::{Root, of_system};
+use crate::stat::other_names;
+use crate::text::MOST_EDITED;
 use crate::version::Version;
-use crate::{Workspace, diff, names};
-use rustix::fs::FileType;
+use crate::{diff, names};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,65 +54,86 @@ pub struct PatchedFile {
     pub hunks: Vec<Placed>,
 }
 
-impl Workspace {
-    /// Applies a unified diff or a `*** Begin Patch` text to all of its files, or to none. With `dry_run` nothing is
-    /// written.
-    ///
-    /// # Errors
-    /// `invalid_argument` for what is no patch; `no_match` and `not_unique` where hunks have no place; `not_found` for files
-    /// that do not exist; `too_large` for more than 200 files, or more than 100 MB of files; as for
-    /// [`write`](Workspace::write) where a file may not be written; `conflict` when a file changed meanwhile. On any failure every byte is as it was.
-    pub fn apply_patch(&self, text: &str, dry_run: bool) -> Result<Patched, ToolFailure> {
-        self.patch_files(text, dry_run, || {})
-    }
-
-    /// `planned` is called when all is planned and nothing is written.
-    fn patch_files(&self, text: &str, dry_run: bool, planned: impl FnOnce()) -> Result<Patched, ToolFailure> {
-        let (plan, files) = self.planned_patch(text)?;
-        let wanted: Vec<Wanted<'_>> =
-            plan.changes.iter().map(|change| files.wanted(change)).collect::<Result<_, _>>()?;
-        if dry_run {
-            return Ok(patched(&plan));
+impl Report for Patched {
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Patched {
+        let shown = |file: &FileDraft| names::quoted(&file.target.path).into_owned();
+        let has_broken_links =
+            |file: &&FileDraft| !file.is_removal() && file.target.stat().is_some_and(|stat| other_names(stat) > 0);
+        Patched {
+            after: files.iter().map(|file| (file.path.clone(), file.version())).collect(),
+            broken_links: files.iter().filter(has_broken_links).map(shown).collect(),
+            lost: lost.into_iter().map(|(at, lost)| (shown(&files[at]), lost)).collect(),
+            ..self
         }
-        planned();
-        let lost = self.change_together(&wanted)?;
-        let lost = lost.into_iter().map(|(at, lost)| (names::quoted(&wanted[at].target.path).into(), lost)).collect();
-        let broken_links = wanted.iter().filter_map(broken_link).collect();
-        Ok(Patched { after: wanted.iter().map(after).collect(), broken_links, lost, ..patched(&plan) })
-    }
-
-    pub(crate) fn planned_patch(&self, text: &str) -> Result<(Plan, Files<'_>), ToolFailure> {
-        let relative = |name: &str| self.relative(name).ok()?.into_os_string().into_string().ok();
-        let patch =
-            patch::parse_below(text, relative).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
-        let mut files = Files { workspace: self, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
-        let plan = patch::plan(&patch, &mut files).map_err(|failure| files.told(failure))?;
-        files.refuse_links(&plan)?;
-        Ok((plan, files))
     }
 }
 
-/// The workspace as the planner asks for it.
-pub(crate) struct Files<'w> {
-    workspace: &'w Workspace,
+/// Plans a unified diff or a `*** Begin Patch` text for all of its files.
+pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+    let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
+    let patch =
+        patch::parse_below(text, relative).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
+    let mut found = Targets { root, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
+    let plan = patch::plan(&patch, &mut found).map_err(|failure| found.told(failure))?;
+    found.refuse_links(&plan)?;
+    let report = patched(&plan);
+    let likes: HashMap<String, _> = plan
+        .changes
+        .iter()
+        .filter_map(|change| change.like.as_ref())
+        .filter_map(|path| Some((path.clone(), found.targets.get(path)?.old.as_ref().map(Old::like)?)))
+        .collect();
+    let origins: HashMap<String, Option<Vec<u8>>> = plan
+        .files
+        .iter()
+        .filter(|done| matches!(done.kind, Kind::Rename | Kind::Copy))
+        .map(|done| {
+            let source = plan.changes.iter().find(|change| change.path == done.old);
+            (done.new.clone(), source.and_then(|change| change.before.clone()))
+        })
+        .collect();
+    let mut files = Vec::with_capacity(plan.changes.len());
+    for Change { path, before, after, like, mode, .. } in plan.changes {
+        let target = found.targets.remove(&path).ok_or_else(|| of_system(Errno::NOENT, &path))?;
+        if let Some(after) = &after {
+            root.refuse_loose(&path, &target.spot)?;
+            if after.len() > MOST_EDITED {
+                return Err(too_large(&path, after.len()));
+            }
+        }
+        let before = before.map_or(Content::Nothing, Content::Bytes);
+        let name = names::text_of(&target.spot.name());
+        let file = FileDraft::new(name, target, before, after);
+        files.push(FileDraft {
+            origin: origins.get(&path).cloned().flatten(),
+            like: like.and_then(|like| likes.get(&like).cloned()),
+            executable: mode.map(|mode| mode & 0o111 != 0),
+            ..file
+        });
+    }
+    Ok(Draft { files, report })
+}
+
+/// The files of the project as the planner asks for them.
+struct Targets<'r> {
+    root: &'r Root,
     targets: HashMap<String, Target>,
     bytes: usize,
     /// By the real name, under which name it was asked for.
     real: HashMap<String, String>,
 }
 
-impl Source for Files<'_> {
+impl Source for Targets<'_> {
     type Error = ToolFailure;
 
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, ToolFailure> {
-        let (spot, name) = self.workspace.spot_to_write(path)?;
-        let (content, old) = match &spot.last {
-            Last::Folder => return Err(failures::not_a_file(path, FileType::Directory)),
-            Last::Missing(_) => (None, None),
-            Last::File(_) => {
-                let (content, old) = self.workspace.old_content(path, &spot)?;
-                let size = usize::try_from(old.stat.st_size).unwrap_or(usize::MAX);
-                (Some(content.ok_or_else(|| too_large(path, size))?), Some(old))
+        let (target, name, content) = Target::find(self.root, path)?;
+        let content = match content {
+            Content::Nothing => None,
+            Content::Bytes(content) => Some(content),
+            Content::TooLong => {
+                let size = target.stat().and_then(|stat| usize::try_from(stat.st_size).ok());
+                return Err(too_large(path, size.unwrap_or(usize::MAX)));
             }
         };
         if let Some(other) = self.real.insert(name, path.to_owned()) {
@@ -125,12 +147,12 @@ impl Source for Files<'_> {
         if self.bytes > MOST_BYTES {
             return Err(too_much(&format!("{} MB of files", MOST_BYTES >> 20)));
         }
-        self.targets.insert(path.to_owned(), Target { path: path.to_owned(), spot, old });
+        self.targets.insert(path.to_owned(), target);
         Ok(content)
     }
 }
 
-impl Files<'_> {
+impl Targets<'_> {
     /// What goes is the name that was given; behind a link stands another one.
     fn refuse_links(&self, plan: &Plan) -> Result<(), ToolFailure> {
         let goes = |change: &&Change| change.after.is_none();
@@ -142,19 +164,6 @@ impl Files<'_> {
             }
         }
         Ok(())
-    }
-
-    pub(crate) fn wanted<'w>(&'w self, change: &'w Change) -> Result<Wanted<'w>, ToolFailure> {
-        let target = self.targets.get(&change.path).ok_or_else(|| failures::of_system(Errno::NOENT, &change.path))?;
-        if change.after.is_some() {
-            self.workspace.refuse_loose(&change.path, &target.spot)?;
-        }
-        if let Some(long) = change.after.as_ref().filter(|after| after.len() > MOST) {
-            return Err(too_large(&change.path, long.len()));
-        }
-        let like = change.like.as_ref().and_then(|path| self.targets.get(path)?.old.as_ref()).map(Old::like);
-        let executable = change.mode.map(|mode| mode & 0o111 != 0);
-        Ok(Wanted { target, content: change.after.as_deref(), like, executable })
     }
 
     fn told(&self, failure: Failure<ToolFailure>) -> ToolFailure {
@@ -170,20 +179,11 @@ impl Files<'_> {
         let Some(first) = refusals.first() else { return invalid("Nothing was changed.".into()) };
         if let ([_], Reason::Missing) = (refusals, &first.reason) {
             let path = &first.path;
-            return self.workspace.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
+            return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
         }
         let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         ToolFailure::new(code(&first.reason), format!("Nothing was changed.\n{}", lines.join("\n")))
     }
-}
-
-fn after(wanted: &Wanted<'_>) -> (String, Option<Version>) {
-    (names::text_of(&wanted.target.spot.name()), wanted.content.map(Version::of))
-}
-
-fn broken_link(wanted: &Wanted<'_>) -> Option<String> {
-    let stat = wanted.target.stat().filter(|stat| wanted.content.is_some() && other_names(stat) > 0);
-    stat.map(|_| names::quoted(&wanted.target.path).into())
 }
 
 fn too_much(most: &str) -> ToolFailure {
@@ -223,61 +223,4 @@ fn patched(plan: &Plan) -> Patched {
 
 fn difference(change: &Change) -> Option<String> {
     diff::of_file(&change.path, change.before.as_deref(), change.after.as_deref())
-}
-
-#[cfg(test)]
-impl Workspace {
-    /// A patch between whose planning and writing somebody else does something.
-    pub(crate) fn apply_patch_but(&self, text: &str, act: impl FnOnce(&Path)) -> Result<(), ToolFailure> {
-        self.patch_files(text, false, || act(self.root())).map(drop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use toolfence_rules::PathRules;
-
-    const PATCH: &str = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+1\n*** Add File: b/c/d\n+new\n*** Delete File: \
-                         x\n*** Update File: y\n@@\n-two\n+2\n*** End Patch\n";
-
-    /// Every file and folder with its content.
-    fn picture(folder: &Path) -> Vec<String> {
-        let mut lines = Vec::new();
-        for entry in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
-            lines.push(format!("{} {:?}", entry.display(), fs::read_to_string(&entry).ok()));
-            lines.extend(if entry.is_dir() { picture(&entry) } else { Vec::new() });
-        }
-        lines.sort();
-        lines
-    }
-
-    /// Between planning and writing somebody else does something; then all is as that one left it.
-    #[test]
-    fn what_cannot_be_finished_is_put_back() {
-        let by_others: [fn(&Path); 5] = [
-            |root| fs::write(root.join("a"), "other").expect("it can be written"),
-            |root| fs::remove_file(root.join("x")).expect("it is there"),
-            |root| fs::write(root.join("y"), "other").expect("it can be written"),
-            |root| fs::create_dir_all(root.join("b/c/d")).expect("it can be made"),
-            |root| fs::write(root.join("b"), "other").expect("it can be written"),
-        ];
-        for act in by_others {
-            let home = tempfile::tempdir().expect("a temporary folder can be made");
-            for (name, text) in [("a", "one\n"), ("x", "gone\n"), ("y", "two\n")] {
-                fs::write(home.path().join(name), text).expect("it can be written");
-            }
-            let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
-            let mut before = Vec::new();
-            let failure = workspace
-                .apply_patch_but(PATCH, |root| {
-                    act(root);
-                    before = picture(root);
-                })
-                .expect_err("somebody else was faster");
-            assert!(matches!(failure.code, ErrorCode::Conflict | ErrorCode::NotFound), "{failure:?}");
-            assert_eq!(picture(home.path()), before);
-        }
-    }
 }

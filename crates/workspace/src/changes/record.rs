@@ -1,13 +1,15 @@
 //! Whoever keeps what is needed to undo a change is told of it before it is made.
 //!
-//! Every change of a name that a workspace makes goes through here; what commands change is seen by looking at the project
+//! Every change of a name that a root makes goes through here; what commands change is seen by looking at the project
 //! before and after them.
 
 use crate::changes::temp::{Home, Made, Temp};
-use crate::changes::write::MOST;
+use crate::digest::Digest;
+use crate::root::Root;
 use crate::state;
-use crate::state::{Change, Digest, State};
-use crate::{Stop, Workspace};
+use crate::state::{Change, State};
+use crate::stop::Stop;
+use crate::text::MOST_EDITED;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::Stat;
 use std::ffi::OsStr;
@@ -30,10 +32,10 @@ pub trait Recorder: Send + Sync + fmt::Debug {
     fn unchanged(&self, number: u64);
 
     /// A command is about to run. It may change anything.
-    fn command_begins(&self, workspace: &Workspace, stop: &Stop);
+    fn command_begins(&self, root: &Root, stop: &Stop);
 
     /// A command has ended.
-    fn command_ended(&self, workspace: &Workspace, stop: &Stop);
+    fn command_ended(&self, root: &Root, stop: &Stop);
 
     /// Nobody waits for the end of a command any more; it is being ended.
     fn command_dropped(&self);
@@ -89,7 +91,7 @@ impl<'c> Coming<'c> {
         let Coming { home, last, replaces, content } = self;
         let mut keep = |content: &[u8]| recorder.keep(content);
         let before = match replaces {
-            true => state::look(home.folder.as_fd(), last, MOST as u64, &mut keep).ok()?.0,
+            true => state::look(home.folder.as_fd(), last, MOST_EDITED as u64, &mut keep).ok()?.0,
             false => State::Nothing,
         };
         let after = content.map_or(State::Nothing, |(content, temp)| State::File {
@@ -102,21 +104,19 @@ impl<'c> Coming<'c> {
     }
 }
 
-impl Workspace {
-    /// The same with somebody who is told of every change before it is made.
-    #[must_use]
-    pub fn recorder(self, recorder: Arc<dyn Recorder>) -> Workspace {
-        Workspace { recorder: Some(recorder), ..self }
-    }
+/// Whoever is told of the changes of one root.
+#[derive(Clone, Copy)]
+pub(super) struct RecordedBy<'w>(Option<&'w dyn Recorder>);
 
-    /// Whoever is told of changes, while there is something to tell.
-    fn recording(&self) -> Option<&dyn Recorder> {
-        self.recorder.as_deref().filter(|recorder| recorder.is_recording())
+impl<'w> RecordedBy<'w> {
+    /// The recorder, while there is something to record.
+    pub(super) fn new(recorder: Option<&'w dyn Recorder>) -> RecordedBy<'w> {
+        RecordedBy(recorder.filter(|recorder| recorder.is_recording()))
     }
 
     /// Tells of files that are about to be changed together, and of folders that were made for them.
-    pub(crate) fn record<'c>(&self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'_> {
-        let Some(recorder) = self.recording() else { return Recording { told: None } };
+    pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
+        let Some(recorder) = self.0 else { return Recording { told: None } };
         let folders = made.iter().flat_map(|made| made.states());
         let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
         let files = files.into_iter().filter_map(|coming| coming.change(recorder));
@@ -124,39 +124,25 @@ impl Workspace {
     }
 
     /// Tells of an empty folder that is about to go.
-    pub(crate) fn record_removal(&self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'_> {
-        let gone = |recorder: &dyn Recorder| {
-            let (before, _) = state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)).ok()?;
-            Some(Change { name: name.to_owned(), before, after: State::Nothing })
-        };
-        let told = self.recording().and_then(|recorder| Some((recorder, gone(recorder)?)));
-        told.map_or(Recording { told: None }, |(recorder, change)| Recording::of(recorder, vec![change]))
-    }
-
-    /// Tells the recorder that a command is about to run. Give the value back to
-    /// [`command_ended`](Workspace::command_ended), or drop it where nobody waits for the end.
-    pub fn command_begins(&self, stop: &Stop) -> Command {
-        if let Some(recorder) = &self.recorder {
-            recorder.command_begins(self, stop);
-        }
-        Command { recorder: self.recorder.clone() }
-    }
-
-    /// Tells the recorder that the command has ended, so that it looks at what the command changed.
-    pub fn command_ended(&self, mut command: Command, stop: &Stop) {
-        if let Some(recorder) = command.recorder.take() {
-            recorder.command_ended(self, stop);
+    pub(super) fn removal(self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'w> {
+        let Some(recorder) = self.0 else { return Recording { told: None } };
+        match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
+            Ok((before, _)) => {
+                let gone = Change { name: name.to_owned(), before, after: State::Nothing };
+                Recording::of(recorder, vec![gone])
+            }
+            Err(_) => Recording { told: None },
         }
     }
 }
 
 /// A command that the recorder was told of and whose end it waits for.
 #[derive(Debug)]
-pub struct Command {
-    recorder: Option<Arc<dyn Recorder>>,
+pub struct RecordedCommand {
+    pub(super) recorder: Option<Arc<dyn Recorder>>,
 }
 
-impl Drop for Command {
+impl Drop for RecordedCommand {
     fn drop(&mut self) {
         if let Some(recorder) = &self.recorder {
             recorder.command_dropped();

@@ -6,10 +6,12 @@
 use crate::attributes;
 use crate::attributes::{Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use crate::changes::journal::Journal;
+use crate::digest::Digest;
 use crate::fault;
 use crate::root::resolve;
+use crate::stat::{is_content_of, mode_of};
 use crate::state;
-use crate::state::{Digest, State, mode_of};
+use crate::state::State;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
@@ -37,12 +39,6 @@ pub(crate) enum Onto<'s> {
     Anything,
     /// This file, as it was found.
     This(&'s Stat),
-}
-
-/// Whether two states are of one file with one content. A rename changes the time of the state, and nothing else.
-pub(crate) fn is_content_of(a: &Stat, b: &Stat) -> bool {
-    let of = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
-    of(a) == of(b)
 }
 
 /// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
@@ -264,30 +260,31 @@ impl Drop for Temp<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Workspace;
+    use crate::root::Root;
     use std::fs;
     use toolfence_rules::PathRules;
 
     #[test]
     fn what_is_not_kept_is_taken_away() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
-        let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
-        let journal = Journal::begin(&workspace);
+        let root = Root::open(home.path(), PathRules::default(), None).expect("it is a folder");
+        let root_folder = root.folder(".").expect("it is there");
+        let journal = Journal::begin(&root);
         let of = |folder, name| Home { folder, name: Path::new(name), journal: &journal };
         let names = || fs::read_dir(home.path()).expect("it is there").count();
-        let (folder, made) = Made::below(of(&workspace.root, ""), &["a".into(), "b".into()]).expect("they can be made");
+        let (folder, made) = Made::below(of(&root_folder, ""), &["a".into(), "b".into()]).expect("they can be made");
         let temp = Temp::write(of(&folder, "a/b"), b"content", None).expect("it can be written");
         assert_eq!(fs::read_dir(home.path().join("a/b")).expect("it is there").count(), 1);
         drop(temp);
         drop(made);
         assert_eq!(names(), 1, "the journal");
         fs::write(home.path().join("taken"), "old").expect("it can be written");
-        let temp = Temp::write(of(&workspace.root, ""), b"new", None).expect("it can be written");
+        let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
         assert_eq!(temp.rename(OsStr::new("taken"), Onto::Nothing), Err(Errno::EXIST));
-        let was = rustix::fs::statat(&workspace.root, "taken", AtFlags::empty()).expect("it is there");
+        let was = rustix::fs::statat(&root_folder, "taken", AtFlags::empty()).expect("it is there");
         fs::write(home.path().join("other"), "old").expect("it can be written");
         fs::rename(home.path().join("other"), home.path().join("taken")).expect("it can be renamed");
-        let temp = Temp::write(of(&workspace.root, ""), b"new", None).expect("it can be written");
+        let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
         assert_eq!(temp.rename(OsStr::new("taken"), Onto::This(&was)), Err(Errno::STALE));
         drop(journal);
         assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));

@@ -33,7 +33,7 @@ const MOST_REFS: usize = 1000;
 
 /// What is known of histories.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct BlockedHistory {
     git: Option<Git>,
     rules: PathRules,
     known: Mutex<HashMap<PathBuf, Arc<Mutex<Option<Known>>>>>,
@@ -51,13 +51,13 @@ struct Known {
     by_content: Vec<String>,
 }
 
-impl History {
-    pub(crate) fn new(rules: PathRules, git: Option<Git>) -> History {
-        History { git, rules, known: Mutex::default() }
+impl BlockedHistory {
+    pub(crate) fn new(rules: PathRules, git: Option<Git>) -> BlockedHistory {
+        BlockedHistory { git, rules, known: Mutex::default() }
     }
 
     /// Begins to look at the history of this folder, so that the answer is there when it is needed.
-    pub(crate) fn begin(self: &Arc<History>, folder: &Path) {
+    pub(crate) fn begin(self: &Arc<BlockedHistory>, folder: &Path) {
         if !folder.ancestors().any(|folder| folder.join(".git").exists()) {
             return;
         }

@@ -4,7 +4,7 @@
 //! many hits: a word that could matter anywhere in the settings is enough to say so. The settings of the person's own home
 //! are theirs and not looked at.
 
-use crate::Workspace;
+use crate::root::Root;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -39,12 +39,12 @@ const MOST_INDEX: u64 = 64 << 20;
 const GITLINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
 
 /// What a command in `cwd`, relative to the root, would find.
-pub(crate) fn fact(workspace: &Workspace, cwd: &str) -> RepositoryFact {
-    found(workspace, cwd).unwrap_or(RepositoryFact::Unknown)
+pub(super) fn fact(root: &Root, cwd: &str) -> RepositoryFact {
+    found(root, cwd).unwrap_or(RepositoryFact::Unknown)
 }
 
-fn found(workspace: &Workspace, cwd: &str) -> io::Result<RepositoryFact> {
-    let root = workspace.root();
+fn found(root: &Root, cwd: &str) -> io::Result<RepositoryFact> {
+    let root = root.path();
     let start = root.join(cwd).canonicalize()?;
     let within = start.components().any(|name| name.as_os_str() == ".git");
     let top = start.ancestors().find(|folder| folder.join(".git").exists());

@@ -2,11 +2,12 @@
 
 use crate::files::globs;
 use crate::files::globs::Glob;
-use crate::root::checked::Opened;
-use crate::root::resolve;
+use crate::names;
+use crate::root::Root;
+use crate::root::opened::Opened;
 use crate::root::walk::{Node, Order, Walk};
-use crate::{Stop, Workspace, names};
-use rustix::fd::{AsFd, OwnedFd};
+use crate::stop::Stop;
+use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -103,49 +104,44 @@ pub struct Listing {
     pub unreadable: u64,
 }
 
-impl Workspace {
-    /// Lists the files and folders below a folder. A file is listed as itself.
-    ///
-    /// # Errors
-    /// As for every path, and `invalid_argument` for a glob that is none.
-    pub fn list(&self, wanted: &ListFiles, stop: &Stop) -> Result<Listing, ToolFailure> {
-        let (start, glob) = self.start_of(&wanted.path, wanted.pattern.as_deref())?;
-        if start.kind() != FileType::Directory {
-            return Ok(alone(&start));
-        }
-        let mut walk = Walk::new(self, Order::Breadth, stop)
-            .from(&start)
-            .ignoring(wanted.respect_gitignore)
-            .hidden(wanted.include_hidden)
-            .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)));
-        let (nodes, truncated) = nearest(&mut walk, &start.name, glob.as_ref(), wanted.limit);
-        if stop.is_stopped() {
-            return Err(ToolFailure::new(ErrorCode::Cancelled, "The listing was stopped."));
-        }
-        let report = walk.report(&wanted.path)?;
-        let mut sizes = Sizes { workspace: self, folders: Vec::new() };
-        let entries = nodes.iter().map(|node| entry(node, &mut sizes)).collect();
-        let path = names::text_of(&start.name);
-        Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })
+/// Lists the files and folders below a folder. A file is listed as itself.
+pub(super) fn list(root: &Root, wanted: &ListFiles, stop: &Stop) -> Result<Listing, ToolFailure> {
+    let (start, glob) = start_of(root, &wanted.path, wanted.pattern.as_deref())?;
+    if start.kind() != FileType::Directory {
+        return Ok(alone(&start));
     }
+    let mut walk = Walk::new(root, Order::Breadth, stop)
+        .from(&start)
+        .ignoring(wanted.respect_gitignore)
+        .hidden(wanted.include_hidden)
+        .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)));
+    let (nodes, truncated) = nearest(&mut walk, &start.name, glob.as_ref(), wanted.limit);
+    if stop.is_stopped() {
+        return Err(ToolFailure::new(ErrorCode::Cancelled, "The listing was stopped."));
+    }
+    let report = walk.report(&wanted.path)?;
+    let mut sizes = Sizes { root, folders: Vec::new() };
+    let entries = nodes.iter().map(|node| entry(node, &mut sizes)).collect();
+    let path = names::text_of(&start.name);
+    Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })
+}
 
-    /// The open start of a walk and the glob that holds below it, which may stand in the path itself.
-    pub(crate) fn start_of(&self, path: &str, pattern: Option<&str>) -> Result<(Opened, Option<Glob>), ToolFailure> {
-        let plain = self.open_any(path);
-        let missing = plain.as_ref().is_err_and(|failure| failure.code == ErrorCode::NotFound);
-        let (start, inner) = match globs::split(path).filter(|_| missing) {
-            Some((folder, inner)) => (self.open_folder(folder)?, Some(inner)),
-            None => (plain?, None),
-        };
-        if inner.is_some() && pattern.is_some() {
-            let message = "There is a glob in path and another in pattern. Give only one of them.";
-            return Err(ToolFailure::new(ErrorCode::InvalidArgument, message));
-        }
-        let here = format!("{}/", names::text_of(&start.name));
-        let pattern = pattern.map(|glob| glob.strip_prefix(&here).map_or(glob.to_owned(), |rest| format!("/{rest}")));
-        let glob = inner.or(pattern).map(|glob| Glob::new(&glob)).transpose()?;
-        Ok((start, glob))
+/// The open start of a walk and the glob that holds below it, which may stand in the path itself.
+pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result<(Opened, Option<Glob>), ToolFailure> {
+    let plain = root.open_any(path);
+    let missing = plain.as_ref().is_err_and(|failure| failure.code == ErrorCode::NotFound);
+    let (start, inner) = match globs::split(path).filter(|_| missing) {
+        Some((folder, inner)) => (root.open_folder(folder)?, Some(inner)),
+        None => (plain?, None),
+    };
+    if inner.is_some() && pattern.is_some() {
+        let message = "There is a glob in path and another in pattern. Give only one of them.";
+        return Err(ToolFailure::new(ErrorCode::InvalidArgument, message));
     }
+    let here = format!("{}/", names::text_of(&start.name));
+    let pattern = pattern.map(|glob| glob.strip_prefix(&here).map_or(glob.to_owned(), |rest| format!("/{rest}")));
+    let glob = inner.or(pattern).map(|glob| Glob::new(&glob)).transpose()?;
+    Ok((start, glob))
 }
 
 fn entry(node: &Node, sizes: &mut Sizes<'_>) -> Entry {
@@ -157,7 +153,7 @@ fn entry(node: &Node, sizes: &mut Sizes<'_>) -> Entry {
 
 /// Asks for sizes in the order of paths, with the folders that come again kept open.
 struct Sizes<'w> {
-    workspace: &'w Workspace,
+    root: &'w Root,
     folders: Vec<(PathBuf, OwnedFd)>,
 }
 
@@ -169,7 +165,7 @@ impl Sizes<'_> {
         let at = match known {
             Some(at) => at,
             None => {
-                let fd = resolve::open_exact(self.workspace.root.as_fd(), above).ok()?;
+                let fd = self.root.open_exact(above).ok()?;
                 if self.folders.len() == MOST_OPEN {
                     self.folders.remove(0);
                 }

@@ -4,10 +4,14 @@
 //! What the command read of it is kept from whoever gets the output, as far as it stands there as it stands in the file. A
 //! command that changes what it prints gets around this; the next one finds the file masked.
 
-use crate::masks::{Looking, MaskSet, Purpose};
+use crate::masks::Masks;
+use crate::masks::scan::{Purpose, Scan};
+use crate::masks::set::MaskSet;
+use crate::names;
 use crate::root::ignores::Ignores;
-use crate::root::{folder, resolve};
-use crate::{Stop, Workspace, names};
+use crate::root::{Root, folder};
+use crate::stat::Stamp;
+use crate::stop::Stop;
 use memchr::memmem;
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
@@ -32,7 +36,7 @@ const LONG: usize = 16;
 #[derive(Debug, Default)]
 pub struct Withheld {
     /// Files by what they are, with their length and last change when they were read.
-    read: HashMap<Identity, (i64, i64, i64)>,
+    read: HashMap<Identity, Stamp>,
     names: Vec<PathBuf>,
     /// What a line of output must not have in it, with the number of a name.
     parts: Vec<(Vec<u8>, usize)>,
@@ -43,18 +47,18 @@ pub struct Withheld {
 }
 
 /// Looks for blocked files that were not there when the command was started, outside folders that git ignores.
-pub(crate) fn look(workspace: &Workspace, before: &MaskSet, withheld: &mut Withheld, stop: &Stop) {
-    let hidden = |masks: &MaskSet| -> Vec<(PathBuf, Identity)> {
-        let hidden = masks.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));
+pub(super) fn look(masks: &Masks, before: &MaskSet, withheld: &mut Withheld, stop: &Stop) {
+    let hidden = |set: &MaskSet| -> Vec<(PathBuf, Identity)> {
+        let hidden = set.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));
         hidden.map(|mask| (mask.path.clone(), mask.is)).collect()
     };
-    let mut looking = Looking::begin(workspace, Purpose::Watch);
+    let mut scan = Scan::begin(masks, Purpose::Watch);
     // A project that moves is looked at again the next time, and what was seen of it until then counts.
-    let _ = looking.tree(stop);
+    let _ = scan.tree(stop);
     let known: HashSet<Identity> = hidden(before).into_iter().map(|(_, is)| is).collect();
-    let new = hidden(&looking.masks).into_iter().filter(|(_, is)| !known.contains(is));
+    let new = hidden(&scan.set).into_iter().filter(|(_, is)| !known.contains(is));
     let mut pending: Vec<PathBuf> = new.map(|(path, _)| path).collect();
-    pending.retain(|path| !is_in_ignored(workspace, path));
+    pending.retain(|path| !is_in_ignored(&masks.root, path));
     let mut seen = 0;
     while let Some(path) = pending.pop() {
         seen += 1;
@@ -62,11 +66,11 @@ pub(crate) fn look(workspace: &Workspace, before: &MaskSet, withheld: &mut Withh
             withheld.is_incomplete = true;
             return;
         }
-        let Ok(stat) = resolve::stat_exact(workspace.root.as_fd(), &path) else { continue };
+        let Ok(stat) = masks.root.stat_exact(&path) else { continue };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => withheld.read(workspace, path, &stat),
+            FileType::RegularFile => withheld.read(&masks.root, path, &stat),
             FileType::Directory => {
-                let opened = resolve::open_exact(workspace.root.as_fd(), &path);
+                let opened = masks.root.open_exact(&path);
                 let items = opened.and_then(|opened| folder::items(opened.as_fd(), MOST_FILES));
                 let items = items.map(|(items, _)| items).unwrap_or_default();
                 pending.extend(items.into_iter().map(|item| path.join(item.name)));
@@ -77,8 +81,8 @@ pub(crate) fn look(workspace: &Workspace, before: &MaskSet, withheld: &mut Withh
 }
 
 /// What stands in a folder that git ignores is made by programs, in numbers.
-fn is_in_ignored(workspace: &Workspace, path: &Path) -> bool {
-    path.parent().is_some_and(|folder| Ignores::above(workspace, folder).matches_above(path))
+fn is_in_ignored(root: &Root, path: &Path) -> bool {
+    path.parent().is_some_and(|folder| Ignores::above(root, folder).matches_above(path))
 }
 
 impl Withheld {
@@ -87,15 +91,14 @@ impl Withheld {
         self.parts.is_empty() && self.whole.is_empty() && !self.is_incomplete
     }
 
-    #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-    fn read(&mut self, workspace: &Workspace, path: PathBuf, stat: &rustix::fs::Stat) {
-        let stamp = (stat.st_size as i64, stat.st_mtime as i64, stat.st_mtime_nsec as i64);
+    fn read(&mut self, root: &Root, path: PathBuf, stat: &rustix::fs::Stat) {
+        let stamp = Stamp::of(stat);
         if self.read.insert(identity_of(stat), stamp) == Some(stamp) {
             return;
         }
         let room = MOST_BYTES.min(MOST_OF_ALL.saturating_sub(self.bytes));
         let mut text = Vec::new();
-        let opened = resolve::open_exact(workspace.root.as_fd(), &path);
+        let opened = root.open_exact(&path);
         let read = opened.map(|file| std::fs::File::from(file).take(room).read_to_end(&mut text));
         self.is_incomplete |= !matches!(read, Ok(Ok(read)) if (read as u64) < room);
         self.bytes += text.len() as u64;

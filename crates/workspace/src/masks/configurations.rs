@@ -3,9 +3,11 @@
 //! Git writes keys there that the command names, and hooks may write any. A key that may make git run a program later does not
 //! stay unless the command names it.
 
-use crate::masks::MaskSet;
-use crate::masks::running::{bytes, is_later, path};
-use crate::{Workspace, names};
+use crate::encoding::{path_bytes, path_from};
+use crate::masks::Masks;
+use crate::masks::set::MaskSet;
+use crate::names;
+use crate::stat::{Stamp, is_later};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -35,12 +37,9 @@ struct Before {
 
 impl Before {
     fn file(&self) -> PathBuf {
-        path(self.file.clone())
+        path_from(self.file.clone())
     }
 }
-
-/// What tells whether a file is the one that was read.
-type Stamp = (u64, u64, i64, i64, u64);
 
 /// The configurations that such a call may write, as they were before it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -53,17 +52,17 @@ pub struct Configurations {
 
 impl Configurations {
     /// Of the repositories that are writable in this call.
-    pub fn before(workspace: &Workspace, masks: &MaskSet, command: &str) -> Configurations {
-        let with_hooks = masks.with_hooks();
+    pub fn before(masks: &Masks, set: &MaskSet, command: &str) -> Configurations {
+        let with_hooks = set.with_hooks();
         let before = |file: PathBuf| {
-            let git = workspace.git()?;
+            let git = masks.host_git()?;
             let stamp = stamp(&file);
             let whole = || Some((bytes_of(&file, MOST_BYTES).ok()?, fs::metadata(&file).ok()?.mode() & 0o777));
             let whole = with_hooks.then(whole).flatten();
-            Some(Before { keys: keys_of(git, &file).unwrap_or_default(), whole, stamp, file: bytes(&file) })
+            Some(Before { keys: keys_of(git, &file).unwrap_or_default(), whole, stamp, file: path_bytes(&file) })
         };
-        let files = masks.kept().flat_map(|folder| {
-            let folder = workspace.root().join(folder);
+        let files = set.kept().flat_map(|folder| {
+            let folder = masks.root.path().join(folder);
             [folder.join("config"), folder.join("config.worktree")]
         });
         let before = files.filter_map(before).collect();
@@ -81,23 +80,23 @@ impl Configurations {
     }
 
     /// While hooks run: the name of a configuration that a hook has made git run something by.
-    pub fn planted(&self, workspace: &Workspace) -> Option<String> {
-        let git = workspace.git().filter(|_| self.with_hooks)?;
+    pub fn planted(&self, masks: &Masks) -> Option<String> {
+        let git = masks.host_git().filter(|_| self.with_hooks)?;
         let mut changed = self.before.iter().filter(|before| stamp(&before.file()) != before.stamp);
         // One that is being written is looked at again.
         let planted = changed
             .find(|before| keys_of(git, &before.file()).is_ok_and(|now| !self.planted_in(before, now).is_empty()))?;
-        Some(shown(workspace, &planted.file()))
+        Some(shown(masks, &planted.file()))
     }
 
     /// Takes back keys that are new, may make git run something, and do not stand in the command; the sentences say which.
-    pub fn settle(&self, workspace: &Workspace) -> Vec<String> {
-        self.settle_until(workspace, None)
+    pub fn settle(&self, masks: &Masks) -> Vec<String> {
+        self.settle_until(masks, None)
     }
 
     /// The same for what was written until a time, where that is known; what came later is somebody else's.
-    pub(crate) fn settle_until(&self, workspace: &Workspace, until: Option<SystemTime>) -> Vec<String> {
-        let Some(git) = workspace.git() else { return Vec::new() };
+    pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<String> {
+        let Some(git) = masks.host_git() else { return Vec::new() };
         let mut said = Vec::new();
         for before in &self.before {
             let file = &before.file();
@@ -105,11 +104,11 @@ impl Configurations {
                 continue;
             }
             let Ok(now) = keys_of(git, file) else {
-                said.extend(self.put_back(workspace, before));
+                said.extend(self.put_back(masks, before));
                 continue;
             };
             for (key, value) in self.planted_in(before, now) {
-                let shown = shown(workspace, file);
+                let shown = shown(masks, file);
                 said.push(match unset(git, file, &key, value.as_deref()) {
                     Ok(()) => format!(
                         "{shown} got the key {key}, which the command did not name and which may make git run programs. It was \
@@ -126,7 +125,7 @@ impl Configurations {
     }
 
     /// Puts a configuration back that a hook has changed so that it cannot be read: what it would make git run is not known.
-    fn put_back(&self, workspace: &Workspace, before: &Before) -> Option<String> {
+    fn put_back(&self, masks: &Masks, before: &Before) -> Option<String> {
         let file = &before.file();
         let is_there = fs::symlink_metadata(file).is_ok();
         if !self.with_hooks || stamp(file) == before.stamp && is_there == before.stamp.is_some() {
@@ -138,7 +137,7 @@ impl Configurations {
             let made = |()| OpenOptions::new().write(true).create_new(true).mode(*mode).open(file);
             done = done.and_then(made).and_then(|mut made| made.write_all(bytes));
         }
-        let shown = shown(workspace, file);
+        let shown = shown(masks, file);
         Some(match done {
             Ok(()) => {
                 format!("{shown} was changed so that it could not be read. It was put back as it was before the call.")
@@ -151,11 +150,10 @@ impl Configurations {
     }
 }
 
-fn shown(workspace: &Workspace, file: &Path) -> String {
-    names::shown(file.strip_prefix(workspace.root()).unwrap_or(file))
+fn shown(masks: &Masks, file: &Path) -> String {
+    names::shown(file.strip_prefix(masks.root.path()).unwrap_or(file))
 }
 
 fn stamp(file: &Path) -> Option<Stamp> {
-    let meta = fs::symlink_metadata(file).ok()?;
-    Some((meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec(), meta.size()))
+    rustix::fs::lstat(file).ok().map(|stat| Stamp::of(&stat))
 }

@@ -4,17 +4,17 @@
 //! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
 //! work tree: folders of hooks, included files, programs.
 
+use crate::masks::Masks;
+use crate::names;
 use crate::root::ignores::Ignores;
-use crate::{Workspace, names};
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use toolfence_git::config::{Configured, links_of, path_value, plain, pointed};
+use toolfence_git::config::{links_of, path_value, pointed};
 use toolfence_git::way::Way;
-use toolfence_git::{Git, hooks, made};
+use toolfence_git::{hooks, made};
 use toolfence_rules::GIT_HOOKS;
 use toolfence_sandbox::walls::{Identity, MaskKind};
 
@@ -33,7 +33,7 @@ pub enum Access {
 
 /// What becomes of a repository of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(super) enum Standing {
     /// It is read-only to commands.
     Protected,
     /// It stands in a folder that git ignores and is as git makes it: a build may change and remove it, and what a command
@@ -45,14 +45,14 @@ pub(crate) enum Standing {
 
 /// A repository as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Repository {
+pub(super) struct Repository {
     /// `.git`, or the folder of a repository that has none, relative to the root.
-    pub(crate) at: PathBuf,
-    pub(crate) is: Option<Identity>,
+    pub(super) at: PathBuf,
+    pub(super) is: Option<Identity>,
     /// Where `.git` leads, where it is a link. A link cannot be read-only, and the next file may get the inode of one that was
     /// removed.
-    pub(crate) link: Option<PathBuf>,
-    pub(crate) standing: Standing,
+    pub(super) link: Option<PathBuf>,
+    pub(super) standing: Standing,
 }
 
 /// What of a git directory is covered where the project is one itself, so that covering all of it would leave a command
@@ -61,47 +61,41 @@ const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commo
 
 /// What the repositories of the project ask for.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(super) struct Wanted {
     /// By path relative to the root.
-    masks: BTreeMap<PathBuf, MaskKind>,
+    asked: BTreeMap<PathBuf, MaskKind>,
     /// What git would use: the path that leads there, and its way.
     ways: Vec<Used>,
 }
 
 /// What git on the host uses, or would use if it were there: hooks, included files, programs that its configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Used {
+pub(super) struct Used {
     /// The absolute path that git is told.
-    pub(crate) path: PathBuf,
+    pub(super) path: PathBuf,
     /// How it was reached when it was looked for.
-    pub(crate) way: Way,
+    pub(super) way: Way,
 }
 
 impl Wanted {
     /// Adds what the repository asks for that git finds in `folder`, where `.git` is of this `kind`; or that is `folder`
     /// itself, where there is no kind. Answers with what becomes of it.
-    pub(crate) fn add(
-        &mut self,
-        workspace: &Workspace,
-        access: Access,
-        folder: &Path,
-        kind: Option<FileType>,
-    ) -> Standing {
-        let root = workspace.root();
+    pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Standing {
+        let root = masks.root.path();
         let top = root.join(folder);
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
-        let dirs = git_dirs(workspace, folder, kind);
-        if workspace.walls.leaves_git_writable(&names::text_of(&at)) {
+        let dirs = git_dirs(masks, folder, kind);
+        if masks.git.leaves_writable(&names::text_of(&at)) {
             return Standing::Free;
         }
-        let is_ignored = || Ignores::above(workspace, folder).is_within(folder);
+        let is_ignored = || Ignores::above(&masks.root, folder).is_within(folder);
         if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
             return Standing::OfBuild;
         }
         // Lines of a rebase that run a program would run it where the repository is writable.
         let writes = access != Access::Read && !dirs.iter().any(|dir| made::has_programs_to_run(dir));
         if writes && access == Access::WriteWithHooks {
-            self.add_with_hooks(workspace, at, kind, &top, &dirs);
+            self.add_with_hooks(masks, at, kind, &top, &dirs);
             return Standing::Protected;
         }
         if writes {
@@ -110,9 +104,9 @@ impl Wanted {
                 self.mask(at, MaskKind::Keep);
             }
             for dir in &dirs {
-                self.inside(workspace, dir, MaskKind::Keep);
+                self.inside(masks, dir, MaskKind::Keep);
                 // Git itself never writes a hook where it is called by a command line.
-                self.inside(workspace, &dir.join("hooks"), MaskKind::Freeze);
+                self.inside(masks, &dir.join("hooks"), MaskKind::Freeze);
             }
             return Standing::Protected;
         }
@@ -120,31 +114,24 @@ impl Wanted {
             Some(FileType::Symlink) => {}
             None if folder.as_os_str().is_empty() => {
                 for name in OF_A_BARE_PROJECT {
-                    self.used(workspace, &root.join(name));
+                    self.used(masks, &root.join(name));
                 }
             }
             _ => self.mask(at, MaskKind::Freeze),
         }
         for dir in &dirs {
-            self.inside(workspace, dir, MaskKind::Freeze);
+            self.inside(masks, dir, MaskKind::Freeze);
             for target in links_of(dir) {
-                self.used(workspace, &target);
+                self.used(masks, &target);
             }
         }
-        self.configured(workspace, &top, &dirs);
+        self.configured(masks, &top, &dirs);
         Standing::Protected
     }
 
     /// Adds what a repository asks for in whose call hooks run. Git and they write its data; what leads git to a program
     /// is read-only and must not appear, but for the configuration: the call compares it before and after.
-    fn add_with_hooks(
-        &mut self,
-        workspace: &Workspace,
-        at: PathBuf,
-        kind: Option<FileType>,
-        top: &Path,
-        dirs: &[PathBuf],
-    ) {
+    fn add_with_hooks(&mut self, masks: &Masks, at: PathBuf, kind: Option<FileType>, top: &Path, dirs: &[PathBuf]) {
         match kind {
             Some(FileType::Symlink) => {}
             // A `.git` file says where the git directory is.
@@ -154,17 +141,16 @@ impl Wanted {
         let inner = dirs.iter().filter_map(|dir| hooks::inner(dir)).flat_map(|inner| inner.dirs);
         let all: BTreeSet<PathBuf> = inner.chain(dirs.iter().cloned()).collect();
         for dir in &all {
-            self.inside(workspace, dir, MaskKind::Keep);
+            self.inside(masks, dir, MaskKind::Keep);
             // The last two are where old versions of git kept remotes, and it still reads them.
             for name in ["hooks", "commondir", "branches", "remotes"] {
-                self.used(workspace, &dir.join(name));
+                self.used(masks, &dir.join(name));
             }
             for target in links_of(dir) {
-                self.used(workspace, &target);
+                self.used(masks, &target);
             }
         }
-        let Some(git) = workspace.git() else { return };
-        let Ok(configured) = workspace.git_memory.configured(git, top, dirs) else { return };
+        let Some(configured) = masks.configured(top, dirs) else { return };
         let own: Vec<PathBuf> = dirs
             .iter()
             .flat_map(|dir| ["config", "config.worktree"].map(|name| dir.join(name)))
@@ -173,14 +159,14 @@ impl Wanted {
         let folders = configured.hooks.iter().flat_map(|value| hook_folders(value, top, dirs));
         for path in configured.used.iter().cloned().chain(folders) {
             if !path.canonicalize().is_ok_and(|real| own.contains(&real)) {
-                self.used(workspace, &path);
+                self.used(masks, &path);
             }
         }
     }
 
     /// Adds what a repository above the root uses in the project.
-    pub(crate) fn add_above(&mut self, workspace: &Workspace, access: Access) {
-        let top = workspace.root().ancestors().skip(1).find(|folder| folder.join(".git").exists());
+    pub(super) fn add_above(&mut self, masks: &Masks, access: Access) {
+        let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
         if let Some(top) = top.filter(|_| access == Access::Read) {
             let dot_git = top.join(".git");
             let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
@@ -188,34 +174,28 @@ impl Wanted {
             let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
             let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
             for link in dirs.iter().flat_map(|dir| links_of(dir)) {
-                self.used(workspace, &link);
+                self.used(masks, &link);
             }
-            self.configured(workspace, top, &dirs);
+            self.configured(masks, top, &dirs);
         }
     }
 
     /// What the configuration names in the project. Without a git on the host nobody runs it.
-    fn configured(&mut self, workspace: &Workspace, top: &Path, dirs: &[PathBuf]) {
-        let Some(git) = workspace.git() else { return };
-        match workspace.git_memory.configured(git, top, dirs) {
-            Ok(configured) => {
-                for path in &configured.used {
-                    self.used(workspace, path);
-                }
-            }
-            // Git would not run anything here either, until somebody mends it: the whole of it is read-only meanwhile.
-            Err(error) => tracing::debug!(top = %top.display(), %error, "git did not list the configuration"),
+    fn configured(&mut self, masks: &Masks, top: &Path, dirs: &[PathBuf]) {
+        let Some(configured) = masks.configured(top, dirs) else { return };
+        for path in &configured.used {
+            self.used(masks, path);
         }
     }
 
     /// What git would use: read-only where it is there, and not to be reached in another way afterwards.
-    fn used(&mut self, workspace: &Workspace, path: &Path) {
-        let root = workspace.root();
+    fn used(&mut self, masks: &Masks, path: &Path) {
+        let root = masks.root.path();
         let way = Way::of(path);
         if way.is_there && root.starts_with(&way.end) {
             // All of the project cannot be read-only: what git would take for a hook there is.
             for name in GIT_HOOKS {
-                self.used(workspace, &root.join(name));
+                self.used(masks, &root.join(name));
             }
             return;
         }
@@ -230,9 +210,9 @@ impl Wanted {
     }
 
     /// Covers what a path leads to, where that is in the project.
-    fn inside(&mut self, workspace: &Workspace, path: &Path, how: MaskKind) {
+    fn inside(&mut self, masks: &Masks, path: &Path, how: MaskKind) {
         let Ok(real) = path.canonicalize() else { return };
-        if let Ok(relative) = real.strip_prefix(workspace.root())
+        if let Ok(relative) = real.strip_prefix(masks.root.path())
             && !relative.as_os_str().is_empty()
         {
             self.mask(relative.to_owned(), how);
@@ -240,37 +220,37 @@ impl Wanted {
     }
 
     fn mask(&mut self, path: PathBuf, how: MaskKind) {
-        let known = self.masks.entry(path).or_insert(how);
+        let known = self.asked.entry(path).or_insert(how);
         *known = how.max(*known);
     }
 
     /// A folder stands before what is in it; what is in a read-only one needs no cover of its own.
-    pub(crate) fn into_parts(self) -> (Vec<(PathBuf, MaskKind)>, Vec<Used>) {
-        let mut masks: Vec<(PathBuf, MaskKind)> = Vec::new();
-        for (path, how) in self.masks {
+    pub(super) fn into_parts(self) -> (Vec<(PathBuf, MaskKind)>, Vec<Used>) {
+        let mut asked: Vec<(PathBuf, MaskKind)> = Vec::new();
+        for (path, how) in self.asked {
             let frozen = |(above, how): &(PathBuf, MaskKind)| *how == MaskKind::Freeze && path.starts_with(above);
-            if !masks.iter().any(frozen) {
-                masks.push((path, how));
+            if !asked.iter().any(frozen) {
+                asked.push((path, how));
             }
         }
         let mut ways = self.ways;
         ways.sort_by(|a, b| a.path.cmp(&b.path));
         ways.dedup_by(|a, b| a.path == b.path);
-        (masks, ways)
+        (asked, ways)
     }
 }
 
 /// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
-pub(crate) fn is_used_by_git(workspace: &Workspace, path: &Path) -> bool {
+pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
     let mut wanted = Wanted::default();
-    for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace.root())) {
-        let Ok(inside) = folder.strip_prefix(workspace.root()) else { continue };
+    for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(masks.root.path())) {
+        let Ok(inside) = folder.strip_prefix(masks.root.path()) else { continue };
         let kind = fs::symlink_metadata(folder.join(".git")).ok().map(|meta| FileType::from_raw_mode(meta.mode()));
         if kind.is_some() {
-            wanted.add(workspace, Access::Read, inside, kind);
+            wanted.add(masks, Access::Read, inside, kind);
         }
     }
-    wanted.add_above(workspace, Access::Read);
+    wanted.add_above(masks, Access::Read);
     let leads_there =
         |used: &Used| path.starts_with(&used.way.end) || used.way.steps.iter().any(|step| step.at == path);
     wanted.ways.iter().any(leads_there)
@@ -278,13 +258,13 @@ pub(crate) fn is_used_by_git(workspace: &Workspace, path: &Path) -> bool {
 
 /// Where git looks for the hooks that a value of `core.hooksPath` names. What is relative counts from the top of the work tree,
 /// and from the git directory for hooks of a push that is received.
-pub(crate) fn hook_folders(value: &str, top: &Path, dirs: &[PathBuf]) -> BTreeSet<PathBuf> {
+pub(super) fn hook_folders(value: &str, top: &Path, dirs: &[PathBuf]) -> BTreeSet<PathBuf> {
     std::iter::once(top).chain(dirs.iter().map(PathBuf::as_path)).map(|base| path_value(value, base)).collect()
 }
 
 /// The git directory of the repository at `folder`, where `.git` is of this `kind` or it is none itself, and the common one.
-pub(crate) fn git_dirs(workspace: &Workspace, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
-    let top = workspace.root().join(folder);
+pub(super) fn git_dirs(masks: &Masks, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
+    let top = masks.root.path().join(folder);
     let at = if kind.is_some() { top.join(".git") } else { top };
     let git_dir = match kind {
         Some(FileType::RegularFile) => pointed(&at, "gitdir:").unwrap_or(at),
@@ -293,26 +273,4 @@ pub(crate) fn git_dirs(workspace: &Workspace, folder: &Path, kind: Option<FileTy
     let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
     let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
     std::iter::once(git_dir).chain(common).collect()
-}
-
-impl Workspace {
-    /// The host's git, if one is installed outside of the project.
-    pub fn git(&self) -> Option<&Git> {
-        self.git.get_or_init(|| Git::find(self.search_path())).as_ref()
-    }
-
-    /// A relative folder of hooks that the person's own configuration names for every repository.
-    pub(crate) fn hooks_everywhere(&self) -> Option<PathBuf> {
-        // Where there is no repository, git lists the person's and the system's configuration alone.
-        self.git_memory.configured(self.git()?, Path::new("/"), &[]).ok()?.hooks_everywhere.clone()
-    }
-
-    /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no
-    /// git.
-    pub fn git_configuration(&self) -> Option<Arc<Configured>> {
-        let top = self.root().ancestors().find(|folder| folder.join(".git").exists())?;
-        let dot_git = top.join(".git");
-        let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:")? } else { dot_git };
-        self.git_memory.configured(self.git()?, top, &[plain(&git_dir)]).ok()
-    }
 }

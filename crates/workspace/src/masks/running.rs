@@ -5,21 +5,28 @@
 //! known of the project's repositories before the command started. Its time is the host's last sign of life: what changed
 //! later is somebody else's work.
 
+use crate::digest::Digest;
+use crate::encoding::{path_bytes, path_from};
+use crate::masks::configurations::Configurations;
+use crate::masks::hooks::Guarded;
 use crate::masks::repositories::{Repository, Standing, Used};
-use crate::masks::settle;
-use crate::masks::{Configurations, Guarded, Held, Mask, MaskSet, Workspace};
+use crate::masks::set::{Held, MaskSet};
+use crate::masks::{GitSettings, Masks, settle};
+use crate::root::Root;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, futimens};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 use toolfence_git::way::{Step, Way};
-use toolfence_sandbox::walls::{Identity, MaskKind};
+use toolfence_sandbox::random_name;
+use toolfence_sandbox::walls::{Identity, Mask, MaskKind};
 
 /// The most bytes of a record that is read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -39,13 +46,12 @@ const ENDING: Duration = Duration::from_millis(500);
 
 /// A helper that settles what commands left when this process is killed. Dropped, it ends: there is nothing to do.
 #[derive(Debug)]
-pub(crate) struct Settler {
+pub(super) struct Settler {
     child: Child,
 }
 
 impl Settler {
-    fn start(workspace: &Workspace) -> io::Result<Settler> {
-        let settler = workspace.enclosure().settler();
+    pub(super) fn start(root: &Root, settler: Option<(&Path, &str)>) -> io::Result<Settler> {
         let (program, argument) = settler.ok_or_else(|| io::Error::other("there is no helper"))?;
         let mut command = Command::new(program);
         command.arg(argument).current_dir("/").env_clear();
@@ -60,11 +66,11 @@ impl Settler {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         // In a group of its own it hears no signal that is meant for the host.
-        command.env("PATH", workspace.search_path()).process_group(0);
+        command.env("PATH", root.programs().search_path()).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut settler = Settler { child: command.spawn()? };
         if let Some(stdin) = &mut settler.child.stdin {
-            stdin.write_all(&bytes(workspace.root()))?;
+            stdin.write_all(&path_bytes(root.path()))?;
         }
         Ok(settler)
     }
@@ -79,24 +85,24 @@ impl Drop for Settler {
 }
 
 /// What the helper does that [`Settler`] starts: it waits for the end of the host, and then settles what records are left.
-pub(crate) fn settle_for_a_host() -> i32 {
+pub(super) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<String>>) -> i32 {
     // It is told the project, and nothing after it: the end of what it is told is the end of the host.
     let mut root = Vec::new();
     if io::stdin().take(1 << 16).read_to_end(&mut root).is_err() || root.is_empty() {
         return 2;
     }
-    let root = path(root);
+    let root = path_from(root);
     let Some(folder) =
         folder(&root).filter(|folder| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()))
     else {
         return 0;
     };
     std::thread::sleep(ENDING);
-    let Ok(workspace) = Workspace::open(&root, toolfence_rules::PathRules::default()) else { return 1 };
-    if workspace.notices().is_empty() {
+    let Some(notices) = open(&root) else { return 1 };
+    if notices.is_empty() {
         return 0;
     }
-    let text = serde_json::to_vec(workspace.notices()).unwrap_or_default();
+    let text = serde_json::to_vec(&notices).unwrap_or_default();
     let told = fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -150,64 +156,59 @@ struct Record {
     of_hooks: Option<(Guarded, Configurations)>,
 }
 
-pub(crate) fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_bytes().to_vec()
-}
-
-pub(crate) fn path(bytes: Vec<u8>) -> PathBuf {
-    std::ffi::OsString::from_vec(bytes).into()
-}
-
 impl Record {
-    fn of(workspace: &Workspace, masks: &MaskSet, of_hooks: Option<(Guarded, Configurations)>) -> Record {
-        let repositories = masks.repositories.iter();
-        let frozen = masks.out_of_reach();
+    fn of(masks: &Masks, set: &MaskSet, of_hooks: Option<(Guarded, Configurations)>) -> Record {
+        let repositories = set.repositories.iter();
+        let frozen = set.out_of_reach();
         Record {
-            root: bytes(workspace.root()),
+            root: path_bytes(masks.root.path()),
             repositories: repositories
                 .map(|it| RecordedRepository {
-                    at: bytes(&it.at),
+                    at: path_bytes(&it.at),
                     is: it.is,
-                    link: it.link.as_deref().map(bytes),
+                    link: it.link.as_deref().map(path_bytes),
                     stays: it.standing != Standing::OfBuild,
                 })
                 .collect(),
-            frozen: frozen.map(|mask| (bytes(&mask.path), mask.is)).collect(),
-            held: masks.held.iter().map(|held| (bytes(&held.path), held.is, held.above)).collect(),
-            used: masks
+            frozen: frozen.map(|mask| (path_bytes(&mask.path), mask.is)).collect(),
+            held: set.held.iter().map(|held| (path_bytes(&held.path), held.is, held.above)).collect(),
+            used: set
                 .used
                 .iter()
                 .map(|used| {
-                    let step = |step: &Step| (bytes(&step.at), step.is, step.link.as_deref().map(bytes));
+                    let step = |step: &Step| (path_bytes(&step.at), step.is, step.link.as_deref().map(path_bytes));
                     let steps = used.way.steps.iter().map(step).collect();
-                    let (path, end) = (bytes(&used.path), bytes(&used.way.end));
+                    let (path, end) = (path_bytes(&used.path), path_bytes(&used.way.end));
                     RecordedUse { path, end, is_there: used.way.is_there, steps }
                 })
                 .collect(),
-            free: workspace.walls.globs_of_git().map(str::to_owned).collect(),
+            free: masks.git.globs().map(str::to_owned).collect(),
             of_hooks,
         }
     }
 
-    fn masks(self) -> MaskSet {
+    fn set(self) -> MaskSet {
         let repository = |it: RecordedRepository| Repository {
-            at: path(it.at),
+            at: path_from(it.at),
             is: it.is,
-            link: it.link.map(path),
+            link: it.link.map(path_from),
             standing: if it.stays { Standing::Protected } else { Standing::OfBuild },
         };
-        let frozen = |(at, is)| Mask { path: path(at), is, how: MaskKind::Freeze };
+        let frozen = |(at, is)| Mask { path: path_from(at), is, how: MaskKind::Freeze };
         MaskSet {
             list: self.frozen.into_iter().map(frozen).collect(),
             repositories: self.repositories.into_iter().map(repository).collect(),
-            held: self.held.into_iter().map(|(at, is, above)| Held { path: path(at), is, above }).collect(),
+            held: self.held.into_iter().map(|(at, is, above)| Held { path: path_from(at), is, above }).collect(),
             used: self
                 .used
                 .into_iter()
                 .map(|used| {
-                    let step = |(at, is, link): RecordedStep| Step { at: path(at), is, link: link.map(path) };
+                    let step = |(at, is, link): RecordedStep| Step { at: path_from(at), is, link: link.map(path_from) };
                     let steps = used.steps.into_iter().map(step).collect();
-                    Used { path: path(used.path), way: Way { steps, end: path(used.end), is_there: used.is_there } }
+                    Used {
+                        path: path_from(used.path),
+                        way: Way { steps, end: path_from(used.end), is_there: used.is_there },
+                    }
                 })
                 .collect(),
             ..MaskSet::default()
@@ -216,6 +217,21 @@ impl Record {
 }
 
 impl Running {
+    /// Writes the record of a command that is about to run.
+    pub(super) fn begin(masks: &Masks, set: &MaskSet, of_hooks: Option<(Guarded, Configurations)>) -> Running {
+        let made = folder(masks.root.path()).ok_or_else(|| io::Error::other("there is no home"));
+        let made = made.and_then(|folder| make(&folder, &Record::of(masks, set, of_hooks)));
+        if let Err(error) = &made {
+            tracing::debug!(%error, "no record of the command could be made");
+        }
+        Running { file: made.ok() }
+    }
+
+    /// Whether a record could be made.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Notes in the record that the host is still there.
     pub fn sign_of_life(&self) {
         if let Some((file, _)) = &self.file {
@@ -234,89 +250,57 @@ impl Drop for Running {
 }
 
 /// The folder of records of the project at this real path, in the place where programs keep their state.
-pub(crate) fn folder(root: &Path) -> Option<PathBuf> {
+pub(super) fn folder(root: &Path) -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    let key = crate::Digest::of(root.as_os_str().as_bytes()).to_string();
-    Some(state.join("toolfence/running").join(&key[..16]))
+    Some(state.join("toolfence/running").join(Digest::of(root.as_os_str().as_bytes()).short()))
 }
 
-impl Workspace {
-    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed, and
-    /// `of_hooks` where hooks run in the command.
-    pub fn running(&self, masks: &MaskSet, of_hooks: Option<(Guarded, Configurations)>) -> Running {
-        let made = folder(self.root()).ok_or_else(|| io::Error::other("there is no home"));
-        let made = made.and_then(|folder| make(&folder, &Record::of(self, masks, of_hooks)));
-        match &made {
-            Ok(_) => drop(self.settler.get_or_init(|| Settler::start(self).ok())),
-            Err(error) => tracing::debug!(%error, "no record of the command could be made"),
+/// Takes away what commands planted whose host was killed. Answers with what was done, in sentences.
+pub(super) fn recover(root: &Arc<Root>) -> Vec<String> {
+    let Some(folder) = folder(root.path()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(&folder) else { return Vec::new() };
+    // What the helper did has not been told yet.
+    let told = folder.join(TOLD);
+    let mut said: Vec<String> = toolfence_git::bytes_of(&told, MOST_BYTES)
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default();
+    let _ = fs::remove_file(&told);
+    for entry in entries.flatten().take(MOST_RECORDS) {
+        let at = entry.path();
+        if entry.file_name() == TOLD {
+            continue;
         }
-        Running { file: made.ok() }
-    }
-
-    /// Takes away what commands planted whose host was killed. Answers with what was done, in sentences.
-    pub(crate) fn recover_commands(&mut self) -> Vec<String> {
-        let Some(folder) = folder(self.root()) else { return Vec::new() };
-        let Ok(entries) = fs::read_dir(&folder) else { return Vec::new() };
-        // What the helper did has not been told yet.
-        let told = folder.join(TOLD);
-        let mut said: Vec<String> = toolfence_git::bytes_of(&told, MOST_BYTES)
-            .ok()
-            .and_then(|text| serde_json::from_slice(&text).ok())
-            .unwrap_or_default();
-        let _ = fs::remove_file(&told);
-        for entry in entries.flatten().take(MOST_RECORDS) {
-            let at = entry.path();
-            if entry.file_name() == TOLD {
-                continue;
-            }
-            let Ok(file) = File::open(&at) else { continue };
-            // A host that lives holds its lock.
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-                continue;
-            }
-            let alive = file.metadata().and_then(|meta| meta.modified());
-            let text = toolfence_git::bytes_of(&at, MOST_BYTES).unwrap_or_default();
-            if let (Ok(mut record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
-                && record.root == bytes(self.root())
-            {
-                // The settings of this start come later; those of the command count.
-                if let Ok(settings) = self.walls.clone().git_writable(&record.free) {
-                    self.walls = settings;
-                }
-                let until = Some(alive + SLACK);
-                let of_hooks = record.of_hooks.take();
-                said.extend(of_hooks.iter().flat_map(|(guarded, _)| guarded.settle_until(self, until)));
-                said.extend(settle::settle_until(self, &record.masks(), until));
-                said.extend(of_hooks.iter().flat_map(|(_, before)| before.settle_until(self, until)));
-            }
-            let _ = fs::remove_file(&at);
+        let Ok(file) = File::open(&at) else { continue };
+        // A host that lives holds its lock.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
         }
-        let _ = fs::remove_dir(&folder);
-        said
+        let alive = file.metadata().and_then(|meta| meta.modified());
+        let text = toolfence_git::bytes_of(&at, MOST_BYTES).unwrap_or_default();
+        if let (Ok(mut record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
+            && record.root == path_bytes(root.path())
+        {
+            // The settings of this start come later; those of the command count.
+            let masks = Masks::new(Arc::clone(root), GitSettings::new().writable(&record.free).unwrap_or_default());
+            let until = Some(alive + SLACK);
+            let of_hooks = record.of_hooks.take();
+            said.extend(of_hooks.iter().flat_map(|(guarded, _)| guarded.settle_until(&masks, until)));
+            said.extend(settle::settle_until(&masks, &record.set(), until));
+            said.extend(of_hooks.iter().flat_map(|(_, before)| before.settle_until(&masks, until)));
+        }
+        let _ = fs::remove_file(&at);
     }
-
-    /// What had to be done when the project was opened, because an earlier program was killed while a command ran: sentences
-    /// for the person.
-    pub fn notices(&self) -> &[String] {
-        &self.notices
-    }
+    let _ = fs::remove_dir(&folder);
+    said
 }
 
 fn make(folder: &Path, record: &Record) -> io::Result<(File, PathBuf)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let path = folder.join(format!("{:016x}", u64::from_ne_bytes(random)));
+    let path = folder.join(random_name()?);
     let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     file.write_all(&serde_json::to_vec(record)?)?;
     Ok((file, path))
-}
-
-/// Whether a change at this time is later than what a command can have made.
-pub(crate) fn is_later(changed: &rustix::fs::Stat, until: Option<SystemTime>) -> bool {
-    #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-    let seconds = u64::try_from(changed.st_ctime as i64).unwrap_or(0);
-    until.is_some_and(|until| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) > until)
 }

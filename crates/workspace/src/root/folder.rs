@@ -1,7 +1,7 @@
 //! The entries of one open folder.
 
-use crate::Stop;
 use crate::root::resolve::LOOK;
+use crate::stop::Stop;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;

@@ -7,6 +7,7 @@
 use crate::root::folder;
 use crate::root::folder::Item;
 use crate::root::resolve;
+use crate::stat::is_one;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -127,7 +128,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
                 let Some((name, is)) = way.pop() else { return Ok(()) };
                 let up = open(here.as_fd(), OsStr::new(".."))?;
                 let stat = rustix::fs::fstat(&up)?;
-                if (stat.st_dev, stat.st_ino) != (is.st_dev, is.st_ino) {
+                if !is_one(&stat, &is) {
                     return Err(Errno::STALE);
                 }
                 rustix::fs::unlinkat(&up, &name, AtFlags::REMOVEDIR)?;
@@ -140,7 +141,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Workspace;
+    use crate::root::Root;
 
     /// By hops as from the root, at every depth, with few folders open.
     #[test]
@@ -148,8 +149,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let deep = vec!["d"; 400].join("/");
         std::fs::create_dir_all(home.path().join(&deep)).expect("folders can be made");
-        let workspace = Workspace::open(home.path(), Default::default()).expect("it is there");
-        let root = workspace.root.as_fd();
+        let opened = Root::open(home.path(), Default::default(), None).expect("it is there");
+        let root = opened.fd();
         let (mut hop, mut most) = (Hop::default(), 0);
         for depth in 1..=400 {
             let at = Path::new(&deep[..depth * 2 - 1]);

@@ -2,12 +2,10 @@
 //!
 //! A person's global ignore file is not read: the same tree must give the same answer everywhere.
 
-use crate::Workspace;
+use crate::digest::Digest;
+use crate::root::Root;
 use crate::root::folder::Item;
-use crate::root::resolve;
-use crate::state::Digest;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fd::AsFd;
 use rustix::fs::FileType;
 use std::collections::HashMap;
 use std::io::Read;
@@ -56,8 +54,8 @@ impl Remembered {
     }
 
     /// The patterns of a file by now, and as they were first.
-    fn patterns(&mut self, workspace: &Workspace, file: &Path) -> [Arc<Gitignore>; 2] {
-        let text = text_of(workspace, file);
+    fn patterns(&mut self, root: &Root, file: &Path) -> [Arc<Gitignore>; 2] {
+        let text = text_of(root, file);
         let digest = text.as_ref().map(|text| Digest::of(text.as_bytes()));
         let now = || compiled(text.as_deref());
         match self.files.get(file) {
@@ -75,45 +73,41 @@ impl Remembered {
 
 impl Ignores {
     /// What holds from the root down to `folder`, its own file not yet read.
-    pub(crate) fn above(workspace: &Workspace, folder: &Path) -> Arc<Ignores> {
-        let mut ignores = Ignores::of_repository(workspace, Path::new(""), None);
+    pub(crate) fn above(root: &Root, folder: &Path) -> Arc<Ignores> {
+        let mut ignores = Ignores::of_repository(root, Path::new(""), None);
         let mut ancestors: Vec<&Path> = folder.ancestors().skip(1).collect();
         while let Some(ancestor) = ancestors.pop() {
-            ignores = ignores.with_file_of(workspace, ancestor, None);
+            ignores = ignores.with_file_of(root, ancestor, None);
         }
         ignores
     }
 
     /// What holds in a repository before any file of its folders is read. What is ignored around it does not count in it.
-    pub(crate) fn of_repository(
-        workspace: &Workspace,
-        folder: &Path,
-        remembered: Option<&mut Remembered>,
-    ) -> Arc<Ignores> {
-        let (now, first) = patterns_of(workspace, &folder.join(".git/info/exclude"), remembered);
+    pub(crate) fn of_repository(root: &Root, folder: &Path, remembered: Option<&mut Remembered>) -> Arc<Ignores> {
+        let (now, first) = patterns_of(root, &folder.join(".git/info/exclude"), remembered);
         Arc::new(Ignores { above: None, folder: folder.to_owned(), now, first })
     }
 
     /// What holds in `folder`, which has these entries.
     pub(crate) fn below(
         above: &Arc<Ignores>,
-        workspace: &Workspace,
+        root: &Root,
         folder: &Path,
         items: &[Item],
         remembered: Option<&mut Remembered>,
     ) -> Arc<Ignores> {
         let there = items.binary_search_by(|item| item.name.as_os_str().cmp(".gitignore".as_ref())).is_ok();
         let was = remembered.as_ref().is_some_and(|all| all.files.contains_key(&folder.join(".gitignore")));
-        if there || was { above.with_file_of(workspace, folder, remembered) } else { Arc::clone(above) }
+        if there || was { above.with_file_of(root, folder, remembered) } else { Arc::clone(above) }
     }
 
     fn with_file_of(
         self: &Arc<Ignores>,
-        workspace: &Workspace,
+        root: &Root,
         folder: &Path,
         remembered: Option<&mut Remembered>,
     ) -> Arc<Ignores> {
-        let (now, first) = patterns_of(workspace, &folder.join(".gitignore"), remembered);
+        let (now, first) = patterns_of(root, &folder.join(".gitignore"), remembered);
         if now.is_empty() && first.as_ref().is_none_or(|first| first.is_empty()) {
             return Arc::clone(self);
         }
@@ -154,16 +148,16 @@ impl Ignores {
 }
 
 fn patterns_of(
-    workspace: &Workspace,
+    root: &Root,
     file: &Path,
     remembered: Option<&mut Remembered>,
 ) -> (Arc<Gitignore>, Option<Arc<Gitignore>>) {
     match remembered {
         Some(remembered) => {
-            let [now, first] = remembered.patterns(workspace, file);
+            let [now, first] = remembered.patterns(root, file);
             (now, Some(first))
         }
-        None => (compiled(text_of(workspace, file).as_deref()), None),
+        None => (compiled(text_of(root, file).as_deref()), None),
     }
 }
 
@@ -177,8 +171,8 @@ fn compiled(text: Option<&str>) -> Arc<Gitignore> {
 }
 
 /// What stands in a file of patterns; `None` if it is not there or not readable.
-fn text_of(workspace: &Workspace, file: &Path) -> Option<String> {
-    let fd = resolve::open_exact(workspace.root.as_fd(), file).ok()?;
+fn text_of(root: &Root, file: &Path) -> Option<String> {
+    let fd = root.open_exact(file).ok()?;
     let stat = rustix::fs::fstat(&fd).ok()?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     if !is_file || stat.st_size > i64::try_from(MOST_BYTES).unwrap_or(i64::MAX) {

@@ -3,20 +3,20 @@
 //! The kernel does not tell the other names of a file, so they are looked for in the tree, and only for a file that has
 //! more than one name.
 
-use crate::root::resolve;
+use crate::root::Root;
 use crate::root::walk::{Order, Walk};
-use crate::{Stop, Workspace};
-use rustix::fd::AsFd;
+use crate::stop::Stop;
 use rustix::fs::{FileType, Stat};
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use toolfence_sandbox::walls::{Identity, identity_of};
 
 /// Entries looked at before the search is given up; then a file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The blocked files of a tree that have more than one name, looked for once and only when asked.
 pub(crate) struct Twins<'w> {
-    workspace: &'w Workspace,
+    root: &'w Root,
     stop: Option<&'w Stop>,
     found: OnceCell<Result<HashMap<Identity, String>, Unknown>>,
 }
@@ -27,11 +27,9 @@ pub(crate) struct Unknown {
     pub(crate) most: usize,
 }
 
-type Identity = (u64, u64);
-
 impl<'w> Twins<'w> {
-    pub(crate) fn of(workspace: &'w Workspace) -> Twins<'w> {
-        Twins { workspace, stop: None, found: OnceCell::new() }
+    pub(crate) fn of(root: &'w Root) -> Twins<'w> {
+        Twins { root, stop: None, found: OnceCell::new() }
     }
 
     /// The same, until it is stopped; then nobody can be sure.
@@ -47,28 +45,23 @@ impl<'w> Twins<'w> {
     /// The blocked name of the same file.
     pub(crate) fn find(&self, stat: &Stat) -> Result<Option<&str>, Unknown> {
         let found =
-            self.found.get_or_init(|| blocked_files(self.workspace, self.stop)).as_ref().map_err(|unknown| *unknown)?;
-        Ok(found.get(&identity(stat)).map(String::as_str))
+            self.found.get_or_init(|| blocked_files(self.root, self.stop)).as_ref().map_err(|unknown| *unknown)?;
+        Ok(found.get(&identity_of(stat)).map(String::as_str))
     }
 }
 
-#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-fn identity(stat: &Stat) -> Identity {
-    (stat.st_dev as u64, stat.st_ino as u64)
-}
-
-fn blocked_files(workspace: &Workspace, stop: Option<&Stop>) -> Result<HashMap<Identity, String>, Unknown> {
+fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Identity, String>, Unknown> {
     let never = Stop::default();
     let mut found = HashMap::new();
-    let mut walk = Walk::new(workspace, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES);
+    let mut walk = Walk::new(root, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES);
     for node in walk.by_ref() {
         if node.kind == FileType::Directory || node.blocked.is_none() {
             continue;
         }
-        if let Ok(stat) = resolve::stat_exact(workspace.root.as_fd(), &node.name)
+        if let Ok(stat) = root.stat_exact(&node.name)
             && Twins::possible(&stat)
         {
-            found.insert(identity(&stat), node.name.to_string_lossy().into_owned());
+            found.insert(identity_of(&stat), node.name.to_string_lossy().into_owned());
         }
     }
     let complete = walk.report(".").is_ok_and(|report| report.complete);

@@ -3,14 +3,14 @@
 //! Links are shown and never followed. Every folder is opened from the root's descriptor by a path in which the kernel
 //! accepts no link at all, so that a folder swapped for a link during the walk is an error and not a way out.
 
-use crate::root::checked::Opened;
-use crate::root::failures;
+use crate::root::Root;
+use crate::root::failure;
 use crate::root::folder;
 use crate::root::folder::Item;
 use crate::root::hops::Hop;
 use crate::root::ignores::Ignores;
-use crate::{Stop, Workspace};
-use rustix::fd::AsFd;
+use crate::root::opened::Opened;
+use crate::stop::Stop;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -54,7 +54,7 @@ pub(crate) struct Report {
 
 /// An iterator over a tree.
 pub(crate) struct Walk<'w> {
-    workspace: &'w Workspace,
+    root: &'w Root,
     stop: &'w Stop,
     order: Order,
     pending: VecDeque<Node>,
@@ -69,8 +69,8 @@ pub(crate) struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     /// From the root, without hidden and blocked folders, until told otherwise.
-    pub(crate) fn new(workspace: &'w Workspace, order: Order, stop: &'w Stop) -> Walk<'w> {
-        let root = Node {
+    pub(crate) fn new(root: &'w Root, order: Order, stop: &'w Stop) -> Walk<'w> {
+        let start = Node {
             name: PathBuf::new(),
             depth: 0,
             kind: FileType::Directory,
@@ -79,10 +79,10 @@ impl<'w> Walk<'w> {
             hop: Hop::default(),
         };
         Walk {
-            workspace,
+            root,
             stop,
             order,
-            pending: VecDeque::from([root]),
+            pending: VecDeque::from([start]),
             hidden: false,
             git: false,
             blocked: false,
@@ -102,9 +102,9 @@ impl<'w> Walk<'w> {
 
     /// Leaves out what git would ignore, whether there is a repository or not.
     pub(crate) fn ignoring(mut self, yes: bool) -> Walk<'w> {
-        let workspace = self.workspace;
+        let root = self.root;
         let start = &mut self.pending[0];
-        start.ignores = yes.then(|| Ignores::above(workspace, &start.name));
+        start.ignores = yes.then(|| Ignores::above(root, &start.name));
         self
     }
 
@@ -136,7 +136,7 @@ impl<'w> Walk<'w> {
     /// The folder where the walk began, `path` as it was asked for, could not be read.
     pub(crate) fn report(&self, path: &str) -> Result<Report, ToolFailure> {
         match self.report.not_begun {
-            Some(errno) => Err(failures::of_start(errno, path)),
+            Some(errno) => Err(failure::of_start(errno, path)),
             None => Ok(self.report),
         }
     }
@@ -161,9 +161,8 @@ impl<'w> Walk<'w> {
             Err(errno) if node.depth == 0 => return self.report.not_begun = Some(errno),
             Err(_) => return self.report.unreadable += 1,
         };
-        let ignores =
-            node.ignores.as_ref().map(|above| Ignores::below(above, self.workspace, &node.name, &items, None));
-        let hop = node.hop.towards(self.workspace.root.as_fd(), &node.name);
+        let ignores = node.ignores.as_ref().map(|above| Ignores::below(above, self.root, &node.name, &items, None));
+        let hop = node.hop.towards(self.root.fd(), &node.name);
         let mut children: Vec<Node> =
             items.into_iter().filter_map(|item| self.child(node, item, ignores.as_ref(), &hop)).collect();
         match self.order {
@@ -173,7 +172,7 @@ impl<'w> Walk<'w> {
     }
 
     fn items_of(&mut self, node: &Node) -> Result<Vec<Item>, Errno> {
-        let folder = node.hop.open(self.workspace.root.as_fd(), &node.name)?;
+        let folder = node.hop.open(self.root.fd(), &node.name)?;
         let (items, complete) = folder::items_until(folder, self.most.saturating_sub(self.seen), self.stop)?;
         self.seen += items.len();
         self.stop.saw(items.len());
@@ -189,7 +188,7 @@ impl<'w> Walk<'w> {
         if ignores.is_some_and(|ignores| ignores.matches(&name, item.kind == FileType::Directory)) {
             return None;
         }
-        let blocked = self.workspace.blocks(&name.to_string_lossy());
+        let blocked = self.root.blocks(&name.to_string_lossy());
         Some(Node {
             name,
             depth: parent.depth + 1,
@@ -230,12 +229,12 @@ mod tests {
     fn a_start_that_is_gone_is_an_error_and_a_folder_below_it_is_counted() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(home.path().join("a/b")).expect("a folder can be made");
-        let workspace = Workspace::open(home.path(), Default::default()).expect("it is there");
-        let start = workspace.open_folder("a").expect("it is there");
+        let root = Root::open(home.path(), Default::default(), None).expect("it is there");
+        let start = root.open_folder("a").expect("it is there");
         let stop = Stop::default();
-        let mut walk = Walk::new(&workspace, Order::Breadth, &stop).from(&start);
+        let mut walk = Walk::new(&root, Order::Breadth, &stop).from(&start);
         assert_eq!(walk.next().map(|node| node.name), Some(PathBuf::from("a/b")));
-        let mut gone = Walk::new(&workspace, Order::Breadth, &stop).from(&start);
+        let mut gone = Walk::new(&root, Order::Breadth, &stop).from(&start);
         fs::remove_dir_all(home.path().join("a")).expect("it can be removed");
         assert_eq!(gone.by_ref().count(), 0);
         let failure = gone.report("a").expect_err("it is gone");

@@ -1,8 +1,11 @@
 //! What turns changed, as text.
 
+use crate::root::Root;
+use crate::state::State;
 use crate::undo::format::{lines, net};
+use crate::undo::restore::Unrestored;
 use crate::undo::{History, format};
-use crate::{Refusal, State, Workspace, diff, names};
+use crate::{diff, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Error, Result};
@@ -23,8 +26,8 @@ impl History {
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn diff(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Difference>> {
-        let stack = self.stack(workspace);
+    pub fn diff(&self, root: &Root, turns: usize) -> Result<Vec<Difference>> {
+        let stack = self.stack(root);
         let first = stack.done.len().saturating_sub(turns);
         let mut later: BTreeSet<PathBuf> = BTreeSet::new();
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
@@ -41,9 +44,10 @@ impl History {
         let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
             let mut difference = self.difference(name, before, after);
             if later.contains(name) {
-                difference
-                    .text
-                    .insert_str(0, &format!("{}: {}, so that no undo changes it\n", difference.name, Refusal::Later));
+                difference.text.insert_str(
+                    0,
+                    &format!("{}: {}, so that no undo changes it\n", difference.name, Unrestored::Later),
+                );
             }
             difference
         };

@@ -1,7 +1,8 @@
 //! What is written of a turn: JSON lines in a file of its own, that is only added to.
 
+use crate::state::{Change, State};
 use crate::undo::alive::Moment;
-use crate::{Change, LeftOut, State};
+use crate::undo::snapshot::LeftOut;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;

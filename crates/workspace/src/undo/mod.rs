@@ -11,17 +11,20 @@ mod difference;
 mod format;
 mod objects;
 mod plan;
-pub(crate) mod restore;
+mod restore;
 mod retention;
-pub(crate) mod snapshot;
+mod snapshot;
 mod stack;
 mod tracked;
 mod turn;
 
 pub use apply::{Done, Outcome, Refused};
 pub use difference::Difference;
+pub use restore::Unrestored;
+pub use snapshot::{LeftOut, SnapshotLimits};
 
-use crate::{Digest, SnapshotLimits, Workspace};
+use crate::digest::Digest;
+use crate::root::Root;
 use format::Kind;
 use objects::Objects;
 use rustix::fs::{FlockOperation, flock};
@@ -33,6 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolfence_protocol::{Error, Result};
+use toolfence_sandbox::random_name;
 use turn::{Inner, Open};
 
 /// How much a history keeps.
@@ -68,7 +72,7 @@ pub struct History {
 #[derive(Debug)]
 pub struct Turn {
     history: Arc<History>,
-    workspace: Arc<Workspace>,
+    root: Arc<Root>,
 }
 
 impl Turn {
@@ -78,7 +82,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.history.end(&self.workspace);
+        self.history.end(&self.root);
     }
 }
 
@@ -105,8 +109,7 @@ impl History {
     /// Where the history of a project is kept below a folder of the host's state.
     pub fn folder(state: &Path, root: &Path) -> PathBuf {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let key = Digest::of(root.as_os_str().as_bytes()).to_string();
-        state.join("projects").join(&key[..16]).join("undo")
+        state.join("projects").join(Digest::of(root.as_os_str().as_bytes()).short()).join("undo")
     }
 
     /// Opens the history in this folder, which is made when there is something to keep.
@@ -114,12 +117,11 @@ impl History {
     /// # Errors
     /// There is no randomness to name the session by.
     pub fn open(folder: &Path, limits: Limits) -> Result<History> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|cause| Error::because("name the session", cause))?;
+        let session = random_name().map_err(|cause| Error::because("name the session", cause))?;
         Ok(History {
             folder: folder.to_owned(),
             limits,
-            session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            session,
             objects: Objects::new(folder.join("objects")),
             inner: Mutex::default(),
         })
@@ -129,16 +131,16 @@ impl History {
     ///
     /// Where another program records a turn of this project, or nothing can be written, changes are made all the same and
     /// [`take_notes`](History::take_notes) says so.
-    pub fn begin(self: &Arc<History>, workspace: &Arc<Workspace>, title: &str) -> Turn {
-        self.end(workspace);
+    pub fn begin(self: &Arc<History>, root: &Arc<Root>, title: &str) -> Turn {
+        self.end(root);
         let mut inner = self.inner();
-        self.recover(&mut inner, workspace);
+        self.recover(&mut inner, root);
         inner.open = Some(Open::new(Kind::Turn, title));
         if inner.running > 0 {
-            self.look_before(&mut inner, workspace, &Default::default());
+            self.look_before(&mut inner, root, &Default::default());
         }
         drop(inner);
-        Turn { history: Arc::clone(self), workspace: Arc::clone(workspace) }
+        Turn { history: Arc::clone(self), root: Arc::clone(root) }
     }
 
     /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.
@@ -152,16 +154,16 @@ impl History {
     ///
     /// # Errors
     /// Never yet: a history that is not there has no turns.
-    pub fn list(&self, workspace: &Workspace) -> Result<Vec<Listed>> {
-        let stack = self.stack(workspace);
+    pub fn list(&self, root: &Root) -> Result<Vec<Listed>> {
+        let stack = self.stack(root);
         let undone = stack.undone.iter().map(|(_, turn)| (turn, true));
         let done = stack.done.iter().rev().map(|turn| (turn, false));
         Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.listed(*number)?.undone(undone))).collect())
     }
 
     /// The numbers of the turns of this session, newest first, that can be undone.
-    pub fn of_this_session(&self, workspace: &Workspace) -> usize {
-        let stack = self.stack(workspace);
+    pub fn of_this_session(&self, root: &Root) -> usize {
+        let stack = self.stack(root);
         stack.done.iter().rev().take_while(|number| stack.session(**number) == Some(&self.session)).count()
     }
 
@@ -181,8 +183,8 @@ impl History {
     }
 
     /// What can be undone and redone, after a turn that was cut short was ended.
-    fn stack(&self, workspace: &Workspace) -> Stack {
-        self.recover(&mut self.inner(), workspace);
+    fn stack(&self, root: &Root) -> Stack {
+        self.recover(&mut self.inner(), root);
         Stack::of(format::heads(&self.turns()))
     }
 

@@ -1,6 +1,7 @@
 //! Contents, each kept once, under the digest by which it is found and proved.
 
-use crate::{Digest, fault};
+use crate::digest::Digest;
+use crate::fault;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -3,7 +3,7 @@
 //! What is new comes before what goes, so that a crash in between loses nothing; only what stands in the way of something of
 //! another kind goes first. Folders come before what is in them, and go after it.
 
-use crate::{Change, State};
+use crate::state::{Change, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ fn opens(state: &State) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Digest;
+    use crate::digest::Digest;
 
     #[test]
     fn what_is_new_comes_before_what_goes() {

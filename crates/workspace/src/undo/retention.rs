@@ -1,16 +1,18 @@
 //! What is kept between turns, and for how long.
 
+use crate::digest::Digest;
+use crate::fault;
 use crate::undo::History;
 use crate::undo::format;
 use crate::undo::format::{Kind, Line, VERSION, heads, lines, numbered};
-use crate::undo::snapshot;
-use crate::{Digest, Snapshot, fault};
+use crate::undo::snapshot::{self, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use toolfence_sandbox::random_name;
 
 /// Bytes of an index that are read.
 const MOST_BYTES: u64 = 256 << 20;
@@ -47,9 +49,7 @@ impl Index {
             return Ok(());
         }
         let unfinished = path.with_extension("unfinished");
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let id = format!("{:016x}", u64::from_ne_bytes(random));
+        let id = random_name()?;
         let written = self.write(&unfinished, &id).and_then(|()| fs::rename(&unfinished, path));
         if written.is_err() {
             let _ = fs::remove_file(&unfinished);

@@ -9,16 +9,19 @@
 //! of those below an ignored folder too, so that it can be told that something changed there.
 
 use crate::attributes::Attributes;
-use crate::root::folder;
-use crate::root::folder::Item;
+use crate::digest::Digest;
+use crate::encoding::as_text;
+use crate::names;
+use crate::root::Root;
+use crate::root::folder::{self, Item};
 use crate::root::hops::Hop;
 use crate::root::ignores::{Ignores, Remembered};
-use crate::root::resolve;
 use crate::root::twins::Twins;
-use crate::state;
-use crate::state::{Change, Digest, Stamp, State, as_text, mode_of};
+use crate::stat::{Stamp, mode_of};
+use crate::state::{self, Change, State};
+use crate::stop::Stop;
+use crate::undo::restore;
 use crate::undo::tracked::Indexes;
-use crate::{Stop, Workspace, names};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Stat};
 use serde::{Deserialize, Serialize};
@@ -28,11 +31,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
-
-/// A change so soon after a look has the same time as what was looked at: the clock of files ticks every 10 ms at most, or
-/// every 2 s on file systems that keep only seconds.
-const TICK: i128 = 50_000_000;
-const SLOW_TICK: i128 = 2_000_000_000;
 
 const IGNORE_FILE: &str = ".gitignore";
 
@@ -87,7 +85,7 @@ pub struct LeftOut {
 
 /// The project at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
+pub(super) struct Snapshot {
     seen: BTreeMap<PathBuf, Seen>,
     /// Folders of which all entries were seen, with what was ignored in them; `None` where that is not known any more.
     listed: HashMap<PathBuf, Option<Arc<Ignores>>>,
@@ -109,7 +107,7 @@ struct Aside {
 
 /// What a session remembers so that what is covered does not shrink in it.
 #[derive(Debug, Default)]
-pub struct Coverage {
+pub(super) struct Coverage {
     remembered: Remembered,
     indexes: Indexes,
 }
@@ -154,6 +152,69 @@ impl Line {
 }
 
 impl Snapshot {
+    /// Looks at the project. What `known` has seen of a file that is still the same is taken from there; other contents go
+    /// through `keep`. `coverage` is one for all looks of a session. When it is stopped it is incomplete, and says so.
+    pub(super) fn take(
+        root: &Root,
+        limits: SnapshotLimits,
+        known: &Snapshot,
+        coverage: &mut Coverage,
+        keep: &mut dyn FnMut(&[u8]) -> Digest,
+        stop: &Stop,
+    ) -> Snapshot {
+        let is_first = !coverage.remembered.is_complete();
+        let mut looking = Looking::new(root, limits, known, coverage, keep, stop);
+        if !known.left_out.more {
+            looking.all();
+        }
+        if (known.left_out.more || looking.snapshot.left_out.more) && !stop.is_stopped() {
+            // Somebody may have filled the project so that what matters is over the limits: that comes first then.
+            looking = Looking::new(root, limits, known, coverage, keep, stop);
+            // What an earlier session has seen matters less than what its user gave to git.
+            for tracked in if is_first { [true, false] } else { [false, true] } {
+                if tracked { looking.tracked_first() } else { looking.known_first() }
+            }
+            looking.most = limits.entries.saturating_add(limits.entries / 4);
+            looking.all();
+        }
+        let snapshot = looking.snapshot;
+        coverage.remembered.complete();
+        snapshot
+    }
+
+    /// What is not as it was here in a later snapshot. What the later one did not meet is looked at again, since it may
+    /// only be ignored by now; and what this one did not look at is never taken for new.
+    pub(super) fn changes_until(
+        &self,
+        root: &Root,
+        after: &Snapshot,
+        limits: SnapshotLimits,
+        keep: &mut dyn FnMut(&[u8]) -> Digest,
+    ) -> Vec<Change> {
+        let mut changes = BTreeMap::new();
+        let rules_known = self.listed.values().all(Option::is_some);
+        let is_rules = |name: &Path| name.file_name() == Some(OsStr::new(IGNORE_FILE));
+        // After a crash it is not known what was ignored: where that changed, nothing counts as new.
+        let rules_changed =
+            !rules_known && after.seen.iter().any(|(name, seen)| is_rules(name) && self.seen.get(name) != Some(seen));
+        for (name, now) in &after.seen {
+            let was = match self.seen.get(name) {
+                Some(seen) if seen.state.is(&now.state) => continue,
+                Some(seen) => seen.state.clone(),
+                None if !rules_changed && self.knows_none(name, now.state.is_folder(), &changes) => State::Nothing,
+                None => continue,
+            };
+            changes.insert(name.clone(), Change { name: name.clone(), before: was, after: now.state.clone() });
+        }
+        for (name, was) in self.seen.iter().filter(|(name, _)| !after.seen.contains_key(*name)) {
+            let now = restore::state(root, name, limits.file_bytes, keep);
+            if let Some(after) = now.filter(|now| !now.is(&was.state)) {
+                changes.insert(name.clone(), Change { name: name.clone(), before: was.state.clone(), after });
+            }
+        }
+        changes.into_values().collect()
+    }
+
     /// Its names, the root among them as "".
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line> {
         let root =
@@ -229,73 +290,8 @@ impl Snapshot {
     }
 }
 
-impl Workspace {
-    /// Looks at the project. What `known` has seen of a file that is still the same is taken from there; other contents go
-    /// through `keep`. `coverage` is one for all looks of a session. When it is stopped it is incomplete, and says so.
-    pub fn snapshot(
-        &self,
-        limits: SnapshotLimits,
-        known: &Snapshot,
-        coverage: &mut Coverage,
-        keep: &mut dyn FnMut(&[u8]) -> Digest,
-        stop: &Stop,
-    ) -> Snapshot {
-        let is_first = !coverage.remembered.is_complete();
-        let mut looking = Looking::new(self, limits, known, coverage, keep, stop);
-        if !known.left_out.more {
-            looking.all();
-        }
-        if (known.left_out.more || looking.snapshot.left_out.more) && !stop.is_stopped() {
-            // Somebody may have filled the project so that what matters is over the limits: that comes first then.
-            looking = Looking::new(self, limits, known, coverage, keep, stop);
-            // What an earlier session has seen matters less than what its user gave to git.
-            for tracked in if is_first { [true, false] } else { [false, true] } {
-                if tracked { looking.tracked_first() } else { looking.known_first() }
-            }
-            looking.most = limits.entries.saturating_add(limits.entries / 4);
-            looking.all();
-        }
-        let snapshot = looking.snapshot;
-        coverage.remembered.complete();
-        snapshot
-    }
-
-    /// What is not as it was in the earlier of two snapshots. What the later one did not meet is looked at again, since it may
-    /// only be ignored by now; and what the earlier one did not look at is never taken for new.
-    pub fn changes(
-        &self,
-        before: &Snapshot,
-        after: &Snapshot,
-        limits: SnapshotLimits,
-        keep: &mut dyn FnMut(&[u8]) -> Digest,
-    ) -> Vec<Change> {
-        let mut changes = BTreeMap::new();
-        let rules_known = before.listed.values().all(Option::is_some);
-        let is_rules = |name: &Path| name.file_name() == Some(OsStr::new(IGNORE_FILE));
-        // After a crash it is not known what was ignored: where that changed, nothing counts as new.
-        let rules_changed =
-            !rules_known && after.seen.iter().any(|(name, seen)| is_rules(name) && before.seen.get(name) != Some(seen));
-        for (name, now) in &after.seen {
-            let was = match before.seen.get(name) {
-                Some(seen) if seen.state.is(&now.state) => continue,
-                Some(seen) => seen.state.clone(),
-                None if !rules_changed && before.knows_none(name, now.state.is_folder(), &changes) => State::Nothing,
-                None => continue,
-            };
-            changes.insert(name.clone(), Change { name: name.clone(), before: was, after: now.state.clone() });
-        }
-        for (name, was) in before.seen.iter().filter(|(name, _)| !after.seen.contains_key(*name)) {
-            let now = self.state(name, limits.file_bytes, keep);
-            if let Some(after) = now.filter(|now| !now.is(&was.state)) {
-                changes.insert(name.clone(), Change { name: name.clone(), before: was.state.clone(), after });
-            }
-        }
-        changes.into_values().collect()
-    }
-}
-
 struct Looking<'l> {
-    workspace: &'l Workspace,
+    root: &'l Root,
     limits: SnapshotLimits,
     /// Names that find room. More than the limits say where what was known came first, so that new ones find some.
     most: usize,
@@ -337,7 +333,7 @@ struct Place {
 
 impl<'l> Looking<'l> {
     fn new(
-        workspace: &'l Workspace,
+        root: &'l Root,
         limits: SnapshotLimits,
         known: &'l Snapshot,
         coverage: &'l mut Coverage,
@@ -345,7 +341,7 @@ impl<'l> Looking<'l> {
         stop: &'l Stop,
     ) -> Looking<'l> {
         Looking {
-            workspace,
+            root,
             limits,
             most: limits.entries,
             known,
@@ -353,7 +349,7 @@ impl<'l> Looking<'l> {
             coverage,
             keep,
             stop,
-            twins: Twins::of(workspace).until(stop),
+            twins: Twins::of(root).until(stop),
             now: nanoseconds(SystemTime::now()),
             bytes: 0,
             attributes: 0,
@@ -394,7 +390,7 @@ impl<'l> Looking<'l> {
     }
 
     fn tracked_first(&mut self) {
-        let tracked = self.coverage.indexes.of(self.workspace, Path::new(""));
+        let tracked = self.coverage.indexes.of(self.root, Path::new(""));
         for name in tracked.names() {
             if !self.has_room() {
                 return;
@@ -423,7 +419,7 @@ impl<'l> Looking<'l> {
         }
         let folder = match self.opened.take() {
             Some((opened, folder)) if opened == above => folder,
-            _ => match resolve::open_exact(self.workspace.root.as_fd(), above) {
+            _ => match self.root.open_exact(above) {
                 Ok(folder) => folder,
                 Err(_) => return false,
             },
@@ -438,14 +434,14 @@ impl<'l> Looking<'l> {
 
     /// What holds in a repository, or in the root.
     fn repository(&mut self, folder: &Path) -> Place {
-        let ignores = Ignores::of_repository(self.workspace, folder, Some(&mut self.coverage.remembered));
+        let ignores = Ignores::of_repository(self.root, folder, Some(&mut self.coverage.remembered));
         Place { ignores, repository: folder.into(), is_ignored: false, hop: Hop::default() }
     }
 
     fn folder(&mut self, name: &Path, mut place: Place) {
         // Twice as many, for what was seen before comes up again.
         let room = self.limits.entries.saturating_mul(2).saturating_sub(self.met);
-        let Ok(folder) = place.hop.open(self.workspace.root.as_fd(), name) else { return };
+        let Ok(folder) = place.hop.open(self.root.fd(), name) else { return };
         let listing = folder.try_clone().map_err(drop);
         let listing = listing.and_then(|fd| folder::items_until(fd, room, self.stop).map_err(drop));
         let Ok((items, mut complete)) = listing else { return };
@@ -456,9 +452,9 @@ impl<'l> Looking<'l> {
         if is_repository && !name.as_os_str().is_empty() {
             place = Place { hop: place.hop, ..self.repository(name) };
         }
-        place.hop = place.hop.towards(self.workspace.root.as_fd(), name);
+        place.hop = place.hop.towards(self.root.fd(), name);
         let remembered = Some(&mut self.coverage.remembered);
-        place.ignores = Ignores::below(&place.ignores, self.workspace, name, &items, remembered);
+        place.ignores = Ignores::below(&place.ignores, self.root, name, &items, remembered);
         for item in items {
             complete &= self.item(&folder, name.join(&item.name), &item, &place);
         }
@@ -477,7 +473,7 @@ impl<'l> Looking<'l> {
 
     fn is_blocked(&self, name: &Path) -> bool {
         let text = names::text_of(name);
-        self.workspace.blocks(&text).is_some() || self.workspace.rules.protects(&text).is_some()
+        self.root.blocks(&text).is_some() || self.root.rules().protects(&text).is_some()
     }
 
     /// One name of a folder; `false` where there is no room for it.
@@ -537,7 +533,7 @@ impl<'l> Looking<'l> {
         {
             return true;
         }
-        let tracked = self.coverage.indexes.of(self.workspace, &place.repository);
+        let tracked = self.coverage.indexes.of(self.root, &place.repository);
         let name = name.strip_prefix(&place.repository).unwrap_or(name);
         if is_folder { tracked.has_below(name) } else { tracked.has(name) }
     }
@@ -568,7 +564,7 @@ impl<'l> Looking<'l> {
         let Some(below) = self.snapshot.aside.get(&top).and_then(|aside| aside.below) else { return };
         let mut hash = below;
         let mut is_whole = room > 0;
-        let opened = is_whole.then(|| resolve::open_exact(self.workspace.root.as_fd(), folder).ok()).flatten();
+        let opened = is_whole.then(|| self.root.open_exact(folder).ok()).flatten();
         if let Some(opened) = opened {
             let listing = opened.try_clone().ok().and_then(|fd| folder::items_until(fd, room, self.stop).ok());
             let (items, complete) = listing.unwrap_or_default();
@@ -639,7 +635,7 @@ impl<'l> Looking<'l> {
 
     /// Whether any change from now on would show in the stamp.
     fn is_settled(&self, stamp: &Stamp) -> bool {
-        let (changed, tick) = changed_at(stamp);
+        let (changed, tick) = stamp.changed_at();
         changed + tick < self.now
     }
 }
@@ -649,12 +645,6 @@ fn hash_of(hash: u64, name: &OsStr, stat: &Stat) -> u64 {
     let mut hasher = DefaultHasher::new();
     (hash, name, Stamp::of(stat)).hash(&mut hasher);
     hasher.finish()
-}
-
-/// When something was last changed in any way, in nanoseconds since 1970, and the length of the tick of that clock.
-pub(crate) fn changed_at(stamp: &Stamp) -> (i128, i128) {
-    let (seconds, nanos) = stamp.changed();
-    (i128::from(seconds) * 1_000_000_000 + i128::from(nanos), if nanos == 0 { SLOW_TICK } else { TICK })
 }
 
 fn nanoseconds(time: SystemTime) -> i128 {

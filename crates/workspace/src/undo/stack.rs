@@ -1,8 +1,8 @@
 //! What can be undone and what can be redone, read from the records there are.
 
-use crate::LeftOut;
 use crate::undo::Listed;
 use crate::undo::format::{End, Head, Kind};
+use crate::undo::snapshot::LeftOut;
 use std::collections::HashMap;
 
 /// What is said of a turn whose program was killed.

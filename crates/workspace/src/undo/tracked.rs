@@ -1,7 +1,7 @@
 //! The names in the indexes of git: they are covered whatever is ignored.
 
-use crate::Workspace;
-use crate::state::Stamp;
+use crate::root::Root;
+use crate::stat::Stamp;
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -10,7 +10,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use toolfence_git::Git;
 
 /// How long git may take, and how much it may print: about a million names.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -37,8 +36,8 @@ pub(crate) struct Indexes {
 
 impl Indexes {
     /// What is tracked in `folder`, which is the root or has a `.git` in it.
-    pub(crate) fn of(&mut self, workspace: &Workspace, folder: &Path) -> Arc<Tracked> {
-        let place = workspace.root().join(folder);
+    pub(crate) fn of(&mut self, root: &Root, folder: &Path) -> Arc<Tracked> {
+        let place = root.path().join(folder);
         // The root may be a folder of a repository.
         let top = place.ancestors().take(if folder.as_os_str().is_empty() { usize::MAX } else { 1 });
         let stamp = match top.map(|top| top.join(".git")).find(|git| git.exists()).map(|git| stamp(&git)) {
@@ -52,15 +51,15 @@ impl Indexes {
             return Arc::clone(tracked);
         }
         let may_ask = stamp.is_some() && self.known.len() < MOST_REPOSITORIES;
-        let names = may_ask.then(|| asked(workspace, &place)).flatten();
+        let names = may_ask.then(|| asked(root, &place)).flatten();
         let tracked = Arc::new(names.map_or(Tracked::Unknown, Tracked::Names));
         self.known.insert(folder.to_owned(), (stamp, Arc::clone(&tracked)));
         tracked
     }
 }
 
-fn asked(workspace: &Workspace, folder: &Path) -> Option<Vec<u8>> {
-    let git = Git::find(workspace.search_path())?;
+fn asked(root: &Root, folder: &Path) -> Option<Vec<u8>> {
+    let git = root.programs().git()?;
     let names = git.ask(folder, &["ls-files", "-z", "--cached"], &[], LONGEST, MOST_BYTES).ok()?;
     let is_whole = names.last().is_none_or(|byte| *byte == 0);
     // They are looked up in this order.

@@ -1,14 +1,19 @@
 //! A turn while it is under way: what is about to change is written down first.
 
+use crate::changes::record::Recorder;
+use crate::digest::Digest;
+use crate::root::Root;
+use crate::state::{Change, State};
+use crate::stop::Stop;
 use crate::undo::alive;
 use crate::undo::alive::{Heart, Moment};
 use crate::undo::format::{Begin, End, Kind, Line, VERSION, lines, net, path_of};
 use crate::undo::objects::{made, settled};
+use crate::undo::restore;
 use crate::undo::retention::Index;
+use crate::undo::snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 use crate::undo::{History, Lock, format, now, retention};
-use crate::{
-    Change, Coverage, Digest, LeftOut, Recorder, Snapshot, SnapshotLimits, State, Stop, Workspace, fault, names,
-};
+use crate::{fault, names};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -142,17 +147,17 @@ impl Open {
 
     /// Of a turn that was cut short, what it has changed and what somebody may have changed after it. What a tool was about
     /// to leave is known to be its work.
-    fn told_apart(&self, workspace: &Workspace, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>) {
+    fn told_apart(&self, root: &Root, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>) {
         let Some(last) = &self.last_sign else { return (changes, Vec::new()) };
         let is_own = |change: &Change| self.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.after));
         let before = |change: &Change| {
-            let changed = workspace.changed_at(&change.name);
+            let changed = restore::changed_at(root, &change.name);
             changed.is_some_and(|(changed, tick)| changed + tick < last.nanoseconds())
         };
         let (own, mut later): (Vec<Change>, Vec<Change>) =
             changes.into_iter().partition(|change| is_own(change) || before(change));
         // Only now, for it changes the time of the root. Of no use are times by a clock that was set, or by another.
-        if own.is_empty() || last.leads_to(&Moment::now(), workspace.file_time()) {
+        if own.is_empty() || last.leads_to(&Moment::now(), restore::file_time(root)) {
             return (own, later);
         }
         let (own, doubtful): (Vec<Change>, Vec<Change>) = own.into_iter().partition(is_own);
@@ -319,13 +324,13 @@ impl History {
     }
 
     /// What is there when commands begin to run.
-    pub(crate) fn look_before(&self, inner: &mut Inner, workspace: &Workspace, stop: &Stop) {
+    pub(crate) fn look_before(&self, inner: &mut Inner, root: &Root, stop: &Stop) {
         if !self.ready(inner) || inner.open.as_ref().is_none_or(|open| open.before.is_some()) {
             return;
         }
         let path = self.folder.join("index");
         let known = inner.seen.take().or_else(|| retention::read_index(&path)).unwrap_or_default();
-        let mut index = known.followed_by(self.look(inner, workspace, &known.snapshot, stop));
+        let mut index = known.followed_by(self.look(inner, root, &known.snapshot, stop));
         // After a crash it is what tells what the commands did.
         let written = index.keep(&path);
         let Some(open) = &mut inner.open else { return };
@@ -344,15 +349,15 @@ impl History {
     }
 
     /// What is there when they have ended.
-    fn look_after(&self, inner: &mut Inner, workspace: &Workspace, stop: &Stop) {
+    fn look_after(&self, inner: &mut Inner, root: &Root, stop: &Stop) {
         let Some((before, since)) = inner.open.as_mut().and_then(|open| open.before.take()) else { return };
-        let after = self.look(inner, workspace, &before.snapshot, stop);
+        let after = self.look(inner, root, &before.snapshot, stop);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        let changes = workspace.changes(&before.snapshot, &after, self.limits.snapshot, &mut keep);
+        let changes = before.snapshot.changes_until(root, &after, self.limits.snapshot, &mut keep);
         // To its end, since what is told now is told by what was there before.
         inner.heart = None;
         let (changes, later) = match inner.open.as_ref() {
-            Some(open) => open.told_apart(workspace, changes),
+            Some(open) => open.told_apart(root, changes),
             None => (changes, Vec::new()),
         };
         let left_out = after.left_out;
@@ -367,10 +372,10 @@ impl History {
         inner.seen = Some(before.followed_by(after));
     }
 
-    fn look(&self, inner: &mut Inner, workspace: &Workspace, known: &Snapshot, stop: &Stop) -> Snapshot {
+    fn look(&self, inner: &mut Inner, root: &Root, known: &Snapshot, stop: &Stop) -> Snapshot {
         let mut coverage = std::mem::take(&mut inner.coverage);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        let snapshot = workspace.snapshot(self.limits.snapshot, known, &mut coverage, &mut keep, stop);
+        let snapshot = Snapshot::take(root, self.limits.snapshot, known, &mut coverage, &mut keep, stop);
         inner.coverage = coverage;
         if snapshot.left_out.more && !std::mem::replace(&mut inner.told_more, true) {
             let SnapshotLimits { entries, bytes, .. } = self.limits.snapshot;
@@ -384,9 +389,9 @@ impl History {
     }
 
     /// Ends the turn that is under way, if one is.
-    pub(crate) fn end(&self, workspace: &Workspace) {
+    pub(crate) fn end(&self, root: &Root) {
         let mut inner = self.inner();
-        self.look_after(&mut inner, workspace, &Stop::default());
+        self.look_after(&mut inner, root, &Stop::default());
         let running = inner.running > 0;
         if let Some(open) = inner.open.as_mut().filter(|_| running) {
             open.notes.push("A job went on after it; what that did later is not covered.".into());
@@ -421,7 +426,7 @@ impl History {
 
     /// Ends a turn whose program was killed. What commands that ran then have changed is told by what is there now, as far as
     /// that is clearly older than the last sign of life.
-    pub(crate) fn recover(&self, inner: &mut Inner, workspace: &Workspace) {
+    pub(crate) fn recover(&self, inner: &mut Inner, root: &Root) {
         if inner.open.is_some() {
             return;
         }
@@ -455,12 +460,12 @@ impl History {
         let began = began.unwrap_or_else(|| Moment::of_milliseconds(head.begin.at));
         let sign = alive::last(&alive::file(&self.folder), &head.begin.session);
         open.last_sign = Some(sign.filter(|sign| sign.nanoseconds() > began.nanoseconds()).unwrap_or(began));
-        self.revoke_undone(&mut open, &lines, workspace);
+        self.revoke_undone(&mut open, &lines, root);
         for (number, change) in format::made(&lines) {
             open.left.insert(change.name.clone(), (number, change.after.clone()));
         }
         inner.open = Some(open);
-        self.look_after(inner, workspace, &Stop::default());
+        self.look_after(inner, root, &Stop::default());
         self.close(inner, true, false);
     }
 
@@ -471,13 +476,13 @@ impl History {
     }
 
     /// A change that was told of last may not have been made.
-    fn revoke_undone(&self, open: &mut Open, lines: &[Line], workspace: &Workspace) {
+    fn revoke_undone(&self, open: &mut Open, lines: &[Line], root: &Root) {
         let last = lines.iter().rev().find_map(|line| match line {
             Line::Change { number, changes } => Some((*number, changes)),
             _ => None,
         });
         let Some((number, changes)) = last else { return };
-        let is = |change: &Change| workspace.state(&change.name, u64::MAX, &mut |content| Digest::of(content));
+        let is = |change: &Change| restore::state(root, &change.name, u64::MAX, &mut |content| Digest::of(content));
         let made: Vec<Change> =
             changes.iter().filter(|change| !is(change).is_some_and(|now| now.is(&change.before))).cloned().collect();
         if made.len() < changes.len() {
@@ -542,17 +547,17 @@ impl Recorder for History {
         self.write(&mut inner, &Line::Unchanged { number }, Sync::Later);
     }
 
-    fn command_begins(&self, workspace: &Workspace, stop: &Stop) {
+    fn command_begins(&self, root: &Root, stop: &Stop) {
         let mut inner = self.inner();
         inner.running += 1;
-        self.look_before(&mut inner, workspace, stop);
+        self.look_before(&mut inner, root, stop);
     }
 
-    fn command_ended(&self, workspace: &Workspace, stop: &Stop) {
+    fn command_ended(&self, root: &Root, stop: &Stop) {
         let mut inner = self.inner();
         inner.running = inner.running.saturating_sub(1);
         if inner.running == 0 {
-            self.look_after(&mut inner, workspace, stop);
+            self.look_after(&mut inner, root, stop);
         }
     }
 

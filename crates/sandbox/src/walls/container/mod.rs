@@ -8,6 +8,7 @@ mod supervisor;
 use super::bubblewrap::Blank;
 use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
+use crate::random_name;
 use argv::{Line, MaskedPath};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -71,9 +72,7 @@ impl Found {
 
     /// What to start for a command: the helper as the keeper of a container.
     pub(super) fn entry(&self, helper: &Path, plan: &Plan, masking: &Masking, task: &Task) -> Option<Entry> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).ok()?;
-        let name = format!("toolfence-{:016x}", u64::from_ne_bytes(random));
+        let name = format!("toolfence-{}", random_name().ok()?);
         // Of the system it is the image that is seen, so that only what is in the project needs a mask.
         let masks = masking.masks.iter().chain(&masking.removable).map(|spot| spot.at.path());
         let masks: Vec<_> = masks.map(|at| MaskedPath { at, is_folder: at.is_dir() }).collect();

@@ -1,6 +1,6 @@
 //! Lines out of a file through one buffer: skipped by counting, taken one at a time, never held whole.
 
-use crate::Stop;
+use crate::stop::Stop;
 use crate::version::{Hashing, PIECE, Version};
 use memchr::{memchr, memchr_iter};
 use std::fs::File;

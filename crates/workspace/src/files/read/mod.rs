@@ -1,17 +1,17 @@
 //! A range of lines of one file, in one buffer and the memory of the answer.
 
 mod lines;
-mod sample;
 
-use crate::changes::write::MOST;
-use crate::root::checked::Opened;
-use crate::root::failures;
+use crate::names;
+use crate::root::Root;
+use crate::root::of_io;
+use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
+use crate::stop::Stop;
+use crate::text::{MOST_EDITED, refuse_no_text};
 use crate::version::Version;
-use crate::{Stop, Workspace, names};
 use lines::{Line, Lines};
 use toolfence_protocol::ToolFailure;
-use toolfence_protocol::clip::grouped;
 
 /// Up to this size all lines of a file are counted without being asked for.
 const COUNTED: u64 = 64 << 20;
@@ -110,28 +110,22 @@ impl Total {
     }
 }
 
-impl Workspace {
-    /// Reads a range of lines of a text file.
-    ///
-    /// # Errors
-    /// `not_found` with close names; `permission_denied` outside the root; `denied` for a blocked file; `invalid_argument`
-    /// for what is not a text file or a range that is not in it.
-    pub fn read(&self, wanted: &ReadFile, stop: &Stop) -> Result<FileText, ToolFailure> {
-        let range = Range::of(wanted)?;
-        let opened = self.open_file(&wanted.path)?;
-        let bytes = opened.size();
-        let budget = (bytes > COUNTED && !wanted.count_lines).then_some(COUNTED);
-        let name = names::text_of(&opened.name);
-        let broken = |error: std::io::Error| failures::of_io(&error, &wanted.path);
-        let mut lines = start(opened, stop, &wanted.path)?;
-        let skipped = lines.skip(range.first - 1).map_err(broken)?;
-        refuse_beyond(&range, skipped, &lines, &wanted.path)?;
-        let mut taken = Taken::new(&wanted.limits);
-        lines.limit(budget);
-        taken.take(&mut lines, &range).map_err(broken)?;
-        let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
-        Ok(taken.into_text(name, bytes, &range, &lines, rest))
-    }
+/// Reads a range of lines of a text file.
+pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileText, ToolFailure> {
+    let range = Range::of(wanted)?;
+    let opened = root.open_file(&wanted.path)?;
+    let bytes = opened.size();
+    let budget = (bytes > COUNTED && !wanted.count_lines).then_some(COUNTED);
+    let name = names::text_of(&opened.name);
+    let broken = |error: std::io::Error| of_io(&error, &wanted.path);
+    let mut lines = start(opened, stop, &wanted.path)?;
+    let skipped = lines.skip(range.first - 1).map_err(broken)?;
+    refuse_beyond(&range, skipped, &lines, &wanted.path)?;
+    let mut taken = Taken::new(&wanted.limits);
+    lines.limit(budget);
+    taken.take(&mut lines, &range).map_err(broken)?;
+    let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
+    Ok(taken.into_text(name, bytes, &range, &lines, rest))
 }
 
 /// The lines that are wanted.
@@ -159,29 +153,13 @@ impl Range {
 fn start<'s>(opened: Opened, stop: &'s Stop, path: &str) -> Result<Lines<'s>, ToolFailure> {
     let size = opened.size();
     let mut lines = Lines::new(opened.fd.into(), stop);
-    if size <= MOST as u64 {
+    if size <= MOST_EDITED as u64 {
         lines.hash();
     }
-    let first = lines.first().map_err(|error| failures::of_io(&error, path))?;
+    let first = lines.first().map_err(|error| of_io(&error, path))?;
     let bom = refuse_no_text(first, size, path)?;
     lines.drop_front(bom);
     Ok(lines)
-}
-
-/// Refuses what is no text, judged by its first bytes; gives the length of the byte order mark.
-pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
-    match sample::judge(first) {
-        sample::Judged::Text { bom } => Ok(bom),
-        sample::Judged::Utf16 => Err(invalid(format!(
-            "{} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
-            shown(path)
-        ))),
-        sample::Judged::Binary => Err(invalid(format!(
-            "{} is a binary file ({} bytes), not text. Use bash with file, xxd or strings to look into it.",
-            shown(path),
-            grouped(size)
-        ))),
-    }
 }
 
 fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> Result<(), ToolFailure> {

@@ -1,7 +1,8 @@
 //! What the searcher finds in one file, gathered up to the limit.
 
 use crate::files::search::{Found, SearchLine, snippet};
-use crate::{Stop, names};
+use crate::names;
+use crate::stop::Stop;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};

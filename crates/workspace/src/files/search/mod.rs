@@ -4,12 +4,14 @@ mod collect;
 mod snippet;
 
 use crate::files::globs::Glob;
-use crate::root::checked::Opened;
+use crate::files::list::start_of;
+use crate::names;
+use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve;
 use crate::root::twins::Twins;
 use crate::root::walk::{Node, Order, Walk};
-use crate::{Stop, Workspace, names};
+use crate::root::{Root, not_a_file};
+use crate::stop::Stop;
 use collect::{Collector, Stoppable};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -112,37 +114,32 @@ pub struct Found {
     pub gave_up: bool,
 }
 
-impl Workspace {
-    /// Searches files for lines. Hidden and ignored files are searched only when the path names them.
-    ///
-    /// # Errors
-    /// As for every path, and `invalid_argument` for a pattern or glob that cannot be read.
-    pub fn search(&self, wanted: &SearchFiles, stop: &Stop) -> Result<Found, ToolFailure> {
-        let matcher = matcher_of(wanted)?;
-        let (start, glob) = self.start_of(&wanted.path, wanted.glob.as_deref())?;
-        let mut search = Search {
-            workspace: self,
-            twins: Twins::of(self).until(stop),
-            searcher: searcher_of(wanted),
-            matcher,
-            limit: wanted.limit,
-            stop,
-            found: Found::default(),
-        };
-        if start.kind() == FileType::Directory {
-            search.tree(&wanted.path, &start, glob.as_ref())?;
-        } else {
-            search.single(&wanted.path, start)?;
-        }
-        if stop.is_stopped() {
-            return Err(ToolFailure::new(ErrorCode::Cancelled, "The search was stopped."));
-        }
-        Ok(search.found)
+/// Searches files for lines. Hidden and ignored files are searched only when the path names them.
+pub(super) fn search(root: &Root, wanted: &SearchFiles, stop: &Stop) -> Result<Found, ToolFailure> {
+    let matcher = matcher_of(wanted)?;
+    let (start, glob) = start_of(root, &wanted.path, wanted.glob.as_deref())?;
+    let mut search = Search {
+        root,
+        twins: Twins::of(root).until(stop),
+        searcher: searcher_of(wanted),
+        matcher,
+        limit: wanted.limit,
+        stop,
+        found: Found::default(),
+    };
+    if start.kind() == FileType::Directory {
+        search.tree(&wanted.path, &start, glob.as_ref())?;
+    } else {
+        search.single(&wanted.path, start)?;
     }
+    if stop.is_stopped() {
+        return Err(ToolFailure::new(ErrorCode::Cancelled, "The search was stopped."));
+    }
+    Ok(search.found)
 }
 
 struct Search<'w> {
-    workspace: &'w Workspace,
+    root: &'w Root,
     twins: Twins<'w>,
     searcher: Searcher,
     matcher: RegexMatcher,
@@ -153,7 +150,7 @@ struct Search<'w> {
 
 impl Search<'_> {
     fn tree(&mut self, path: &str, start: &Opened, glob: Option<&Glob>) -> Result<(), ToolFailure> {
-        let mut walk = Walk::new(self.workspace, Order::Depth, self.stop).from(start).ignoring(true);
+        let mut walk = Walk::new(self.root, Order::Depth, self.stop).from(start).ignoring(true);
         for node in walk.by_ref() {
             let inside = node.name.strip_prefix(&start.name).unwrap_or(&node.name);
             let wanted = node.kind == FileType::RegularFile && glob.is_none_or(|glob| glob.matches(inside, false));
@@ -176,8 +173,7 @@ impl Search<'_> {
             self.found.blocked += 1;
             return;
         }
-        let opened = resolve::open_exact(self.workspace.root.as_fd(), &node.name)
-            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let opened = self.root.open_exact(&node.name).and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
         let Ok((fd, stat)) = opened else {
             self.found.unreadable += 1;
             return;
@@ -195,22 +191,22 @@ impl Search<'_> {
     fn single(&mut self, path: &str, opened: Opened) -> Result<(), ToolFailure> {
         match opened.kind() {
             FileType::RegularFile => self.file(opened),
-            kind => return Err(crate::root::failures::not_a_file(path, kind)),
+            kind => return Err(not_a_file(path, kind)),
         }
         Ok(())
     }
 
     fn file(&mut self, opened: Opened) {
         // What the walk looked at may be another file by now.
-        if self.workspace.blocks_opened(&opened).is_some() {
+        if self.root.blocks_opened(&opened).is_some() {
             return;
         }
         let Opened { fd, stat, name } = opened;
         let file = File::from(fd);
         // A file renamed while the walk went on may be a blocked one now; asked only where something is to be told.
         let still_allowed = || {
-            let now = self.workspace.name_of(file.as_fd(), &stat, Some(name.clone()));
-            now.is_ok_and(|now| self.workspace.blocks(&names::text_of(&now)).is_none())
+            let now = self.root.name_of(file.as_fd(), &stat, Some(name.clone()));
+            now.is_ok_and(|now| self.root.blocks(&names::text_of(&now)).is_none())
         };
         let mut sink = Collector::new(&self.matcher, &mut self.found, &name, self.limit, &still_allowed);
         let result = self.searcher.search_reader(&self.matcher, Stoppable::new(&file, self.stop), &mut sink);

@@ -1,10 +1,9 @@
-//! Whether what is hidden from a command that runs is still hidden.
+//! Whether what is masked for a command that runs is still what was masked.
 
-use crate::masks::MaskSet;
-use crate::root::resolve;
-use crate::{Workspace, names};
-use rustix::fd::AsFd;
-use toolfence_sandbox::walls::{MaskKind, identity_of};
+use crate::masks::set::MaskSet;
+use crate::names;
+use crate::root::Root;
+use toolfence_sandbox::walls::{Mask, MaskKind, identity_of};
 
 /// What a command finds without its cover, because somebody on the host has put another file in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +15,9 @@ pub enum Unmasked {
 }
 
 /// What is another file than was covered.
-pub(crate) fn disturbed(workspace: &Workspace, before: &MaskSet) -> Option<Unmasked> {
-    let is_another = |mask: &&crate::masks::Mask| {
-        let now = resolve::stat_exact(workspace.root.as_fd(), &mask.path);
+pub(super) fn find(root: &Root, before: &MaskSet) -> Option<Unmasked> {
+    let is_another = |mask: &&Mask| {
+        let now = root.stat_exact(&mask.path);
         now.is_ok_and(|stat| identity_of(&stat) != mask.is)
     };
     // What stands in a folder that git ignores is the build's to replace.

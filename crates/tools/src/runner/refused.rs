@@ -29,8 +29,11 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
     let (mut of_git, mut of_cover) = (false, None);
     for line in outcome.output[start..].lines().filter(|line| REFUSALS.iter().any(|refusal| line.contains(refusal))) {
         let names = |path: &Path| path.to_str().is_some_and(|path| !path.is_empty() && has_path(line, path));
-        let mask =
-            masks.list().iter().rev().find(|mask| names(&mask.path) || names(&workspace.root().join(&mask.path)));
+        let mask = masks
+            .list()
+            .iter()
+            .rev()
+            .find(|mask| names(&mask.path) || names(&workspace.root().path().join(&mask.path)));
         let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git")
             || line.contains("core.hooksPath");
         of_git |= git;

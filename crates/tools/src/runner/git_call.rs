@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use toolfence_git::config::names_a_program;
 use toolfence_rules::git_config::is_harmless;
-use toolfence_workspace::Workspace;
+use toolfence_workspace::Masks;
 
 /// Variables that git asks before its configuration.
 const VARIABLES: &[(&str, &str)] = &[
@@ -24,7 +24,7 @@ const VARIABLES: &[(&str, &str)] = &[
 
 /// Changes the environment of a command so that git starts nothing a repository names, hooks apart where `with_hooks` says so,
 /// and knows the person's own settings that are harmless: the home, where their file is, is hidden from commands.
-pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, workspace: &Workspace, with_hooks: bool) {
+pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Masks, with_hooks: bool) {
     let mut set = |name: &str, value: &str| {
         environment.retain(|(known, _)| known != name);
         environment.push((name.into(), value.into()));
@@ -36,7 +36,7 @@ pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, workspace: &
     if with_hooks {
         keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
     }
-    if let Some(configured) = workspace.git_configuration() {
+    if let Some(configured) = masks.git_configuration() {
         let own = |key: &str| configured.local.iter().any(|(known, _)| known == key);
         for (key, value) in configured.global.iter().filter(|(key, _)| !own(key)) {
             if let Some(text) = value.as_deref().filter(|_| is_harmless(key, value.as_deref())) {

@@ -1,49 +1,11 @@
-//! What the model is told when a path leads nowhere, and what it can do about it.
+//! The sentences that a model is told when a path leads nowhere, and what it can do about it.
 
-use crate::root::path_arg;
+use crate::names;
 use crate::root::path_arg::{invalid, shown};
-use crate::root::resolve::Trouble;
-use crate::root::twins::Unknown;
-use crate::{Workspace, names};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::path::Path;
 use toolfence_protocol::{ErrorCode, ToolFailure};
-
-impl Workspace {
-    /// Why `path` (as written; `relative` as read) could not be opened.
-    pub(crate) fn explain(&self, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
-        match trouble {
-            Trouble::Outside => {
-                let failure = match self.link_of(relative) {
-                    Some(link) => path_arg::led_out(path, &link),
-                    None => path_arg::outside(path),
-                };
-                self.with_relative_spelling(failure, path)
-            }
-            Trouble::Sys(Errno::NOENT) => self.missing(path, relative),
-            Trouble::Sys(Errno::NOTDIR) => {
-                let close = self.close_to(relative);
-                let message = format!("{} goes through a file as if it were a folder. {}", shown(path), hint(&close));
-                ToolFailure::new(ErrorCode::NotFound, message).suggest(close)
-            }
-            Trouble::Sys(errno) => of_system(errno, path),
-        }
-    }
-
-    fn missing(&self, path: &str, relative: &Path) -> ToolFailure {
-        let close = self.close_to(relative);
-        ToolFailure::new(ErrorCode::NotFound, format!("{} does not exist. {}", shown(path), hint(&close)))
-            .suggest(close)
-    }
-}
-
-fn hint(close: &[String]) -> String {
-    match close.first() {
-        Some(name) => format!("Did you mean {}?", shown(name)),
-        None => "Use list_files to see what is there.".into(),
-    }
-}
 
 /// Why a folder that was there a moment ago cannot be walked.
 pub(crate) fn of_start(errno: Errno, path: &str) -> ToolFailure {
@@ -104,12 +66,12 @@ pub(crate) fn blocked_twin(path: &str, twin: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::Denied, message)
 }
 
-pub(crate) fn twin_unknown(path: &str, unknown: Unknown) -> ToolFailure {
+pub(crate) fn twin_unknown(path: &str, most: usize) -> ToolFailure {
     let message = format!(
         "{} has several names (hard links), and the project has more than {} entries, too many to make sure that none \
          of them is blocked. Copy it to a new file and use that.",
         shown(path),
-        unknown.most
+        most
     );
     ToolFailure::new(ErrorCode::Denied, message)
 }
@@ -155,4 +117,10 @@ pub(crate) fn of_io(error: &std::io::Error, path: &str) -> ToolFailure {
         Some(code) => of_system(Errno::from_raw_os_error(code), path),
         None => ToolFailure::new(ErrorCode::IoError, format!("The system failed on {}: {error}.", shown(path))),
     }
+}
+
+/// The refusal of a change to a file that another process changed meanwhile.
+pub(crate) fn conflict(path: &str) -> ToolFailure {
+    let message = format!("{} was changed by somebody else at the same moment. Read it again first.", shown(path));
+    ToolFailure::new(ErrorCode::Conflict, message)
 }

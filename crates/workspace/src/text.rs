@@ -1,8 +1,16 @@
 //! Whether bytes are text, from the first of them.
 
+use crate::root::invalid;
+use crate::root::path_arg::shown;
+use toolfence_protocol::ToolFailure;
+use toolfence_protocol::clip::grouped;
+
+/// The most bytes of a file that can be edited or written as a whole.
+pub(crate) const MOST_EDITED: usize = 10 << 20;
+
 /// What the beginning of a file says of the rest.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Judged {
+enum Judged {
     /// Text, with so many bytes of byte order mark before it.
     Text {
         bom: usize,
@@ -12,7 +20,7 @@ pub(crate) enum Judged {
 }
 
 /// Looks at the first 8 KiB: a NUL, many control characters or much that is not UTF-8 is no text.
-pub(crate) fn judge(bytes: &[u8]) -> Judged {
+fn judge(bytes: &[u8]) -> Judged {
     const LOOKED_AT: usize = 8 << 10;
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Judged::Utf16;
@@ -42,6 +50,22 @@ fn is_wide(sample: &[u8]) -> bool {
 /// A control character that text does not have: not a blank, not backspace or escape as terminals log them.
 fn is_odd_control(byte: u8) -> bool {
     (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0C | 0x1B)) || byte == 0x7F
+}
+
+/// Refuses what is no text, judged by its first bytes; gives the length of the byte order mark.
+pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
+    match judge(first) {
+        Judged::Text { bom } => Ok(bom),
+        Judged::Utf16 => Err(invalid(format!(
+            "{} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
+            shown(path)
+        ))),
+        Judged::Binary => Err(invalid(format!(
+            "{} is a binary file ({} bytes), not text. Use bash with file, xxd or strings to look into it.",
+            shown(path),
+            grouped(size)
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,49 @@
-//! What is told of one file that was changed, by whichever tool.
+//! The one way in which tools change files: the change is planned once, the plan is checked, and what was checked is made.
+//!
+//! A tool of this crate that changes files reads its arguments, says how they become a plan, and words the result.
 
-use super::counted;
+use super::checks::{Checked, How};
+use super::{Checks, Views, blocking, counted};
 use serde_json::{Value, json};
-use toolfence_protocol::Output;
-use toolfence_workspace::Written;
+use std::sync::Arc;
+use toolfence_protocol::{Output, ToolFailure};
+use toolfence_toolbox::ToolError;
+use toolfence_workspace::{Draft, Report, Workspace, Written};
+
+/// What the tools that change files share: the project, what the model saw of its files, and the checks around changes.
+#[derive(Debug, Clone)]
+pub struct ChangePipeline {
+    workspace: Arc<Workspace>,
+    views: Views,
+    checks: Checks,
+}
+
+impl ChangePipeline {
+    /// Changes with these checks, which leave files alone that another process changed since these views.
+    pub fn new(checks: &Checks, views: &Views) -> ChangePipeline {
+        ChangePipeline { workspace: Arc::clone(checks.workspace()), views: views.clone(), checks: checks.clone() }
+    }
+
+    /// Plans a change with `draft`, checks it, and makes it unless it is a dry run. `remember` notes in the views what the
+    /// change left, and `told` words the result.
+    pub(super) async fn make<R: Report>(
+        &self,
+        how: How,
+        draft: impl FnOnce(&Workspace, &Views) -> Result<Draft<R>, ToolFailure> + Send + 'static,
+        remember: impl FnOnce(&Views, &R),
+        told: impl FnOnce(&R) -> Output,
+    ) -> Result<Output, ToolError> {
+        let views = self.views.clone();
+        let draft = blocking(&self.workspace, move |workspace, _| draft(workspace, &views)).await?;
+        Ok(match self.checks.change(draft, how).await? {
+            Checked::Made(report, found) => {
+                remember(&self.views, &report);
+                found.add_to(told(&report))
+            }
+            Checked::Refused(output) => output,
+        })
+    }
+}
 
 /// A longer diff would be told nobody, only paid for.
 pub(super) const LONGEST_DIFF: usize = 64 << 10;

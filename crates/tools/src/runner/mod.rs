@@ -1,10 +1,14 @@
-//! A command that a tool wants run: inside the walls where they stand, or not at all. And how its end is told.
+//! The command runner: a command that a tool wants run, inside the sandbox where it stands, or not at all. And how its end is
+//! told.
+//!
+//! It asks the masks of the workspace what to hide, the sandbox which helper to start, and the process module to hold it.
 
+mod appeared;
 mod git_call;
 mod refused;
 
-use super::appeared::Appeared;
-use super::jobs::block_on;
+pub(super) use appeared::Appeared;
+
 use super::{RESULT_LIMIT, blocking, terminal};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -13,15 +17,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen, Walls};
 use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn, environment};
-use toolfence_sandbox::walls::{self, Kind, Request};
+use toolfence_sandbox::walls::{self, Enclosure, Kind, Request};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{
-    Access, Command, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace,
+    Access, Configurations, Guarded, Hooks, MaskSet, RecordedCommand, Running, Stop, Unmasked, Workspace, overflow_file,
 };
 
 /// How often the walls are raised anew where the project changes under them.
@@ -44,17 +49,52 @@ const NO_FILE: &str =
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 
-/// Where the commands of a session run.
+/// Runs the commands of one project, in the sandbox that the settings ask for.
 #[derive(Debug)]
-pub(super) struct Commands {
-    workspace: Arc<Workspace>,
+pub struct CommandRunner {
+    project: Arc<Sandboxed>,
     environment: Vec<(OsString, OsString)>,
-    /// The helper for the next one, and for the next one that only looks.
+    /// The helper for the next command, and for the next one that only looks.
     ahead: [Prespawn; 2],
     /// How many ran into their time one after the other.
     late: AtomicU32,
     /// Closed when the thread of a command is at its end that nobody waits for any more.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
+}
+
+/// A project with the sandbox around its commands.
+#[derive(Debug)]
+struct Sandboxed {
+    workspace: Arc<Workspace>,
+    settings: walls::Settings,
+    enclosure: OnceLock<Enclosure>,
+}
+
+impl Sandboxed {
+    fn enclosure(&self) -> &Enclosure {
+        self.enclosure.get_or_init(|| Enclosure::new(self.settings.clone(), self.workspace.root().as_ref()))
+    }
+
+    /// Whether the settings and the sandbox let any hook of git run.
+    fn may_run_hooks(&self) -> bool {
+        self.workspace.masks().approves_hooks()
+            && self.settings.mode != walls::Mode::ReadOnly
+            && self.enclosure().report().holds
+    }
+
+    /// What has to be masked in a call that is git alone, and what becomes of hooks in it.
+    fn masks_of_git(&self, command: &str, stop: &Stop) -> Result<(MaskSet, Hooks), ToolFailure> {
+        let masks = self.workspace.masks();
+        let mut hooks = Hooks::default();
+        if self.may_run_hooks() && !git_call::moves_hooks(command) {
+            let set = masks.find(Access::WriteWithHooks, stop)?;
+            hooks = masks.hooks_of(&set);
+            if !hooks.run.is_empty() {
+                return Ok((set, hooks));
+            }
+        }
+        Ok((masks.find(Access::Write, stop)?, hooks))
+    }
 }
 
 /// What shall run.
@@ -98,11 +138,12 @@ pub(super) struct Ran {
     command: String,
 }
 
-impl Commands {
-    pub(super) fn new(workspace: Arc<Workspace>) -> Commands {
-        let environment = environment(std::env::vars_os(), workspace.search_path());
-        Commands {
-            workspace,
+impl CommandRunner {
+    /// Runs commands in this project, in this sandbox.
+    pub fn new(workspace: Arc<Workspace>, settings: walls::Settings) -> CommandRunner {
+        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
+        CommandRunner {
+            project: Arc::new(Sandboxed { workspace, settings, enclosure: OnceLock::new() }),
             environment,
             ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
@@ -110,29 +151,49 @@ impl Commands {
         }
     }
 
-    pub(super) fn workspace(&self) -> &Arc<Workspace> {
-        &self.workspace
+    /// The project in which the commands run.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        &self.project.workspace
+    }
+
+    /// The sandbox around the commands. The first call looks the machine over, which takes some milliseconds.
+    pub fn enclosure(&self) -> &Enclosure {
+        self.project.enclosure()
+    }
+
+    /// What becomes of hooks of git in a call that is git alone and that would run now.
+    pub fn hooks(&self, stop: &Stop) -> Hooks {
+        if !self.project.may_run_hooks() {
+            return Hooks::default();
+        }
+        let masks = self.project.workspace.masks();
+        masks.find(Access::WriteWithHooks, stop).map_or_else(|_| Hooks::default(), |set| masks.hooks_of(&set))
     }
 
     /// Whether there are walls here; they are tried out at the first call.
     pub(super) async fn is_walled(&self) -> Result<bool, ToolError> {
-        blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().kind > Kind::Nothing)).await
+        blocking(&self.project, |project, _| Ok(project.enclosure().report().kind > Kind::Nothing)).await
+    }
+
+    /// Whether a checker may run where no sandbox holds it.
+    pub(super) fn may_run_outside(&self, harmless: bool) -> bool {
+        harmless && self.enclosure().refusal().is_none()
     }
 
     /// Whether walls hold everything that runs.
     pub(super) async fn is_held(&self) -> Result<bool, ToolError> {
-        blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().holds)).await
+        blocking(&self.project, |project, _| Ok(project.enclosure().report().holds)).await
     }
 
     /// Runs it to its end. Dropping the future ends it, and comes back when no process of it is left.
     ///
     /// The command has a thread of its own, because what it planted has to be taken away after its end, also where nobody
     /// waits for it any more.
-    pub(super) async fn run(self: &Arc<Commands>, wanted: Wanted) -> Result<Ran, ToolError> {
+    pub(super) async fn run(self: &Arc<CommandRunner>, wanted: Wanted) -> Result<Ran, ToolError> {
         let started = |error: io::Error| ToolError::Respond(not_started(&error));
-        let workspace = Arc::clone(&self.workspace);
+        let workspace = Arc::clone(self.workspace());
         let live = Background::new(wanted.keep, false).map_err(started)?;
-        let live = Arc::new(live.overflow(Overflow::new(move || workspace.spill())));
+        let live = Arc::new(live.overflow(Overflow::new(move || overflow_file::create(workspace.root()))));
         let (say, ended) = oneshot::channel();
         let ((running, thread), (left, gone)) = (mpsc::channel::<()>(), mpsc::channel());
         let (commands, its_live) = (Arc::clone(self), Arc::clone(&live));
@@ -180,10 +241,10 @@ impl Commands {
             live: Some(live),
         };
         let walled = !wanted.outside && self.is_walled().await?;
-        if let Some(why) = self.workspace.enclosure().refusal().filter(|_| !wanted.outside) {
+        if let Some(why) = self.enclosure().refusal().filter(|_| !wanted.outside) {
             return Err(no_container(&why).into());
         }
-        let looks = walled && wanted.looks && self.workspace.enclosure().report().holds;
+        let looks = walled && wanted.looks && self.enclosure().report().holds;
         let told = if self.cannot_write(walled, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
         let writes_git = walled && wanted.writes_git;
@@ -212,7 +273,7 @@ impl Commands {
         if let Some(told) = told.filter(|_| !live.is_killed()) {
             self.tell_end(told).await?;
         }
-        let file = live.file().map(|(name, all)| match appeared.takes_file(&self.workspace, &name) {
+        let file = live.file().map(|(name, all)| match appeared.takes_file(self.workspace(), &name) {
             true => NO_FILE.to_owned(),
             false => spilled(&name, all, of_job),
         });
@@ -223,7 +284,7 @@ impl Commands {
 
     /// Runs it without walls: supervised, so that it leaves nothing behind, wherever there is a helper for that.
     async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<String>), ToolError> {
-        let Some(entry) = self.workspace.enclosure().supervised(words) else {
+        let Some(entry) = self.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
             return Ok((outcome, vec![UNSUPERVISED.into()]));
         };
@@ -235,26 +296,26 @@ impl Commands {
 
     /// Whether walls that hold leave nothing of the project to write to: then nothing has to be kept of it.
     fn cannot_write(&self, walled: bool, looks: bool) -> bool {
-        let enclosure = self.workspace.enclosure();
+        let enclosure = self.enclosure();
         walled && enclosure.report().holds && (looks || enclosure.settings().mode == walls::Mode::ReadOnly)
     }
 
-    async fn tell_beginning(&self) -> Result<Command, ToolError> {
-        blocking(&self.workspace, |workspace, stop| Ok(workspace.command_begins(stop))).await
+    async fn tell_beginning(&self) -> Result<RecordedCommand, ToolError> {
+        blocking(self.workspace(), |workspace, stop| Ok(workspace.changes().command_begins(stop))).await
     }
 
-    async fn tell_end(&self, told: Command) -> Result<(), ToolError> {
+    async fn tell_end(&self, told: RecordedCommand) -> Result<(), ToolError> {
         let ended = |workspace: &Workspace, stop: &Stop| {
-            workspace.command_ended(told, stop);
+            workspace.changes().command_ended(told, stop);
             Ok(())
         };
-        blocking(&self.workspace, ended).await
+        blocking(self.workspace(), ended).await
     }
 
     /// Runs a checker where it cannot change the project: inside, or where no walls hold a harmless one far from it. `None`
     /// where that cannot be.
     pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
-        let report = blocking(&self.workspace, |workspace, _| Ok(workspace.enclosure().report().clone())).await?;
+        let report = blocking(&self.project, |project, _| Ok(project.enclosure().report().clone())).await?;
         let live = Background::fed(KEPT, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
         let words: Vec<&OsStr> = checking.words.iter().map(OsString::as_os_str).collect();
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
@@ -276,7 +337,7 @@ impl Commands {
             let inside = Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false };
             return self.run_inside(&job, &inside, &Appeared::default()).await.map(|(outcome, _)| Some(outcome));
         }
-        if !may_run_outside(&self.workspace, checking.harmless) {
+        if !self.may_run_outside(checking.harmless) {
             return Ok(None);
         }
         self.run_outside(&job, &words).await.map(|(outcome, _)| Some(outcome))
@@ -284,7 +345,7 @@ impl Commands {
 
     async fn folder(&self, path: &str) -> Result<(OwnedFd, PathBuf), ToolError> {
         let path = path.to_owned();
-        blocking(&self.workspace, move |workspace, _| workspace.named_folder(&path)).await
+        blocking(self.workspace(), move |workspace, _| workspace.root().named_folder(&path)).await
     }
 
     /// Runs what cannot write in the project inside, or not at all: it was cleared because the walls stand.
@@ -297,7 +358,9 @@ impl Commands {
         let mut tries = 0;
         loop {
             tries += 1;
-            let masks = Arc::new(blocking(&self.workspace, Workspace::masks).await?);
+            let masks = Arc::new(
+                blocking(self.workspace(), |workspace, stop| workspace.masks().find(Access::Read, stop)).await?,
+            );
             appeared.begin(&masks);
             let ended = tokio::select! {
                 biased;
@@ -322,7 +385,7 @@ impl Commands {
     async fn delivered(&self, mut outcome: Outcome, appeared: &Appeared) -> Result<Outcome, ToolError> {
         // A command that said nothing has nothing to withhold.
         if outcome.total_bytes > 0 {
-            appeared.look(&self.workspace).await?;
+            appeared.look(self.workspace()).await?;
         }
         outcome.output = appeared.deliver(outcome.output);
         Ok(outcome)
@@ -343,17 +406,19 @@ impl Commands {
         loop {
             tries += 1;
             let command = inside.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-            let look = move |workspace: &Workspace, stop: &Stop| {
-                let (masks, hooks) = match writes_git {
-                    true => masks_of_git(workspace, &command, stop)?,
-                    false => (workspace.masks_for(Access::Read, stop)?, Hooks::default()),
+            let look = move |project: &Sandboxed, stop: &Stop| {
+                let masks = project.workspace.masks();
+                let (set, hooks) = match writes_git {
+                    true => project.masks_of_git(&command, stop)?,
+                    false => (masks.find(Access::Read, stop)?, Hooks::default()),
                 };
-                let guarded = masks.with_hooks().then(|| Guarded::before(workspace, &masks));
-                let configurations = writes_git.then(|| Configurations::before(workspace, &masks, &command));
-                let running = workspace.running(&masks, guarded.clone().zip(configurations.clone()));
-                Ok((Arc::new(masks), running, guarded, configurations.map(Arc::new), hooks.off))
+                let guarded = set.with_hooks().then(|| Guarded::before(masks, &set));
+                let configurations = writes_git.then(|| Configurations::before(masks, &set, &command));
+                let of_hooks = guarded.clone().zip(configurations.clone());
+                let running = masks.running(&set, of_hooks, project.enclosure().settler());
+                Ok((Arc::new(set), running, guarded, configurations.map(Arc::new), hooks.off))
             };
-            let (masks, running, guarded, configurations, off) = blocking(&self.workspace, look).await?;
+            let (masks, running, guarded, configurations, off) = blocking(&self.project, look).await?;
             appeared.begin(&masks);
             let mut disturbance = None;
             let ended = {
@@ -384,16 +449,16 @@ impl Commands {
             let outcome = ended.as_ref().ok().cloned();
             let settle = move |workspace: &Workspace, _: &Stop| {
                 // First what leads git to other configurations: what is judged behind it is asked of git.
-                let mut notes = guarded.map(|guarded| guarded.settle(workspace)).unwrap_or_default();
-                notes.extend(workspace.settle(&masks));
+                let mut notes = guarded.map(|guarded| guarded.settle(workspace.masks())).unwrap_or_default();
+                notes.extend(workspace.masks().settle(&masks));
                 notes.extend(off);
                 notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
-                notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace)));
+                notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace.masks())));
                 // The record goes when there is nothing left to do.
                 drop(running);
                 Ok(notes)
             };
-            let mut notes = blocking(&self.workspace, settle).await?;
+            let mut notes = blocking(self.workspace(), settle).await?;
             notes.extend(appeared.note().map(str::to_owned));
             return match (disturbance, ended) {
                 (Some(mut failure), _) => {
@@ -411,12 +476,12 @@ impl Commands {
         let Inside { words, folder, network, looks, writes_git } = *inside;
         let only_git = writes_git && !masks.with_hooks();
         let request = Request { command: words, folder, masks: masks.list(), network, looks, only_git };
-        let entry = self.workspace.enclosure().entry(&request);
+        let entry = self.enclosure().entry(&request);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let mut environment = walls::environment(job.environment, self.workspace.root());
+        let mut environment = walls::environment(job.environment, self.workspace().root().path());
         if writes_git {
-            git_call::only_git(&mut environment, &self.workspace, masks.with_hooks());
+            git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         if writes_git {
@@ -433,13 +498,13 @@ impl Commands {
         loop {
             pace.wait().await;
             let masks = Arc::clone(masks);
-            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.disturbed(&masks));
-            if let Ok(Some(found)) = blocking(&self.workspace, look).await {
-                return uncovered(found);
+            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.masks().replaced(&masks));
+            if let Ok(Some(found)) = blocking(self.workspace(), look).await {
+                return unmasked(found);
             }
             // What cannot be looked at now is looked at before anything is delivered.
-            let _ = appeared.look(&self.workspace).await;
-            appeared.takes_file_of(&self.workspace, live);
+            let _ = appeared.look(self.workspace()).await;
+            appeared.takes_file_of(self.workspace(), live);
         }
     }
 
@@ -459,15 +524,16 @@ impl Commands {
             running.sign_of_life();
             let (masks, configurations) = (Arc::clone(masks), configurations.map(Arc::clone));
             let look = move |workspace: &Workspace, stop: &Stop| {
-                let configured = configurations.and_then(|before| before.planted(workspace)).map(|name| changed(&name));
-                let planted = configured.or_else(|| workspace.planted(&masks, stop).map(|name| planted(&name)));
-                Ok(planted.or_else(|| workspace.disturbed(&masks).map(uncovered)))
+                let configured =
+                    configurations.and_then(|before| before.planted(workspace.masks())).map(|name| changed(&name));
+                let planted = configured.or_else(|| workspace.masks().planted(&masks, stop).map(|name| planted(&name)));
+                Ok(planted.or_else(|| workspace.masks().replaced(&masks).map(unmasked)))
             };
-            if let Ok(Some(failure)) = blocking(&self.workspace, look).await {
+            if let Ok(Some(failure)) = blocking(self.workspace(), look).await {
                 return failure;
             }
-            let _ = appeared.look(&self.workspace).await;
-            appeared.takes_file_of(&self.workspace, Some(live));
+            let _ = appeared.look(self.workspace()).await;
+            appeared.takes_file_of(self.workspace(), Some(live));
         }
     }
 
@@ -476,7 +542,7 @@ impl Commands {
         let Ran { outcome, notes, seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
-        let memory = self.workspace.enclosure().settings().memory;
+        let memory = self.enclosure().settings().memory;
         let failure = failure_of(&outcome, seconds, row, memory);
         let missed = terminal::missed(&command, &outcome);
         let mut text = outcome.output;
@@ -494,28 +560,68 @@ impl Commands {
     }
 }
 
+/// Runs a command to its end on the calling thread.
+pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
+    let ran = runtime.block_on(run);
+    // Nothing that counts is left on it.
+    runtime.shutdown_background();
+    ran
+}
+
+impl Facts for CommandRunner {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        self.workspace().path(cwd, path)
+    }
+
+    fn is_there(&self, path: &str) -> Option<bool> {
+        self.workspace().is_there(path)
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        self.workspace().link(path)
+    }
+
+    fn instead(&self, path: &str) -> Vec<String> {
+        self.workspace().instead(path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        self.workspace().program(program)
+    }
+
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        self.workspace().program_paths(cwd, program)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        self.workspace().repository(cwd)
+    }
+
+    fn is_used_by_git(&self, path: &str) -> bool {
+        self.workspace().is_used_by_git(path)
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.workspace().history_has_blocked(cwd)
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        self.workspace().seen(cwd, path)
+    }
+
+    fn walls(&self) -> Walls {
+        let mut walls = self.workspace().walls();
+        walls.hold = self.enclosure().report().holds;
+        walls
+    }
+}
+
 /// The words that start a command line.
 pub(super) fn shell_line(line: &str) -> Vec<OsString> {
     let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
-}
-
-/// Whether a checker may run where no walls hold it.
-pub(super) fn may_run_outside(workspace: &Workspace, harmless: bool) -> bool {
-    harmless && workspace.enclosure().refusal().is_none()
-}
-
-/// What has to be covered in a call that is git alone, and what becomes of hooks in it.
-fn masks_of_git(workspace: &Workspace, command: &str, stop: &Stop) -> Result<(MaskSet, Hooks), ToolFailure> {
-    let mut hooks = Hooks::default();
-    if workspace.may_run_hooks() && !git_call::moves_hooks(command) {
-        let masks = workspace.masks_for(Access::WriteWithHooks, stop)?;
-        hooks = workspace.hooks_of(&masks);
-        if !hooks.run.is_empty() {
-            return Ok((masks, hooks));
-        }
-    }
-    Ok((workspace.masks_for(Access::Write, stop)?, hooks))
 }
 
 /// What is special about a command that runs inside.
@@ -529,7 +635,7 @@ struct Inside<'a> {
 
 /// A command that a call waits for. Dropped before its end, it ends the command and waits until no process of it is left.
 struct Waiting<'a> {
-    commands: &'a Commands,
+    commands: &'a CommandRunner,
     live: &'a Background,
     /// Closed when no process of it is left.
     gone: mpsc::Receiver<()>,
@@ -654,7 +760,7 @@ fn changed(name: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::Denied, message)
 }
 
-fn uncovered(found: Unmasked) -> ToolFailure {
+fn unmasked(found: Unmasked) -> ToolFailure {
     let why = match found {
         Unmasked::Blocked(name) => format!(
             "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure};
 use toolfence_validate::Diagnostic;
-use toolfence_workspace::Draft;
+use toolfence_workspace::FileDraft;
 
 /// Errors that are told one by one.
 const MOST_ERRORS: usize = 5;
@@ -47,7 +47,7 @@ pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
 }
 
 /// The same answer where the change could not be taken back: it stays, and that is said plainly.
-pub(super) fn stayed(answer: Output, drafts: &[Draft], why: &ToolFailure) -> Output {
+pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
     let said = answer.failure.map_or_else(String::new, |failure| failure.message);
     let message = format!("The change was made and stays, for it could not be taken back: {why} What it broke: {said}");
     let mut data = answer.data.unwrap_or_default();
@@ -119,7 +119,7 @@ fn told(worse: &Worse<'_>) -> String {
     if errors.len() > MOST_ERRORS {
         text.push_str(&format!("... and {} more.\n", errors.len() - MOST_ERRORS));
     }
-    let [_, after] = draft.texts();
+    let [_, after] = draft.texts().unwrap_or_default();
     let at = errors[0].line.max(1);
     let shown = at.saturating_sub(AROUND).max(1)..at + AROUND + 1;
     text.push_str("As it would have been:\n");
@@ -128,8 +128,8 @@ fn told(worse: &Worse<'_>) -> String {
     text
 }
 
-fn as_it_is(draft: &Draft, lines: Range<u64>) -> String {
-    match &draft.before {
+fn as_it_is(draft: &FileDraft, lines: Range<u64>) -> String {
+    match draft.old_bytes() {
         None => format!("As it is: there is no {}.\n", draft.path),
         Some(before) => format!("As it is:\n{}", window(&String::from_utf8_lossy(before), lines, None)),
     }
