@@ -18,6 +18,8 @@ mod descendants;
 mod enter;
 mod helper;
 #[cfg(target_os = "linux")]
+mod host_line;
+#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod layout;
@@ -27,8 +29,6 @@ mod memory;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod plan;
-#[cfg(target_os = "linux")]
-mod probe;
 #[cfg(target_os = "linux")]
 mod rights;
 #[cfg(target_os = "linux")]

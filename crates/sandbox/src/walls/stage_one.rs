@@ -3,7 +3,7 @@
 
 use super::plan::{Name, Plan, Task};
 use super::sys::{self, Alone, Side, Signals};
-use super::{Trouble, attempts, enter, landlock, memory, mounts, rights, seccomp};
+use super::{Trouble, attempts, host_line, landlock, memory, mounts, rights, seccomp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -74,7 +74,7 @@ fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
 
 /// Waits for the command, tells how it ended, and then for all others: they may have something to say.
 fn reap(host: &File, main: Pid, signals: &Signals) -> io::Result<()> {
-    enter::silence()?;
+    host_line::silence()?;
     loop {
         if signals.wait()? == libc::SIGTERM {
             end_politely(main);
@@ -90,7 +90,7 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == main => {
-                enter::tell_status(host, status);
+                host_line::tell_status(host, status);
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(false),

@@ -1,11 +1,11 @@
 //! The outer process: what the host started. It covers what the host has looked at, lets the command start, and ends
 //! everything when the host asks for it or is gone.
 
+use super::descendants::PATIENCE;
 use super::memory::Limit;
 use super::plan::{Masking, Plan};
-use super::supervise::PATIENCE;
 use super::sys::Signals;
-use super::{Trouble, descendants, enter, mounts, rights};
+use super::{Trouble, descendants, host_line, mounts, rights};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ pub(super) fn keep(
     if is_ready(&line) {
         start(plan, host, blanks, line)?;
     }
-    enter::silence().map_err(watched)?;
+    host_line::silence().map_err(watched)?;
     rights::drop_all().map_err(watched)?;
     // /proc is that of the new namespace, where there is one; the inner process is the first in it.
     let top = if plan.namespaces { "1" } else { "self" };
@@ -39,10 +39,10 @@ pub(super) fn keep(
     drop(guard);
     let all_ended = descendants::end(PATIENCE);
     if limit.has_killed() {
-        enter::tell(host, "memory\n");
+        host_line::tell(host, "memory\n");
     }
     // The host need not wait for the kernel to put away what was mounted.
-    enter::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(code)
 }
 
@@ -54,8 +54,8 @@ fn is_ready(mut line: &UnixStream) -> bool {
 /// Hears the rest from the host, which may take some time: covers what is to be covered, and lets the command start.
 fn start(plan: &Plan, host: &File, blanks: Option<mounts::Blanks>, mut line: UnixStream) -> Result<(), Trouble> {
     wait_for(host).map_err(|error| Trouble::new("the masks", error))?;
-    let masking: Masking = enter::read(host, "the masks")?;
-    let task = enter::read_part(host, "the command")?;
+    let masking: Masking = host_line::read(host, "the masks")?;
+    let task = host_line::read_part(host, "the command")?;
     if let Some(blanks) = blanks {
         mounts::raise(plan, &masking, &blanks)?;
     }
@@ -82,7 +82,7 @@ fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &s
             What::Ended => break,
             What::Time if !limit.is_exceeded(top) => {}
             What::Time => {
-                enter::tell(host, "memory\n");
+                host_line::tell(host, "memory\n");
                 rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
                 break;
             }
@@ -95,7 +95,7 @@ fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &s
     }
     // It is gone when all it held is gone, if it had a namespace to hold them; else they are ours now.
     let status = rustix::process::waitpid(Some(inner), WaitOptions::empty())?;
-    Ok(status.and_then(|(_, status)| status.exit_status()).unwrap_or(enter::NOT_STARTED))
+    Ok(status.and_then(|(_, status)| status.exit_status()).unwrap_or(host_line::NOT_STARTED))
 }
 
 /// Kills the inner process, so that trouble on the way leaves nothing running.

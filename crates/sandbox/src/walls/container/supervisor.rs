@@ -4,7 +4,7 @@
 use super::super::plan::Name;
 use super::super::stage_two::{What, next};
 use super::super::sys::Signals;
-use super::super::{Trouble, enter};
+use super::super::{Trouble, host_line};
 use super::Told;
 use rustix::process::{Pid, Signal};
 use std::fs::File;
@@ -21,8 +21,8 @@ const ENGINE_FAILED: i32 = 125;
 
 /// Does what is told on stdin. Comes back where that is over.
 pub(in super::super) fn main() -> i32 {
-    enter::with_host(|host, first| {
-        let told: Told = enter::read_begun(host, first, "the plan")?;
+    host_line::with_host(|host, first| {
+        let told: Told = host_line::read_begun(host, first, "the plan")?;
         run(&told, host).map_err(|error| Trouble::at("the container", told.program.path(), error))
     })
 }
@@ -31,7 +31,7 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
     let mut client = command(told, &told.run).spawn()?;
     let number = i32::try_from(client.id()).ok().and_then(Pid::from_raw);
     let number = number.ok_or_else(|| io::Error::other("the client has no number"))?;
-    enter::silence()?;
+    host_line::silence()?;
     let client_is = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
@@ -54,8 +54,8 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
         return Err(io::Error::other("its engine failed"));
     }
     let word = status.code().map(|code| format!("status {code}\n"));
-    enter::tell(host, &word.unwrap_or_else(|| format!("signal {}\n", status.signal().unwrap_or_default())));
-    enter::tell(host, "gone\n");
+    host_line::tell(host, &word.unwrap_or_else(|| format!("signal {}\n", status.signal().unwrap_or_default())));
+    host_line::tell(host, "gone\n");
     Ok(0)
 }
 

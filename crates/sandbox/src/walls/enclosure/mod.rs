@@ -1,11 +1,12 @@
 //! The host's side: what is around the commands of one project.
 
+mod probe;
+
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
 use super::{
-    Entry, Identity, Kind, MaskKind, Mode, Project, Report, Request, Settings, container, enter, helper, probe,
-    supervise,
+    Entry, Identity, Kind, MaskKind, Mode, Project, Report, Request, Settings, container, enter, helper, supervise,
 };
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

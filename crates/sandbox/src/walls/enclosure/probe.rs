@@ -1,6 +1,7 @@
 //! Which walls can be raised here: each kind is raised once around a command that does nothing.
 
-use super::{Enclosure, Entry, Kind, Mode, Report, Request};
+use super::super::{Entry, Kind, Mode, Report, Request};
+use super::Enclosure;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
