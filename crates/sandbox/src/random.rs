@@ -1,8 +1,8 @@
-//! Names that nobody can guess.
+//! Names that cannot be guessed.
 
 use std::io;
 
-/// Sixteen hexadecimal digits of the system's randomness, for a name that nobody can guess or take before.
+/// Sixteen hexadecimal digits of the system's randomness, for a name that cannot be guessed or taken before.
 ///
 /// # Errors
 /// The system has no randomness.

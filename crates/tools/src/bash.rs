@@ -31,7 +31,7 @@ impl Bash {
         Bash { spec: spec_of("bash"), jobs, patience: YIELD }
     }
 
-    /// The same where a command that was given more time than this becomes a job after it. The default is 60 s.
+    /// Sets after how long a command that was given more time becomes a job. The default is 60 s.
     #[must_use]
     pub fn yield_after(self, patience: Duration) -> Bash {
         Bash { patience, ..self }

@@ -45,7 +45,7 @@ impl ChangePipeline {
     }
 }
 
-/// A longer diff would be told nobody, only paid for.
+/// A longer diff is left out of the result.
 pub(super) const LONGEST_DIFF: usize = 64 << 10;
 
 /// A part of a file was changed, or would be.
@@ -71,7 +71,7 @@ fn words(written: &Written, dry_run: bool) -> String {
     format!("{before}{name} {verb} (+{} -{} lines{at}).\n", written.added, written.removed)
 }
 
-/// What would surprise somebody who only reads the new content.
+/// What would surprise a reader of the new content.
 pub(super) fn notes(written: &Written) -> Vec<String> {
     let mut notes = Vec::new();
     if written.kept_crlf {

@@ -46,7 +46,7 @@ pub(super) struct Running {
     thread: Mutex<mpsc::Receiver<()>>,
 }
 
-/// What is known of the end of a job. Calls that run side by side may ask for it at once, and it is told to one of them.
+/// What is known of the end of a job. Calls that run side by side may ask for it at once, and one of them gets it.
 #[derive(Debug, Default)]
 enum End {
     #[default]
@@ -223,7 +223,7 @@ impl Running {
         Ok(output)
     }
 
-    /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.
+    /// Takes the end of the job, for the one call that gives it. A job that has not ended stays so, unless its thread is gone.
     fn take_end(&self, is_over: bool) -> End {
         let mut end = self.end();
         if matches!(*end, End::Prespawn) && !is_over {
@@ -243,7 +243,7 @@ impl Running {
     }
 }
 
-/// The answer to whoever asks for a job that is not among these.
+/// The answer to a call that names a job which is not among these.
 fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
     let known = if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };

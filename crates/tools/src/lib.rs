@@ -76,7 +76,7 @@ fn spec_of(name: &'static str) -> ToolSpec {
     toolfence_toolset::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
 }
 
-/// How often it is told how far a walk is.
+/// How often a walk says how far it is.
 const BETWEEN_NOTES: Duration = Duration::from_secs(1);
 
 /// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.

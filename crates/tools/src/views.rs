@@ -1,7 +1,7 @@
 //! What a model knows of files: which content it was shown with line numbers, and which it was shown or left itself.
 //!
 //! An edit by line numbers is made only on what the numbers belong to. A whole file is written only over what the model has
-//! seen or written, so that nobody's changes in between are lost. A file it never saw has no view, and nothing is compared.
+//! seen or written, so that no changes in between are lost. A file it never saw has no view, and nothing is compared.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -75,9 +75,9 @@ impl Like {
         Like { owner: Some((stat.st_uid, stat.st_gid)), mode: crate::stat::mode_of(stat), attributes }
     }
 
-    /// Gives them to a file or folder that nobody but its owner can open yet. What is given last is the mode, so that it is
+    /// Gives owner, mode and attributes to a file or folder that only its owner can open yet. What is given last is the mode, so that it is
     /// at no moment more open than it shall be. Gives the names of what the system refused; where that is something that
-    /// keeps people out, rights are taken away instead, so that nobody gains any.
+    /// keeps people out, rights are taken away instead, so that no user gains any.
     pub(crate) fn give(&self, file: &File) -> io::Result<Vec<String>> {
         let mut mode = self.owned(file)?;
         let mut lost = system::give(file, &self.attributes, &mut mode);
@@ -177,7 +177,7 @@ mod system {
     }
 
     /// Gives a file that is closed to others these attributes and no other list of who may open it. `mode` loses what must not
-    /// be given without what was refused. The names of that are told.
+    /// be given without what was refused. Gives the names of what was refused.
     pub(crate) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<String> {
         // A file that cannot be read takes what it can.
         let has = read(file, MOST_CARRIED).unwrap_or_default();

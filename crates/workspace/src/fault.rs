@@ -29,7 +29,7 @@ pub(crate) mod counted {
     /// Names the variable with the number of the point, from 1, at which the process is killed.
     pub(crate) const AT: &str = "TOOLFENCE_TEST_KILL_AT";
 
-    /// Names the variable with the file that is told what was settled: a line each, its length and its name.
+    /// Names the variable with the file that lists what was settled: a line each, its length and its name.
     pub(crate) const SETTLED: &str = "TOOLFENCE_TEST_SETTLED";
 
     static LIMIT: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var(AT).ok()?.parse().ok());

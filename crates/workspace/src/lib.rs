@@ -88,7 +88,7 @@ impl Workspace {
     /// Opens the root like [`Workspace::open`], with another PATH than that of this process; `None` for the system's default.
     ///
     /// # Errors
-    /// Those of [`Workspace::open`].
+    /// The errors of [`Workspace::open`].
     pub fn open_with_path(root: impl AsRef<Path>, rules: PathRules, path: Option<&OsStr>) -> Result<Workspace> {
         let root = Arc::new(Root::open(root.as_ref(), rules, path)?);
         changes::journal::clean(&root);
@@ -103,7 +103,7 @@ impl Workspace {
         })
     }
 
-    /// Sets who is told of every change before it is made.
+    /// Sets the recorder, which is called before every change.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Workspace {
         self.changes.record_to(recorder);

@@ -17,7 +17,7 @@ const TICK: i128 = 50_000_000;
 const SLOW_TICK: i128 = 2_000_000_000;
 
 /// Tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
-/// its last change of any kind, which nobody can set back.
+/// its last change of any kind, which cannot be set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
 

@@ -24,9 +24,9 @@ pub enum State {
     Nothing,
     /// A regular file.
     File {
-        /// By which its content is found.
+        /// The digest by which the content is found.
         content: Digest,
-        /// Its length.
+        /// The length of the content.
         bytes: u64,
         /// Permission bits, with those above them.
         mode: u32,
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// Its attributes are not known: a record of before they were kept does not say so itself.
+    /// Forgets the attributes: a record that was written before attributes were kept does not say that it has none.
     pub(crate) fn forget_attributes(&mut self) {
         if let State::File { attributes, .. } | State::Folder { attributes, .. } = self {
             *attributes = None;
@@ -119,7 +119,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// That name, from the one to the other.
+    /// The change of this name from one state to another.
     pub fn new(name: PathBuf, before: State, after: State) -> Change {
         Change { name, before, after }
     }

@@ -1,8 +1,8 @@
-//! Whether a file is still what somebody saw.
+//! Whether a file still has the content that was read.
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Bytes that go into the hash at once. Whoever reads a file piece by piece takes pieces of this length.
+/// Bytes that go into the hash at once. A reader that hashes a file piece by piece takes pieces of this length.
 pub(crate) const PIECE: usize = 128 << 10;
 
 /// The content of a file, told from others by a hash of 64 bits: for a host that wants to know whether a file changed since
@@ -11,7 +11,7 @@ pub(crate) const PIECE: usize = 128 << 10;
 pub struct Version(u64);
 
 impl Version {
-    /// That of these bytes.
+    /// The version of these bytes.
     pub fn of(content: &[u8]) -> Version {
         let mut hashing = Hashing::default();
         content.chunks(PIECE).for_each(|piece| hashing.add(piece));

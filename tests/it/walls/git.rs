@@ -142,7 +142,9 @@ fn repositories_that_the_settings_name_are_left_to_commands() {
         return;
     }
     let runner = super::runner_with(&place.root, settings, Settings::new());
-    let result = super::bash(&std::sync::Arc::new(runner), json!({"command": command}));
+    // The policy would deny it, so it stands in a file, which the policy cannot read.
+    place.file("attempt.sh", command);
+    let result = super::bash(&std::sync::Arc::new(runner), json!({"command": ". ./attempt.sh"}));
     assert_eq!(result.output, "done\n");
     refused(&place, command, "Read-only file system");
     assert!(toolfence::workspace::GitSettings::new().writable(["a[b"]).is_err());

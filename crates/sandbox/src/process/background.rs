@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 use toolfence_protocol::clip::{Clipped, HeadTail};
 
-/// The handle. It belongs to one [`Job`](super::Job), and is shared with whoever looks at it.
+/// The handle. It belongs to one [`Job`](super::Job), and is shared with the code that looks at the command.
 #[derive(Debug)]
 pub struct Background {
     output: Mutex<HeadTail>,
@@ -52,7 +52,7 @@ pub enum Sent {
 }
 
 impl Background {
-    /// One that keeps `keep` bytes of what nobody has taken yet, half of the beginning and half of the end; with or without
+    /// A handle that keeps `keep` bytes of the output that was not taken yet, half of the beginning and half of the end; with or without
     /// a stdin that can be written to.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Background {
         }
     }
 
-    /// The same with a file for output that is more than is kept: from what nobody has taken yet at that time on.
+    /// Adds a file for output that is more than is kept. It begins with what was not taken yet at that time.
     #[must_use]
     pub fn overflow(self, overflow: Overflow<'static>) -> Background {
         Background { overflow: Some(overflow), ..self }
@@ -125,7 +125,7 @@ impl Background {
         self.end(Ending::Soon);
     }
 
-    /// Ends the command at once: nobody waits for it any more.
+    /// Ends the command at once, for a caller that does not wait for it any more.
     pub fn kill(&self) {
         self.end(Ending::Now);
     }

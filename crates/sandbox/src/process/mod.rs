@@ -54,7 +54,7 @@ const LAST_KEPT: Duration = Duration::from_secs(3);
 pub struct Job<'a> {
     /// An absolute path, or a name looked for in the caller's PATH.
     pub program: &'a OsStr,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: &'a [&'a OsStr],
     /// The folder it runs in, as an open descriptor.
     pub folder: BorrowedFd<'a>,
@@ -115,12 +115,12 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
     follow(job, running, output).await
 }
 
-/// The same where the program is a supervisor, to which `told` is said on its stdin, a socket. It answers with one line when
-/// the command it keeps has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
+/// Runs a program that is a supervisor to its end, like [`run`]. `told` is the message to it on its stdin, a socket. It answers
+/// with one line when the command it holds has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
 /// socket is closed, and passes SIGTERM on.
 ///
 /// # Errors
-/// Those of [`run`], and the answer of a supervisor that could not start its command; see [`is_changed`].
+/// The errors of [`run`], and the answer of a supervisor that could not start its command; see [`is_changed`].
 pub async fn run_supervised(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
     let (supervisor, theirs) = Supervisor::new()?;
     let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
@@ -128,11 +128,11 @@ pub async fn run_supervised(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
     follow(job, running, output).await
 }
 
-/// The same by the supervisor that waits in `ahead`, if it was started like this one would be and was told the first `beginning`
-/// bytes already. After it, the next one is made ready.
+/// Runs a supervisor to its end, like [`run_supervised`], but takes the one that was started in `ahead`, if program, arguments,
+/// environment and the first `beginning` bytes of the message are those it was started with. After it, the next one is made ready.
 ///
 /// # Errors
-/// Those of [`run_supervised`].
+/// The errors of [`run_supervised`].
 pub async fn run_prespawned(job: &Job<'_>, told: &[u8], beginning: usize, ahead: &Prespawn) -> io::Result<Outcome> {
     let (first, rest) = told.split_at(beginning.min(told.len()));
     let wanted = Beginning {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a supervisor is started with, and the beginning of what it is told.
+/// What a supervisor is started with, and the beginning of the message to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Beginning {
     pub(super) program: OsString,
@@ -26,7 +26,7 @@ pub(super) struct Started {
 }
 
 /// At most one supervisor that is ready, for commands that begin alike. It is made on a thread of its own after a command has
-/// ended, while nobody waits; dropping this ends it.
+/// ended, while no caller waits; dropping this ends it.
 #[derive(Debug, Default)]
 pub struct Prespawn(Mutex<Option<Maker>>);
 

@@ -1,4 +1,4 @@
-//! The line to a supervisor: what it is told, and the one line it answers.
+//! The line to a supervisor: the message to it, and the one line that it answers.
 
 use super::Ending;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};

@@ -1,4 +1,4 @@
-//! The same walls raised by `bwrap` of the system, where it may do what this program may not: it can be set-user-id, or have a
+//! The walls of namespaces raised by `bwrap` of the system, where it may do what this program may not: it can be set-user-id, or have a
 //! profile of its own. What it cannot do (Landlock, the filter of system calls, the line to the host), the helper does inside.
 //!
 //! It knows files by their names alone: one that is put in the place of another while the walls go up is not noticed.

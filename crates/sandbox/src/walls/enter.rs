@@ -1,6 +1,6 @@
 //! The helper: reads a plan, raises the walls, starts the command, and tells how it ended.
 //!
-//! Three processes. The *outer* one is what the host started: it builds the tree of files, covers what is to be covered of the
+//! Three processes. The *outer* one is what the host started: it builds the tree of files, raises the masks over the
 //! project, and ends everything when the host asks for it or is gone. The *inner* one is the first of the new process
 //! namespace: it takes its own rights away and then starts the *command*. When the inner one ends, the kernel ends all that
 //! is left in the namespace.

@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 /// What the helper ends with when the command was not started.
 pub(super) const NOT_STARTED: i32 = 125;
 
-/// Takes the line to the host and the first byte of what it says, and tells it what went wrong.
+/// Takes the line to the host and the first byte of its message, does `work`, and tells the host what went wrong.
 pub(super) fn with_host(work: impl FnOnce(&File, u8) -> Result<i32, Trouble>) -> i32 {
     let host = match take_stdin() {
         Ok(host) => host,
@@ -78,22 +78,22 @@ pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
     Err(Trouble::new("the plan", io::Error::other(why)))
 }
 
-/// A part of what the host tells.
+/// Reads a part of the host's message.
 pub(super) fn read<T: DeserializeOwned>(host: &File, name: &'static str) -> Result<T, Trouble> {
     parsed(&read_part(host, name)?, name)
 }
 
-/// The first one, of which a byte was taken already.
+/// Reads the first part of the host's message, of which one byte was read already.
 pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: u8, name: &'static str) -> Result<T, Trouble> {
     parsed(&read_text(host, &[first], name)?, name)
 }
 
-/// The same as it came.
+/// Reads a part of the host's message as text, without parsing it.
 pub(super) fn read_part(host: &File, name: &'static str) -> Result<Vec<u8>, Trouble> {
     read_text(host, &[], name)
 }
 
-/// `begun` is what was read of its length.
+/// Reads the text of a part; `begun` is what was read of its length already.
 fn read_text(mut host: &File, begun: &[u8], name: &'static str) -> Result<Vec<u8>, Trouble> {
     let trouble = |error| Trouble::new(name, error);
     let mut length = [0; 4];
@@ -118,14 +118,14 @@ pub(super) fn tell(mut host: &File, line: &str) {
     let _ = host.write_all(line.as_bytes());
 }
 
-/// Tells how the command ended.
+/// Tells the host how the command ended.
 pub(super) fn tell_status(host: &File, status: rustix::process::WaitStatus) {
     let code = status.exit_status().map(|code| format!("status {code}\n"));
     let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
     tell(host, &code.or(signal).unwrap_or_default());
 }
 
-/// Lets go of input and output: their end is the end of whoever else holds them.
+/// Lets go of input and output, so that they end with the command.
 pub(super) fn silence() -> io::Result<()> {
     empty(0)?;
     empty(1)?;

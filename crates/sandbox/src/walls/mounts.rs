@@ -56,7 +56,7 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     Ok(rustix::mount::mount_remount("/", shut, "")?)
 }
 
-/// Covers what the host has just looked at, or says that it is not there as it was.
+/// Raises the masks over what the host has just looked at, or says that something is not there as it was.
 pub(super) fn raise(plan: &Plan, masking: &Masking, blanks: &Blanks) -> Result<(), Trouble> {
     let root = open_root()?;
     guard(plan, masking, &root)?;
@@ -221,7 +221,7 @@ fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd) -> Result<(), Trouble> 
     Ok(())
 }
 
-/// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
+/// A read-only copy of something nobody may open lies over what is hidden. The copy goes where the masked file goes.
 fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for spot in masks {
         hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
@@ -301,7 +301,7 @@ fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<Loose> 
     Ok(copy)
 }
 
-/// The same with the attributes the original has.
+/// A copy of the mount with the attributes that the original has.
 fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC

@@ -1,4 +1,4 @@
-//! The outer process: what the host started. It covers what the host has looked at, lets the command start, and ends
+//! The outer process: what the host started. It masks what the host has looked at, lets the command start, and ends
 //! everything when the host asks for it or is gone.
 
 use super::descendants::PATIENCE;
@@ -51,7 +51,7 @@ fn is_ready(mut line: &UnixStream) -> bool {
     line.read_exact(&mut [0]).is_ok()
 }
 
-/// Hears the rest from the host, which may take some time: covers what is to be covered, and lets the command start.
+/// Hears the rest from the host, which may take some time: raises the masks, and lets the command start.
 fn start(plan: &Plan, host: &File, blanks: Option<mounts::Blanks>, mut line: UnixStream) -> Result<(), Trouble> {
     wait_for(host).map_err(|error| Trouble::new("the masks", error))?;
     let masking: Masking = host_line::read(host, "the masks")?;

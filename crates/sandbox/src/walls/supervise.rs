@@ -17,7 +17,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Does what is told on stdin. Comes back where that is over.
+/// Runs and supervises the command that the message on stdin describes. Returns when the command has ended.
 pub(super) fn main() -> i32 {
     host_line::with_host(|host, first| {
         let told: Supervised = host_line::read_begun(host, first, "the plan")?;

@@ -1,4 +1,4 @@
-//! The words in which the host speaks of walls.
+//! The types in which a host speaks of the sandbox.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Container {
         Container { engine, image: image.into(), program: None }
     }
 
-    /// The same with this client.
+    /// Sets the client of the engine.
     #[must_use]
     pub fn program(self, program: impl Into<PathBuf>) -> Container {
         Container { program: Some(program.into()), ..self }
@@ -113,25 +113,25 @@ impl Settings {
         Settings::default()
     }
 
-    /// The same in another mode.
+    /// Sets how much a command may change.
     #[must_use]
     pub fn mode(self, mode: Mode) -> Settings {
         Settings { mode, ..self }
     }
 
-    /// The same with the network open or not.
+    /// Sets whether every command may use the network.
     #[must_use]
     pub fn network(self, network: bool) -> Settings {
         Settings { network, ..self }
     }
 
-    /// The same with so many processes and threads for a command at the most.
+    /// Sets the most processes and threads of a command.
     #[must_use]
     pub fn processes(self, processes: u32) -> Settings {
         Settings { processes, ..self }
     }
 
-    /// The same with so many bytes of memory for a command at the most.
+    /// Sets the most bytes of memory of a command; 0 for no limit.
     #[must_use]
     pub fn memory(self, memory: u64) -> Settings {
         Settings { memory, ..self }
@@ -144,19 +144,19 @@ impl Settings {
         (memory / 2).max(LEAST_TEMPORARY)
     }
 
-    /// The same where nothing better than this is tried.
+    /// Caps the isolation that is attempted at this kind.
     #[must_use]
     pub fn at_most(self, at_most: Kind) -> Settings {
         Settings { at_most, ..self }
     }
 
-    /// The same in a container.
+    /// Runs every command in this container, in the place of all other kinds of sandbox.
     #[must_use]
     pub fn container(self, container: Container) -> Settings {
         Settings { container: Some(container), ..self }
     }
 
-    /// The same with this program as the helper, which must be one: see [`enter_if_asked`](super::enter_if_asked).
+    /// Sets the helper, a program whose `main` begins as a helper must: see [`enter_if_asked`](super::enter_if_asked).
     #[must_use]
     pub fn helper(self, helper: impl Into<PathBuf>) -> Settings {
         Settings { helper: Some(helper.into()), ..self }
@@ -185,7 +185,7 @@ pub enum Kind {
     Nothing,
     /// What a process can do to itself: Landlock and a filter of system calls.
     Landlock,
-    /// Those of a container.
+    /// The sandbox of a container.
     Container,
     /// All of them, raised by `bwrap` of the system.
     Bubblewrap,
@@ -209,10 +209,10 @@ pub struct Report {
 
 /// A project as the sandbox must know it.
 pub trait Project {
-    /// Its real path.
+    /// The real path of the root.
     fn path(&self) -> &Path;
 
-    /// Which folder it is.
+    /// Device and inode of the root.
     fn identity(&self) -> Identity;
 
     /// The PATH of its commands.
@@ -238,11 +238,11 @@ pub struct Mask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MaskKind {
-    /// It cannot be renamed or removed.
+    /// The mask keeps the file or folder in its place: it cannot be renamed or removed.
     Keep,
-    /// Nor changed.
+    /// It cannot be renamed, removed or changed.
     Freeze,
-    /// Nor read.
+    /// It cannot be renamed, removed, changed or read.
     Hide,
     /// Its content cannot be read. It may be removed, renamed or replaced: what stands in a folder that git ignores is the
     /// build's, and a mask must not keep `rm -rf dist` from working.
@@ -265,7 +265,7 @@ pub struct Request<'a> {
     /// The program by its absolute path, and its arguments. Without any, the helper itself tries what must be refused and
     /// writes a line for each: `refused NAME` or `allowed NAME`.
     pub command: &'a [&'a OsStr],
-    /// The folder it runs in, relative to the root.
+    /// The folder the command runs in, relative to the root.
     pub folder: &'a Path,
     /// What of the project is hidden, frozen or kept; a folder before what is in it.
     pub masks: &'a [Mask],
@@ -278,20 +278,20 @@ pub struct Request<'a> {
     pub only_git: bool,
 }
 
-/// What has to be started for it: a helper, and what it is told on a socket that is its stdin.
+/// What has to be started for a command: a helper, and the message that it gets on a socket that is its stdin.
 ///
-/// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` where the covers are not as they
-/// were told. It ends everything when the socket is closed.
+/// The helper answers with one line: `status N`, `signal N`, `failed WHY`, or `changed WHY` where the masked files are not as they
+/// were said to be. It ends everything when the socket is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
     /// The helper.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments of the helper.
     pub arguments: Vec<OsString>,
-    /// All it is told.
+    /// The whole message to the helper.
     pub told: Vec<u8>,
-    /// How many bytes of that are the same for every command that differs in its covers, folder and words only. A helper
+    /// How many bytes of that are the same for every command that differs in its masks, folder and words only. A helper
     /// that was told them before there is a command has most of the walls raised when it comes.
     pub beginning: usize,
 }

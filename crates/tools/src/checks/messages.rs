@@ -11,7 +11,7 @@ use toolfence_workspace::FileDraft;
 /// Errors that are told one by one.
 const MOST_ERRORS: usize = 5;
 
-/// The same of files that were not changed.
+/// Errors in files that were not changed that are told one by one.
 const MOST_ELSEWHERE: usize = 20;
 
 /// Files whose lines are shown.
@@ -46,7 +46,7 @@ pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
     output
 }
 
-/// The same answer where the change could not be taken back: it stays, and that is said plainly.
+/// The answer to a change that makes files worse and could not be taken back: it stays, and that is said plainly.
 pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
     let said = answer.failure.map_or_else(String::new, |failure| failure.message);
     let message = format!("The change was made and stays, for it could not be taken back: {why} What it broke: {said}");

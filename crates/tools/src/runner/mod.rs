@@ -58,7 +58,7 @@ pub struct CommandRunner {
     ahead: [Prespawn; 2],
     /// How many ran into their time one after the other.
     late: AtomicU32,
-    /// Closed when the thread of a command is at its end that nobody waits for any more.
+    /// For each command whose caller is gone: closed when its thread is at its end.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Wanted {
 pub(super) struct Checking<'a> {
     /// The program by its absolute path, and its arguments.
     pub(super) words: &'a [OsString],
-    /// Its stdin.
+    /// The stdin of the checker.
     pub(super) input: &'a str,
     pub(super) seconds: u64,
     /// Whether it may run without walls.
@@ -187,8 +187,8 @@ impl CommandRunner {
 
     /// Runs it to its end. Dropping the future ends it, and comes back when no process of it is left.
     ///
-    /// The command has a thread of its own, because what it planted has to be taken away after its end, also where nobody
-    /// waits for it any more.
+    /// The command has a thread of its own, because what it planted has to be taken away after its end, also where the
+    /// caller is gone.
     pub(super) async fn run(self: &Arc<CommandRunner>, wanted: Wanted) -> Result<Ran, ToolError> {
         let started = |error: io::Error| ToolError::Respond(not_started(&error));
         let workspace = Arc::clone(self.workspace());
@@ -210,7 +210,7 @@ impl CommandRunner {
         ran
     }
 
-    /// Waits until what commands left is settled that nobody waits for any more.
+    /// Waits until what commands left is settled whose callers are gone.
     pub(super) fn wait_for_left(&self, deadline: Instant) {
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in left {
@@ -219,7 +219,7 @@ impl CommandRunner {
         }
     }
 
-    /// Runs it to its end on the calling thread. Nobody holds `left` any more when no process of it is left.
+    /// Runs it to its end on the calling thread. `left` is dropped when no process of it is left.
     pub(super) async fn run_live(
         &self,
         wanted: &Wanted,
@@ -368,7 +368,7 @@ impl CommandRunner {
                 disturbed = self.disturbed(&masks, job.live, appeared) => return Err(disturbed.into()),
             };
             match ended {
-                // A file was put where another was looked at: the covers would be beside it.
+                // A file was put where another was looked at: the masks would be beside it.
                 Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
                 ended => {
                     let outcome = ended.map_err(|error| not_walled(&error))?;
@@ -491,7 +491,7 @@ impl CommandRunner {
         process::run_prespawned(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
     }
 
-    /// Waits until a blocked file is not the one that was hidden: whoever saves a file by renaming another over it takes the
+    /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the
     /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
     async fn disturbed(&self, masks: &Arc<MaskSet>, live: Option<&Background>, appeared: &Appeared) -> ToolFailure {
         let mut pace = Pace::new();

@@ -63,7 +63,7 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
     git.into_iter().chain(mask).collect()
 }
 
-/// What is told of a git command that met a blocked file: git looks at every file it tracks that has changed.
+/// The sentence for a git command that met a blocked file: git looks at every file it tracks that has changed.
 pub(super) fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
     let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
     (status != 0 && end.starts_with("fatal: cannot hash ")).then_some(

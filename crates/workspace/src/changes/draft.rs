@@ -36,7 +36,7 @@ impl<R> Draft<R> {
     }
 }
 
-/// What is told of a change: [`Written`](super::Written) of one file, [`Patched`](super::Patched) of the files of a patch.
+/// The report of a change: [`Written`](super::Written) of one file, [`Patched`](super::Patched) of the files of a patch.
 pub trait Report: Clone + Send + Sync + 'static {
     /// The report of a change that was made. `lost` says which files, by their place in `files`, could not have all of what
     /// they were like, and what is missing.

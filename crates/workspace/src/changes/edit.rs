@@ -21,7 +21,7 @@ pub struct EditFile {
     pub path: String,
     /// All of them are made, or none. They may come in any order; their numbers are those of the file as it is.
     pub edits: Vec<EditLines>,
-    /// What the file must still be, where somebody has seen it.
+    /// The content that the file must still have, where it was read before.
     pub base: Option<Version>,
     /// Say what would change and change nothing.
     pub dry_run: bool,

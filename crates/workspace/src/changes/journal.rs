@@ -1,7 +1,7 @@
 //! What a change leaves behind if the process is killed in the middle, written down before it is made.
 //!
-//! A journal is a file in the root with a lock on it, and is gone when its change is done. Whoever opens the root next and
-//! finds one that nobody holds takes away what it names. It may have come with a hostile project: nothing is removed but
+//! A journal is a file in the root with a lock on it, and is gone when its change is done. The next program that opens the root and
+//! finds a journal without its lock held takes away what it names. It may have come with a hostile project: nothing is removed but
 //! files that are called as our temporary files are, and folders that are empty and that tools may write to. One that is
 //! over the limits which ours keep to is left alone.
 
@@ -74,7 +74,7 @@ impl Journal {
         Some(Stamp::of(&stat).changed_at().0)
     }
 
-    /// A name nobody can guess for a file in this folder, which will be taken away if nobody does it before.
+    /// A name that cannot be guessed for a file in this folder. The file is taken away with the journal, if it is still there.
     pub(crate) fn temporary(&self, folder: &Path) -> io::Result<String> {
         let name = secret_name(TEMPORARY)?;
         self.note(b't', &folder.join(&name));
@@ -137,7 +137,7 @@ fn is_ours(name: &OsStr, ending: &str) -> bool {
     middle.is_some_and(|middle| middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Takes away what changes left that were killed: so much of it that a hostile project cannot hold up the start.
+/// Takes away what changes left whose program was killed: so much of it that a hostile project cannot hold up the start.
 pub(crate) fn clean(root: &Root) {
     let Ok((items, _)) = folder::items(root.fd(), MOST_NAMES) else { return };
     let names = items.into_iter().map(|item| item.name).filter(|name| is_ours(name, JOURNAL));
@@ -149,7 +149,7 @@ pub(crate) fn clean(root: &Root) {
     }
 }
 
-/// A journal that nobody works on any more, locked.
+/// A journal whose program has ended, locked.
 fn open_left(root: &Root, journal: &OsStr) -> Option<File> {
     let fd = rustix::fs::openat(root.fd(), journal, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let file = File::from(fd);

@@ -42,7 +42,7 @@ impl Changes {
         Changes { root, recorder: None }
     }
 
-    /// Sets who is told of every change before it is made.
+    /// Sets the recorder, which is called before every change.
     pub(crate) fn record_to(&mut self, recorder: Arc<dyn Recorder>) {
         self.recorder = Some(recorder);
     }
@@ -60,7 +60,7 @@ impl Changes {
     /// Writes a file like [`write`](Changes::write), if it still has the content `base` that was seen of it.
     ///
     /// # Errors
-    /// Those of [`write`](Changes::write), and `conflict` when there is a file with other content than `base`.
+    /// The errors of [`write`](Changes::write), and `conflict` when there is a file with other content than `base`.
     pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<Written, ToolFailure> {
         self.commit(&self.draft_write(path, content, base)?)
     }
@@ -101,7 +101,7 @@ impl Changes {
     /// Plans what [`write_over`](Changes::write_over) does.
     ///
     /// # Errors
-    /// Those of writing the file, as far as they can be known before.
+    /// The errors of writing the file, as far as they can be known before.
     pub fn draft_write(&self, path: &str, content: &str, base: Option<Version>) -> Result<Draft<Written>, ToolFailure> {
         write::draft(&self.root, path, content, base)
     }
@@ -109,7 +109,7 @@ impl Changes {
     /// Plans what [`edit`](Changes::edit) does.
     ///
     /// # Errors
-    /// Those of the edit, as far as they can be known before.
+    /// The errors of the edit, as far as they can be known before.
     pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
         edit::draft_edit(&self.root, wanted)
     }
@@ -117,7 +117,7 @@ impl Changes {
     /// Plans what [`replace_text`](Changes::replace_text) does.
     ///
     /// # Errors
-    /// Those of the replacement, as far as they can be known before.
+    /// The errors of the replacement, as far as they can be known before.
     pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
         edit::draft_replacement(&self.root, wanted)
     }
@@ -125,7 +125,7 @@ impl Changes {
     /// Plans what [`apply_patch`](Changes::apply_patch) does.
     ///
     /// # Errors
-    /// Those of the patch, as far as they can be known before.
+    /// The errors of the patch, as far as they can be known before.
     pub fn draft_patch(&self, text: &str) -> Result<Draft<Patched>, ToolFailure> {
         patch::draft(&self.root, text)
     }
@@ -175,7 +175,7 @@ impl Changes {
     }
 
     /// Tells the recorder that a command is about to run. Give the value back to
-    /// [`command_ended`](Changes::command_ended), or drop it where nobody waits for the end.
+    /// [`command_ended`](Changes::command_ended), or drop it where the host does not wait for the end.
     pub fn command_begins(&self, stop: &Stop) -> RecordedCommand {
         if let Some(recorder) = &self.recorder {
             recorder.command_begins(&self.root, stop);
@@ -235,7 +235,7 @@ mod tests {
         lines
     }
 
-    /// Between planning and writing somebody else does something; then all is as that one left it.
+    /// Another process changes something between plan and commit; then all is as that process left it.
     #[test]
     fn what_cannot_be_finished_is_put_back() {
         let by_others: [fn(&Path); 5] = [

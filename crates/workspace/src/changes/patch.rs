@@ -48,7 +48,7 @@ pub struct PatchedFile {
     pub kind: Kind,
     /// The file it was made from, as it can be shown on one line.
     pub old: String,
-    /// The file it is now, likewise.
+    /// The file it is now, as it can be shown on one line.
     pub new: String,
     /// Where its hunks stood.
     pub hunks: Vec<Placed>,

@@ -1,4 +1,4 @@
-//! Whoever keeps what is needed to undo a change is told of it before it is made.
+//! The write-ahead hook: called before every change, so that the undo store can save the old state.
 //!
 //! Every change of a name that a root makes goes through here; what commands change is seen by looking at the project
 //! before and after them.
@@ -17,7 +17,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Keeps what it takes to undo changes. It never stops one: what it cannot keep it has to say itself.
+/// The write-ahead hook of changes. It keeps what it takes to undo them, and never stops one: what it cannot keep it has to say
+/// itself.
 pub trait Recorder: Send + Sync + fmt::Debug {
     /// Whether there is anything to record now; without it nothing is read for it.
     fn is_recording(&self) -> bool;
@@ -37,17 +38,17 @@ pub trait Recorder: Send + Sync + fmt::Debug {
     /// A command has ended.
     fn command_ended(&self, root: &Root, stop: &Stop);
 
-    /// Nobody waits for the end of a command any more; it is being ended.
+    /// The host does not wait for the end of a command any more; it is being ended.
     fn command_dropped(&self);
 }
 
-/// A change that was told of. Dropped, it came to nothing.
+/// A change that the recorder knows of. Dropped, the change came to nothing.
 pub(crate) struct Recording<'w> {
     told: Option<(&'w dyn Recorder, u64)>,
 }
 
 impl<'w> Recording<'w> {
-    /// Tells of changes whose contents were kept.
+    /// Tells the recorder of changes whose contents it has kept.
     pub(crate) fn of(recorder: &'w dyn Recorder, changes: Vec<Change>) -> Recording<'w> {
         Recording { told: Some((recorder, recorder.changing(changes))) }
     }
@@ -104,7 +105,7 @@ impl<'c> Coming<'c> {
     }
 }
 
-/// Whoever is told of the changes of one root.
+/// The recorder of the changes of one root, while there is something to record.
 #[derive(Clone, Copy)]
 pub(super) struct RecordedBy<'w>(Option<&'w dyn Recorder>);
 
@@ -114,7 +115,7 @@ impl<'w> RecordedBy<'w> {
         RecordedBy(recorder.filter(|recorder| recorder.is_recording()))
     }
 
-    /// Tells of files that are about to be changed together, and of folders that were made for them.
+    /// Tells the recorder of files that are about to be changed together, and of folders that were made for them.
     pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
         let Some(recorder) = self.0 else { return Recording { told: None } };
         let folders = made.iter().flat_map(|made| made.states());
@@ -123,7 +124,7 @@ impl<'w> RecordedBy<'w> {
         Recording::of(recorder, folders.chain(files).collect())
     }
 
-    /// Tells of an empty folder that is about to go.
+    /// Tells the recorder of an empty folder that is about to go.
     pub(super) fn removal(self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'w> {
         let Some(recorder) = self.0 else { return Recording { told: None } };
         match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
@@ -136,7 +137,7 @@ impl<'w> RecordedBy<'w> {
     }
 }
 
-/// A command that the recorder was told of and whose end it waits for.
+/// A command that the recorder knows of and whose end it waits for.
 #[derive(Debug)]
 pub struct RecordedCommand {
     pub(super) recorder: Option<Arc<dyn Recorder>>,

@@ -1,6 +1,6 @@
 //! A file that is not there until it is whole.
 //!
-//! It is written under a name nobody can guess in the folder where it will stay, and renamed over the old one. Whatever
+//! It is written under a name that cannot be guessed in the folder where it will stay, and renamed over the old one. Whatever
 //! goes wrong before that, it is taken away again, with the folders that were made for it.
 
 use crate::attributes;
@@ -48,7 +48,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// Makes `names` one in the other and gives the innermost. A folder that somebody else makes at the same moment is
+    /// Makes `names` one in the other and gives the innermost. A folder that another process makes at the same moment is
     /// taken as it is, but a link is not.
     pub(crate) fn below(home: Home<'_>, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
         let mut made = Made { folders: Vec::new() };
@@ -71,7 +71,7 @@ impl Made {
         Ok((here, made))
     }
 
-    /// Their names relative to the root, and what they are.
+    /// The names of the folders relative to the root, and what they are.
     pub(crate) fn states(&self) -> impl Iterator<Item = (PathBuf, State)> {
         self.folders.iter().filter_map(|(above, name, path)| {
             let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::of).ok()?;
@@ -159,7 +159,7 @@ impl<'f> Temp<'f> {
         rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
     }
 
-    /// Its attributes as a record keeps them.
+    /// The attributes of the file as a record keeps them.
     pub(crate) fn attributes(&self) -> Option<Attributes> {
         attributes::read(&self.file, MOST_KEPT)
     }
@@ -169,7 +169,7 @@ impl<'f> Temp<'f> {
         &self.lost
     }
 
-    /// Lets everybody run it who may read it, or nobody.
+    /// Lets all users run the file who may read it, or none.
     pub(crate) fn set_executable(&self, executable: bool) -> io::Result<()> {
         let mode = rustix::fs::fstat(&self.file)?.st_mode;
         let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
@@ -193,7 +193,7 @@ impl<'f> Temp<'f> {
         Ok(())
     }
 
-    /// Both change places, and what was replaced is looked at before it goes: somebody may have been there a moment ago.
+    /// Both change places, and what was replaced is looked at before it goes: another process may have put a file there a moment ago.
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     fn change_places(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};

@@ -1,4 +1,4 @@
-//! One file written as a whole, and what is told of a file that was changed.
+//! One file written as a whole, and the report of a file that was changed.
 
 use crate::changes::draft::{Draft, FileDraft, Report, stale, too_large};
 use crate::changes::target::{Content, Target};

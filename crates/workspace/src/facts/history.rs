@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// The most bytes that git may print.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The most names that are told.
+/// The most names that are given.
 const MOST_NAMES: usize = 20;
 
 /// The most refs from which a later state is asked about; each is an argument.

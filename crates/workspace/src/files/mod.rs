@@ -36,7 +36,7 @@ impl Files {
     /// Lists the files and folders below a folder. A file is listed as itself.
     ///
     /// # Errors
-    /// Those of [`Files::read`] for the path, and `invalid_argument` for a glob that cannot be read.
+    /// The errors of [`Files::read`] for the path, and `invalid_argument` for a glob that cannot be read.
     pub fn list(&self, wanted: &ListFiles, stop: &Stop) -> Result<Listing, ToolFailure> {
         list::list(&self.root, wanted, stop)
     }
@@ -44,7 +44,7 @@ impl Files {
     /// Searches files for lines. Hidden and ignored files are searched only when the path names them.
     ///
     /// # Errors
-    /// Those of [`Files::read`] for the path, and `invalid_argument` for a pattern or glob that cannot be read.
+    /// The errors of [`Files::read`] for the path, and `invalid_argument` for a pattern or glob that cannot be read.
     pub fn search(&self, wanted: &SearchFiles, stop: &Stop) -> Result<Found, ToolFailure> {
         search::search(&self.root, wanted, stop)
     }

@@ -1,7 +1,7 @@
 //! Blocked files that appear while a command runs, and the lines of its output that stand in them.
 //!
 //! No mask lies over such a file until the next command, and the command goes on: it may be the user's editor that made it.
-//! What the command read of it is kept from whoever gets the output, as far as it stands there as it stands in the file. A
+//! What the command read of it is withheld from the output, as far as it stands there as it stands in the file. A
 //! command that changes what it prints gets around this; the next one finds the file masked.
 
 use crate::masks::Masks;
@@ -32,7 +32,7 @@ const SHORTEST: usize = 6;
 /// A value that is at least so long is withheld wherever it stands, not only alone on its line.
 const LONG: usize = 16;
 
-/// What was in them.
+/// What stands in blocked files that appeared while a command ran.
 #[derive(Debug, Default)]
 pub struct Withheld {
     /// Files by what they are, with their length and last change when they were read.
@@ -40,7 +40,7 @@ pub struct Withheld {
     names: Vec<PathBuf>,
     /// What a line of output must not have in it, with the number of a name.
     parts: Vec<(Vec<u8>, usize)>,
-    /// What a line of output must not be, likewise.
+    /// What a line of output must not be, with the number of a name.
     whole: HashMap<Vec<u8>, usize>,
     bytes: u64,
     is_incomplete: bool,

@@ -27,7 +27,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// One configuration, as it was before the call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Before {
-    /// Its path, as bytes.
+    /// The path of the file, as bytes.
     file: Vec<u8>,
     keys: Keys,
     /// All of it with its mode, where a hook may leave something there that cannot be read.
@@ -94,7 +94,8 @@ impl Configurations {
         self.settle_until(masks, None)
     }
 
-    /// The same for what was written until a time, where that is known; what came later is somebody else's.
+    /// Takes back keys like [`Configurations::settle`], but only those that were written until a time, where that is known: what
+    /// came later is another process's work.
     pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<String> {
         let Some(git) = masks.host_git() else { return Vec::new() };
         let mut said = Vec::new();

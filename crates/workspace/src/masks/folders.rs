@@ -1,4 +1,4 @@
-//! One folder as the walls must know it, and what is remembered of it between two walks.
+//! One folder as the masks must know it, and what is remembered of it between two walks.
 
 use crate::names;
 use crate::root::hops::Hop;
@@ -49,7 +49,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// What is in a folder, and whether it had to be read. `calm` says that nobody changes it meanwhile.
+    /// What is in a folder, and whether it had to be read. `calm` says that no process changes the folder meanwhile.
     pub(super) fn folder(&self, root: &Root, hop: &Hop, at: &Path, calm: bool) -> (Result<Arc<Folder>, Errno>, bool) {
         // The path may lead through a link that was put there: then it leads to another folder, whose stamp is another.
         let now = hop.split(root.fd(), at).and_then(|(base, rest)| {
@@ -130,7 +130,7 @@ fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
         if by_content && item.kind == FileType::RegularFile {
             match before {
                 Some(Ok(stat)) if Stamp::of(&stat).has_rested(SETTLED) => {
-                    found.weighed.push((item.name.clone(), Stamp::of(&stat)))
+                    found.weighed.push((item.name.clone(), Stamp::of(&stat)));
                 }
                 _ => rested = false,
             }

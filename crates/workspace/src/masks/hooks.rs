@@ -190,7 +190,8 @@ impl Guarded {
         self.settle_until(masks, None)
     }
 
-    /// The same for what appeared until a time, where that is known; what came later is somebody else's.
+    /// Takes away like [`Guarded::settle`], but only what appeared until a time, where that is known: what came later is another
+    /// process's work.
     pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<String> {
         let known: HashSet<(&[u8], &[u8])> = self.links.iter().map(|(at, leads)| (&at[..], &leads[..])).collect();
         let mut suspects = Vec::new();

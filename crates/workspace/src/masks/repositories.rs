@@ -1,6 +1,6 @@
 //! What of the project the host's git would run or read, so that a command must not change it.
 //!
-//! The whole of every repository is covered, not a list of dangerous names in it: the git directory, the one that a `.git`
+//! The whole of every repository is masked, not a list of dangerous names in it: the git directory, the one that a `.git`
 //! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
 //! work tree: folders of hooks, included files, programs.
 
@@ -55,7 +55,7 @@ pub(super) struct Repository {
     pub(super) standing: Standing,
 }
 
-/// What of a git directory is covered where the project is one itself, so that covering all of it would leave a command
+/// What of a git directory is masked where the project is one itself, so that masking all of it would leave a command
 /// nothing to write to.
 const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
 
@@ -71,7 +71,7 @@ pub(super) struct Wanted {
 /// What git on the host uses, or would use if it were there: hooks, included files, programs that its configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Used {
-    /// The absolute path that git is told.
+    /// The absolute path that git's configuration names.
     pub(super) path: PathBuf,
     /// How it was reached when it was looked for.
     pub(super) way: Way,
@@ -180,7 +180,7 @@ impl Wanted {
         }
     }
 
-    /// What the configuration names in the project. Without a git on the host nobody runs it.
+    /// What the configuration names in the project. Without a git on the host no program runs it.
     fn configured(&mut self, masks: &Masks, top: &Path, dirs: &[PathBuf]) {
         let Some(configured) = masks.configured(top, dirs) else { return };
         for path in &configured.used {
@@ -224,7 +224,7 @@ impl Wanted {
         *known = how.max(*known);
     }
 
-    /// A folder stands before what is in it; what is in a read-only one needs no cover of its own.
+    /// A folder stands before what is in it; what is in a read-only one needs no mask of its own.
     pub(super) fn into_parts(self) -> (Vec<(PathBuf, MaskKind)>, Vec<Used>) {
         let mut asked: Vec<(PathBuf, MaskKind)> = Vec::new();
         for (path, how) in self.asked {

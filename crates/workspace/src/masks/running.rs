@@ -3,7 +3,7 @@
 //!
 //! A record is a file in a folder of the person's state, with a lock on it as long as the host lives. It holds what was
 //! known of the project's repositories before the command started. Its time is the host's last sign of life: what changed
-//! later is somebody else's work.
+//! later is another process's work.
 
 use crate::digest::Digest;
 use crate::encoding::{path_bytes, path_from};

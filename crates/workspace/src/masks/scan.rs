@@ -73,7 +73,7 @@ impl From<ToolFailure> for Hitch {
 /// What a walk is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Something runs beside it or may: what is covered must be right.
+    /// Something runs beside it or may: what is masked must be right.
     Mask,
     /// A command runs beside it; what is missed now is seen at the next look.
     Watch,
@@ -206,7 +206,7 @@ impl<'w> Scan<'w> {
     /// Whether something in the folder that matters has a path that the kernel does not take, so that nothing could be mounted
     /// there. Then the folder, which is the deepest that has a path, is hidden with all that is in it.
     fn is_too_deep(&self, at: &Path, folder: &Folder) -> bool {
-        // What is covered of a repository is below `.git`.
+        // What is masked of a repository is below `.git`.
         const IN_GIT: usize = 64;
         let above = self.masks.root.path().as_os_str().len() + 1 + at.as_os_str().len() + 1;
         let names = [&folder.folders, &folder.hidden, &folder.frozen].into_iter().flatten();
@@ -270,7 +270,7 @@ impl<'w> Scan<'w> {
         wanted.add_above(self.masks, access);
         let (asked, used) = wanted.into_parts();
         self.set.used = used;
-        // A mask of a file in a repository has to lie over the cover of the repository.
+        // A mask of a file in a repository has to lie over the mask of the repository.
         let set = std::mem::take(&mut self.set.list);
         for (path, how) in asked {
             // It may be elsewhere: a folder of hooks is where the settings say.

@@ -52,7 +52,7 @@ pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<String> {
     settle_until(masks, before, None)
 }
 
-/// Takes away what appeared until a time, where that is known; what came later is somebody else's.
+/// Takes away what appeared until a time, where that is known: what came later is another process's work.
 pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<SystemTime>) -> Vec<String> {
     let found = suspects(masks, before, Purpose::Settle, &Stop::default());
     match found {
@@ -68,7 +68,7 @@ pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<System
     }
 }
 
-/// Whether it came later than that time, where one is known, so that it is somebody else's.
+/// Whether a suspect came later than that time, where one is known, so that it is another process's work.
 pub(super) fn is_theirs(masks: &Masks, suspect: &Suspect, until: Option<SystemTime>) -> bool {
     // Whoever uses a repository changes its folder, but not the file that says what git does in it.
     let paths = match suspect {
@@ -128,7 +128,7 @@ fn led_elsewhere(masks: &Masks, used: &Used) -> Option<PathBuf> {
     }
     let others = now.steps.split_last().is_some_and(|(_, others)| others.iter().any(is_new));
     if used.way.is_there && now.end == used.way.end && !others {
-        // Somebody on the host has saved the file: a command cannot replace what is a mount.
+        // Another process on the host has saved the file: a command cannot replace what is a mount.
         return None;
     }
     let step = now.leaves(&used.way)?;
@@ -136,7 +136,7 @@ fn led_elsewhere(masks: &Masks, used: &Used) -> Option<PathBuf> {
 }
 
 /// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
-/// somebody on the host has saved it: a command cannot replace what is a mount.
+/// another process on the host has saved it: a command cannot replace what is a mount.
 fn is_replaced(masks: &Masks, held: &Held) -> bool {
     let is = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| identity_of(&stat));
     // A repository is judged by what it is.

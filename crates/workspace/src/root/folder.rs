@@ -24,7 +24,8 @@ pub(crate) fn items(folder: BorrowedFd<'_>, most: usize) -> Result<(Vec<Item>, b
     items_until(readable, most, &Stop::default())
 }
 
-/// The same of a folder that is open to be read; when it is stopped, less than all.
+/// At most `most` entries of a folder that is open to be read, in the order of their bytes, and whether that is all of them.
+/// When `stop` ends the work, it is less than all.
 pub(crate) fn items_until(folder: OwnedFd, most: usize, stop: &Stop) -> Result<(Vec<Item>, bool), Errno> {
     let (mut items, mut complete) = (Vec::new(), true);
     let mut entries = Dir::new(folder)?;

@@ -90,7 +90,7 @@ impl Hop {
 }
 
 /// Removes from the folder `last` what has no path of its own, because it would be longer than the kernel takes: `above` is the
-/// length of that of `last`. Nobody but who made the folder can have put something there by a path, and no snapshot has seen
+/// length of that of `last`. Only the process that made the folder can have put something there, and no snapshot has seen
 /// it, so that it goes with the folder. The kernel is shown one name at a time; the deepest folder goes first.
 pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usize) -> Result<(), Errno> {
     let open = |folder: BorrowedFd<'_>, name: &OsStr| {

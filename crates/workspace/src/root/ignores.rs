@@ -21,7 +21,7 @@ pub(crate) struct Ignores {
     above: Option<Arc<Ignores>>,
     folder: PathBuf,
     now: Arc<Gitignore>,
-    /// As they were when a session first looked; `None` where nobody remembers.
+    /// As they were when a session first looked; `None` where no session remembers.
     first: Option<Arc<Gitignore>>,
 }
 

@@ -100,7 +100,7 @@ impl Root {
     /// Opens a folder below the root, and gives its real name too: relative to the root and without links.
     ///
     /// # Errors
-    /// Those of [`Root::folder`].
+    /// The errors of [`Root::folder`].
     pub fn named_folder(&self, path: &str) -> std::result::Result<(OwnedFd, PathBuf), ToolFailure> {
         self.open_folder(path).map(|opened| (opened.fd, opened.name))
     }
@@ -108,7 +108,7 @@ impl Root {
     /// The real name, relative to the root and without links, of a file that may be opened.
     ///
     /// # Errors
-    /// Those of reading the file.
+    /// The errors of reading the file.
     pub fn named_file(&self, path: &str) -> std::result::Result<PathBuf, ToolFailure> {
         self.open_file(path).map(|opened| opened.name)
     }

@@ -1,6 +1,6 @@
 //! What a model wrote as a path, read as text: relative to the root, or refused.
 //!
-//! This module opens nothing. `..` is left to whoever follows the path, because what it means depends on links.
+//! This module opens nothing. `..` is left to the code that follows the path, because what it means depends on links.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};

@@ -44,7 +44,7 @@ impl From<Errno> for Trouble {
 pub(crate) struct Spot {
     /// The deepest folder on the way that exists.
     pub(crate) folder: OwnedFd,
-    /// Its name relative to the root, without links; empty for the root.
+    /// The name of that folder relative to the root, without links; empty for the root.
     pub(crate) folder_name: PathBuf,
     pub(crate) last: Last,
     /// Whether what is missing is missing at the end of a link.

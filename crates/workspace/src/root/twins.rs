@@ -32,7 +32,7 @@ impl<'w> Twins<'w> {
         Twins { root, stop: None, found: OnceCell::new() }
     }
 
-    /// The same, until it is stopped; then nobody can be sure.
+    /// Lets `stop` end the search; after that every file with several names counts as unknown.
     pub(crate) fn until(self, stop: &'w Stop) -> Twins<'w> {
         Twins { stop: Some(stop), ..self }
     }

@@ -23,7 +23,7 @@ use toolfence_protocol::ToolFailure;
 pub(crate) enum Order {
     /// What is in it: files of one folder stay together.
     Depth,
-    /// Its neighbours: what is nearest to the top comes first.
+    /// The neighbours of the folder: what is nearest to the top comes first.
     Breadth,
 }
 
@@ -93,7 +93,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// From this folder.
+    /// Starts the walk at this folder.
     pub(crate) fn from(mut self, folder: &Opened) -> Walk<'w> {
         self.git = folder.name.components().any(|name| name.as_os_str() == ".git");
         self.pending[0].name.clone_from(&folder.name);
@@ -114,7 +114,7 @@ impl<'w> Walk<'w> {
         self
     }
 
-    /// Hidden, ignored and blocked entries too.
+    /// Shows hidden, ignored and blocked entries too.
     pub(crate) fn everything(mut self) -> Walk<'w> {
         (self.hidden, self.git, self.blocked) = (true, true, true);
         self

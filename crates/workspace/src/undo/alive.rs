@@ -1,7 +1,7 @@
-//! Signs of life while commands run, so that a turn that was cut short does not own what somebody did after it.
+//! Signs of life while commands run, so that a turn that was cut short does not own what another process did after it.
 //!
 //! What runs in the sandbox ends with this process, within milliseconds. A name whose last change is not clearly older than the
-//! last sign of life may be somebody else's work. Times of files are compared with the clock that gave them, so a clock that was
+//! last sign of life may be another process's work. Times of files are compared with the clock that gave them, so a clock that was
 //! set in between, or that is another machine's, makes all of them doubtful.
 
 use serde::{Deserialize, Serialize};

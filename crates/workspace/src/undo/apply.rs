@@ -34,7 +34,7 @@ pub struct Done {
     pub name: String,
     /// What was done: `removed`, `restored`, `changed back`, `mode 644`, ...
     pub what: String,
-    /// Whether somebody else changed it in the middle of the turn: it was put back to what that one left.
+    /// Whether another process changed the name during the turn: it was put back to what that process left.
     pub by_others: bool,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Refused {
 
 impl History {
     /// Undoes the last turn that is not undone and has changed something that is covered; `None` where there is none at all.
-    /// Where all that the turns changed is not covered, nothing is done and the last of them is told.
+    /// Where all that the turns changed is not covered, nothing is done and the last of them is given.
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
@@ -80,7 +80,7 @@ impl History {
     /// Takes the last undo back; `None` where there is none, or a turn has changed something since.
     ///
     /// # Errors
-    /// Those of [`undo`](History::undo).
+    /// The errors of [`undo`](History::undo).
     pub fn redo(&self, root: &Root) -> Result<Option<Outcome>> {
         let stack = self.stack(root);
         let Some((undo, turn)) = stack.undone.last() else { return Ok(None) };
@@ -102,7 +102,8 @@ impl History {
         self.would_apply(root, turns)
     }
 
-    /// The same for [`redo`](History::redo).
+    /// What [`redo`](History::redo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
+    /// changed.
     ///
     /// # Errors
     /// A record cannot be read.
@@ -201,7 +202,7 @@ fn is(root: &Root, name: &Path, state: &State) -> bool {
 }
 
 impl Outcome {
-    /// Tells the names that somebody may have changed after the turn was cut short.
+    /// Adds the names that another process may have changed after the turn was cut short.
     fn leave(&mut self, root: &Root, net: &Net) {
         let theirs = net.later.iter().filter(|(name, (_, to))| !is(root, name, to));
         self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Unrestored::Later }));

@@ -38,7 +38,7 @@ pub(crate) enum Line {
     Begin(Begin),
     /// Names that are about to change together.
     Change { number: u64, changes: Vec<Change> },
-    /// Those of this number did not.
+    /// The names of the change with this number did not change.
     Unchanged { number: u64 },
     /// Commands may change anything from here on; the index of this name holds what was there.
     Running {
@@ -113,9 +113,9 @@ pub(crate) struct Head {
 pub(crate) struct Net {
     /// Each name that is not as it was.
     pub(crate) changes: BTreeMap<PathBuf, (State, State)>,
-    /// Names that somebody else changed in the middle: what that one left is what they go back to.
+    /// Paths that another process changed during the turn. Undo restores the state that process left.
     pub(crate) by_others: BTreeSet<PathBuf>,
-    /// Each name that somebody may have changed after the turn was cut short, as it was before and is by now. It is in
+    /// Each name that another process may have changed after the turn was cut short, as it was before and is by now. It is in
     /// `changes` no more.
     pub(crate) later: BTreeMap<PathBuf, (State, State)>,
 }

@@ -76,7 +76,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Ends it: what changes from now on is nobody's to take back.
+    /// Ends the turn: no undo takes back what changes from now on.
     pub fn end(self) {}
 }
 
@@ -90,11 +90,11 @@ impl Drop for Turn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its number; they only grow.
+    /// The number of the turn. Numbers only grow.
     pub number: u64,
     /// Milliseconds since 1970.
     pub at: u64,
-    /// What it was called when it began.
+    /// What the turn was called when it began.
     pub title: String,
     /// Names that were not as before at its end.
     pub names: u64,
@@ -196,7 +196,7 @@ impl History {
         self.folder.join("turns")
     }
 
-    /// The lock of whoever writes; `None` while somebody else has it.
+    /// The lock of the program that writes; `None` while another program holds it.
     fn lock(&self) -> std::io::Result<Option<Lock>> {
         let file = File::options().write(true).create(true).truncate(false).open(self.folder.join("lock"))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {

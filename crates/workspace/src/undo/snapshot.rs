@@ -73,7 +73,7 @@ pub struct LeftOut {
     pub ignored: u64,
     /// Repositories of git: each `.git`.
     pub repositories: u64,
-    /// Names that are blocked or protected, likewise.
+    /// Names that are blocked or protected, a folder with all that is in it as one.
     pub blocked: u64,
     /// Files that are too large, or could not be read.
     pub large: u64,
@@ -114,7 +114,7 @@ pub(super) struct Coverage {
 
 impl Coverage {
     /// A tool is about to change this name, whose content of before is given where it was kept. If it is a file of patterns
-    /// and nobody has looked yet, that is what is remembered of it.
+    /// and the session has not looked yet, the session remembers that content of it.
     pub(crate) fn changing(&mut self, change: &Change, content: impl FnOnce(Digest, u64) -> Option<Vec<u8>>) {
         if change.name.file_name() == Some(OsStr::new(IGNORE_FILE)) {
             let content = change.before.content().and_then(|(digest, bytes)| content(digest, bytes));
@@ -145,7 +145,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Its attributes are not known: it was written before they were kept.
+    /// Forgets the attributes of the state, for a line that was written before attributes were kept.
     pub(crate) fn forget_attributes(&mut self) {
         self.state.forget_attributes();
     }
@@ -182,7 +182,7 @@ impl Snapshot {
         snapshot
     }
 
-    /// What is not as it was here in a later snapshot. What the later one did not meet is looked at again, since it may
+    /// What is not in a later snapshot as it was in this one. What the later one did not meet is looked at again, since it may
     /// only be ignored by now; and what this one did not look at is never taken for new.
     pub(super) fn changes_until(
         &self,
@@ -215,7 +215,7 @@ impl Snapshot {
         changes.into_values().collect()
     }
 
-    /// Its names, the root among them as "".
+    /// The lines that keep this snapshot: one for each name, the root as "".
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line> {
         let root =
             Line { name: PathBuf::new(), state: State::Nothing, stamp: None, listed: self.is_listed("".as_ref()) };
@@ -228,7 +228,7 @@ impl Snapshot {
         std::iter::once(root).chain(self.seen.iter().map(line))
     }
 
-    /// From such lines.
+    /// The snapshot that these lines keep.
     pub(crate) fn of_lines(lines: impl Iterator<Item = Line>) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for Line { name, state, stamp, listed } in lines {
@@ -242,7 +242,7 @@ impl Snapshot {
         snapshot
     }
 
-    /// Whether another one says the same.
+    /// Whether another snapshot says the same.
     pub(crate) fn is_same(&self, other: &Snapshot) -> bool {
         self.seen == other.seen && self.listed.len() == other.listed.len()
     }
@@ -252,7 +252,7 @@ impl Snapshot {
         self.seen.values().filter_map(|seen| Some(seen.state.content()?.0))
     }
 
-    /// Names that this one and a later one left out, and that are not as they were.
+    /// Names that this snapshot and a later one left out, and that are not as they were.
     pub(crate) fn changed_aside<'s>(&'s self, later: &'s Snapshot) -> impl Iterator<Item = &'s Path> {
         let differ = |one: &Aside, other: &Aside| {
             one.own != other.own || one.below.zip(other.below).is_some_and(|(one, other)| one != other)

@@ -145,7 +145,7 @@ impl Open {
         written
     }
 
-    /// Of a turn that was cut short, what it has changed and what somebody may have changed after it. What a tool was about
+    /// Parts the changes of a turn that was cut short into its own and those that another process may have made after it. What a tool was about
     /// to leave is known to be its work.
     fn told_apart(&self, root: &Root, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>) {
         let Some(last) = &self.last_sign else { return (changes, Vec::new()) };
@@ -235,7 +235,7 @@ impl History {
     /// Begins the record of an undo or a redo.
     ///
     /// # Errors
-    /// Somebody else records, or nothing can be written: then nothing must be undone either.
+    /// Another program records, or nothing can be written: then nothing must be undone either.
     pub(crate) fn begin_at_once(&self, kind: Kind, title: &str) -> toolfence_protocol::Result<()> {
         let mut open = Open::new(kind, title);
         open.writing = match self.started(&open) {

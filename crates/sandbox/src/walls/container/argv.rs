@@ -26,7 +26,7 @@ pub(super) struct MaskedPath<'a> {
     pub(super) is_folder: bool,
 }
 
-/// What of the keeper's environment is passed on; its value does not stand in the line.
+/// What of the supervisor's environment is passed on; its value does not stand in the line.
 const PASSED: &[&str] = &[
     "LANG",
     "LC_ALL",
@@ -51,7 +51,7 @@ const PASSED: &[&str] = &[
     "PIP_NO_INPUT",
 ];
 
-/// The same for every command: gone with its end, no rights, nothing fetched, nothing logged, no file system of its own to
+/// The options that are the same for every command: gone with its end, no rights, nothing fetched, nothing logged, no file system of its own to
 /// write to. SELinux would want the project relabelled, which is not ours to do.
 const ALWAYS: &[&str] = &[
     "run",

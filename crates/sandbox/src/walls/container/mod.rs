@@ -1,4 +1,4 @@
-//! A container in the place of walls of our own: the command line of its engine, and the keeper that sees it through.
+//! A container in the place of walls of our own: the command line of its engine, and the supervisor that sees it through.
 //!
 //! It knows files by their names alone, as its engine does; and what of the system a command sees is the image's.
 
@@ -36,7 +36,7 @@ const VARIABLES: &[&str] = &[
     "CONTAINERS_CONF",
 ];
 
-/// What the keeper is told.
+/// The message to the supervisor of a container.
 #[derive(Debug, Serialize, Deserialize)]
 struct Told {
     program: Name,
@@ -70,7 +70,7 @@ impl Found {
         Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank: Blank::new()? })
     }
 
-    /// What to start for a command: the helper as the keeper of a container.
+    /// What to start for a command: the helper as the supervisor of a container.
     pub(super) fn entry(&self, helper: &Path, plan: &Plan, masking: &Masking, task: &Task) -> Option<Entry> {
         let name = format!("toolfence-{}", random_name().ok()?);
         // Of the system it is the image that is seen, so that only what is in the project needs a mask.

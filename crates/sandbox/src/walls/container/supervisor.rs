@@ -1,4 +1,4 @@
-//! The keeper of a container: starts the engine's client, tells how it ended, and removes the container when the host asks
+//! The supervisor of a container: starts the engine's client, tells how it ended, and removes the container when the host asks
 //! for its end or is gone. The client alone would leave it running.
 
 use super::super::plan::Name;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What an engine's client ends with where the engine, and not the command, failed: docker-run(1), podman-run(1).
 const ENGINE_FAILED: i32 = 125;
 
-/// Does what is told on stdin. Comes back where that is over.
+/// Runs the container that the message on stdin describes. Returns when the container has ended.
 pub(in super::super) fn main() -> i32 {
     host_line::with_host(|host, first| {
         let told: Told = host_line::read_begun(host, first, "the plan")?;

@@ -138,7 +138,7 @@ impl Enclosure {
         Some(Entry { program: program.into(), arguments, told, beginning })
     }
 
-    /// Looked for when it is needed, once.
+    /// The container's engine, looked for when it is needed, once.
     pub(super) fn container(&self) -> Result<&container::Found, &str> {
         let found = self.container.get_or_init(|| match &self.settings.container {
             Some(wanted) => container::Found::of(wanted, &self.search_path).map_err(|error| error.to_string()),
@@ -147,7 +147,7 @@ impl Enclosure {
         found.as_ref().map_err(String::as_str)
     }
 
-    /// The same.
+    /// The `bwrap` of the system, looked for when it is needed, once.
     pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &str> {
         let found = self.bubblewrap.get_or_init(|| Bubblewrap::found().map_err(|error| error.to_string()));
         found.as_ref().map_err(String::as_str)

@@ -31,7 +31,7 @@ const PATTERN_SIZE: usize = 4 << 20;
 /// The longest pattern in bytes.
 const LONGEST_PATTERN: usize = 8 << 10;
 
-/// Binary files whose names are told.
+/// Binary files that are named in the result.
 const MOST_NAMED: usize = 5;
 
 /// What to look for, and where.
