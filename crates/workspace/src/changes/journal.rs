@@ -5,12 +5,10 @@
 //! files that are called as our temporary files are, and folders that are empty and that tools may write to. One that is
 //! over the limits which ours keep to is left alone.
 
-use crate::fault;
-use crate::names;
-use crate::root::Root;
-use crate::root::folder;
 use crate::root::resolve::LOOK;
+use crate::root::{Root, folder};
 use crate::stat::Stamp;
+use crate::{fault, names};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use std::cell::{Cell, RefCell};

@@ -6,8 +6,7 @@
 use crate::changes::temp::{Home, Made, Temp};
 use crate::digest::Digest;
 use crate::root::Root;
-use crate::state;
-use crate::state::{Change, State};
+use crate::state::{self, Change, State};
 use crate::stop::Stop;
 use crate::text::MOST_EDITED;
 use rustix::fd::{AsFd, OwnedFd};

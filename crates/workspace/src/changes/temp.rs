@@ -3,15 +3,13 @@
 //! It is written under a name that cannot be guessed in the folder where it will stay, and renamed over the old one. Whatever
 //! goes wrong before that, it is taken away again, with the folders that were made for it.
 
-use crate::attributes;
-use crate::attributes::{Attributes, Like, MOST_CARRIED, MOST_KEPT};
+use crate::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use crate::changes::journal::Journal;
 use crate::digest::Digest;
 use crate::fault;
 use crate::root::resolve;
 use crate::stat::{is_content_of, mode_of};
-use crate::state;
-use crate::state::State;
+use crate::state::{self, State};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;

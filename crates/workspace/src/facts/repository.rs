@@ -5,9 +5,10 @@
 //! are theirs and not looked at.
 
 use crate::root::Root;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
+use toolfence_git::bytes_of;
+use toolfence_git::config::pointed;
 use toolfence_policy::RepositoryFact;
 
 /// What names a program, another file of settings, another tree or another repository. The hooks and the monitor of the
@@ -50,9 +51,10 @@ fn found(root: &Root, cwd: &str) -> io::Result<RepositoryFact> {
     let top = start.ancestors().find(|folder| folder.join(".git").exists());
     let Some(top) = top.filter(|_| !within && start.starts_with(root)) else { return Ok(RepositoryFact::Unknown) };
     let dot_git = top.join(".git");
-    let folder = if dot_git.is_dir() { dot_git } else { pointed(&dot_git, "gitdir:")? };
+    let named = |file: &Path, prefix: &str| pointed(file, prefix).ok_or_else(|| io::Error::other("it names no folder"));
+    let folder = if dot_git.is_dir() { dot_git } else { named(&dot_git, "gitdir:")? };
     let common = folder.join("commondir");
-    let shared = if common.exists() { pointed(&common, "")? } else { folder.clone() };
+    let shared = if common.exists() { named(&common, "")? } else { folder.clone() };
     Ok(match is_plain(&folder, &shared)? {
         false => RepositoryFact::Special,
         true if top.starts_with(root) => RepositoryFact::Plain,
@@ -60,21 +62,14 @@ fn found(root: &Root, cwd: &str) -> io::Result<RepositoryFact> {
     })
 }
 
-/// The folder that a file names, relative to where the file is.
-fn pointed(file: &Path, prefix: &str) -> io::Result<PathBuf> {
-    let text = String::from_utf8(bytes(file, MOST_SETTINGS)?).map_err(io::Error::other)?;
-    let name = text.strip_prefix(prefix).ok_or_else(|| io::Error::other("it names no folder"))?;
-    Ok(file.parent().unwrap_or(Path::new("/")).join(name.trim()))
-}
-
 fn is_plain(folder: &Path, shared: &Path) -> io::Result<bool> {
-    let settings = bytes(&shared.join("config"), MOST_SETTINGS)?;
+    let settings = bytes_of(&shared.join("config"), MOST_SETTINGS)?;
     // A split index has its entries in another file.
     let split = |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"sharedindex");
     if settings.split(|&byte| byte == b'\n').any(is_suspect) || std::fs::read_dir(folder)?.flatten().any(split) {
         return Ok(false);
     }
-    match bytes(&folder.join("index"), MOST_INDEX) {
+    match bytes_of(&folder.join("index"), MOST_INDEX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         index => Ok(memchr::memmem::find(&index?, &GITLINK).is_none()),
     }
@@ -91,17 +86,6 @@ fn is_name(line: &[u8]) -> bool {
     let opens = line.iter().filter(|&&byte| byte == b'[').count();
     matches!(key, b"url" | b"pushurl" | b"fetch" | b"merge" | b"remote")
         || line.starts_with(b"[branch \"") && opens == 1
-}
-
-/// All of a regular file.
-fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // Asked before it is opened: opening a FIFO would wait for its writer.
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let mut all = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut all)?;
-    if all.len() as u64 > most { Err(io::Error::other("it is too big")) } else { Ok(all) }
 }
 
 #[cfg(test)]

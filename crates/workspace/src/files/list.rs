@@ -1,7 +1,6 @@
 //! What stands below a folder.
 
-use crate::files::globs;
-use crate::files::globs::Glob;
+use crate::files::globs::{self, Glob};
 use crate::names;
 use crate::root::Root;
 use crate::root::opened::Opened;

@@ -4,8 +4,7 @@
 //! in a tree that is nothing but deep. A walk that keeps some of the folders on its way open does not. A path that is longer
 //! than the kernel takes at once ([`NAMEABLE`]) is refused all the same: no tool could give it and no mount could be put there.
 
-use crate::root::folder;
-use crate::root::folder::Item;
+use crate::root::folder::{self, Item};
 use crate::root::resolve;
 use crate::stat::is_one;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -3,13 +3,11 @@
 //! Links are shown and never followed. Every folder is opened from the root's descriptor by a path in which the kernel
 //! accepts no link at all, so that a folder swapped for a link during the walk is an error and not a way out.
 
-use crate::root::Root;
-use crate::root::failure;
-use crate::root::folder;
-use crate::root::folder::Item;
+use crate::root::folder::{self, Item};
 use crate::root::hops::Hop;
 use crate::root::ignores::Ignores;
 use crate::root::opened::Opened;
+use crate::root::{Root, failure};
 use crate::stop::Stop;
 use rustix::fs::FileType;
 use rustix::io::Errno;

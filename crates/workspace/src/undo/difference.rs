@@ -2,9 +2,9 @@
 
 use crate::root::Root;
 use crate::state::State;
-use crate::undo::format::{lines, net};
+use crate::undo::History;
+use crate::undo::format::{self, lines, net};
 use crate::undo::restore::Unrestored;
-use crate::undo::{History, format};
 use crate::{diff, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,7 @@
 use crate::digest::Digest;
 use crate::fault;
 use crate::undo::History;
-use crate::undo::format;
-use crate::undo::format::{Kind, Line, VERSION, heads, lines, numbered};
+use crate::undo::format::{self, Kind, Line, VERSION, heads, lines, numbered};
 use crate::undo::snapshot::{self, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;

@@ -5,11 +5,12 @@ use crate::stat::Stamp;
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_git::config::pointed;
 
 /// How long git may take, and how much it may print: about a million names.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -68,24 +69,15 @@ fn asked(root: &Root, folder: &Path) -> Option<Vec<u8>> {
 
 /// What tells one state of an index from another; `None` where there is no index yet.
 fn stamp(git: &Path) -> io::Result<Option<Stamp>> {
-    let folder = if git.is_dir() { git.to_owned() } else { pointed(git)? };
+    let pointed = || pointed(git, "gitdir:").ok_or_else(|| io::Error::other("it names no folder"));
+    // The `.git` of a worktree or a submodule is a file that names the folder (gitrepository-layout(5)).
+    let folder = if git.is_dir() { git.to_owned() } else { pointed()? };
     match rustix::fs::stat(folder.join("index")) {
         // Git writes a new file for each new index, so that its number and times tell.
         Ok(stat) => Ok(Some(Stamp::of(&stat))),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
-}
-
-/// The folder that the `.git` of a worktree or a submodule names (gitrepository-layout(5)).
-fn pointed(git: &Path) -> io::Result<PathBuf> {
-    if !git.metadata()?.is_file() {
-        return Err(io::Error::other("it is neither a folder nor a file"));
-    }
-    let mut text = Vec::new();
-    std::fs::File::open(git)?.take(4096).read_to_end(&mut text)?;
-    let name = text.strip_prefix(b"gitdir:").ok_or_else(|| io::Error::other("it names no folder"))?.trim_ascii();
-    Ok(git.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(name)))
 }
 
 impl Tracked {

@@ -3,10 +3,9 @@
 mod lines;
 
 use crate::names;
-use crate::root::Root;
-use crate::root::of_io;
 use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
+use crate::root::{Root, of_io};
 use crate::stop::Stop;
 use crate::text::{MOST_EDITED, refuse_no_text};
 use crate::version::Version;
