@@ -76,7 +76,7 @@ fn they_survive_every_tool_and_come_back() {
             "replace",
             "s",
             Box::new(|place| {
-                drop(place.workspace.changes().replace_text(&ReplaceText::new("s", "secret", "other")).unwrap())
+                drop(place.workspace.changes().replace_text(&ReplaceText::new("s", "secret", "other")).unwrap());
             }),
         ),
         ("patch", "s", Box::new(|place| drop(place.workspace.changes().apply_patch(patch, false).unwrap()))),
