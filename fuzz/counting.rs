@@ -71,8 +71,10 @@ fn counts() -> Vec<u64> {
         .arg(format!("--callgrind-out-file={}", folder.join("counts").display()))
         .arg(program)
         .env(BELOW, "1")
-        // Or glibc tidies up now and then, which is work of what was freed before.
-        .env("GLIBC_TUNABLES", "glibc.malloc.mxfast=0")
+        // Without fast bins and the cache of a thread every `malloc` and `free` takes the same path. With them glibc merges
+        // blocks that were freed earlier whenever a bin is full, and these instructions fall on whatever work runs then:
+        // counts of the same work differ by a third from run to run.
+        .env("GLIBC_TUNABLES", "glibc.malloc.mxfast=0:glibc.malloc.tcache_count=0")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()

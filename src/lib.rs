@@ -27,7 +27,7 @@ pub mod guide {}
 pub mod tool;
 
 pub use toolfence_protocol::{
-    call, clip, error, fence, format, grammar, json, message, outcome, parse, prompt, redact,
+    call, clip, error, fence, format, grammar, invisible, json, message, outcome, parse, prompt, redact,
 };
 
 #[cfg(feature = "patch")]

@@ -34,9 +34,11 @@ pub(super) fn closest(
 }
 
 /// Whether more lines end with a carriage return alone than with a line feed.
-fn has_lone_returns(text: &Text<'_>) -> bool {
-    let returns = |line: &[u8]| memchr::memchr_iter(b'\r', line.strip_suffix(b"\r").unwrap_or(line)).count();
-    text.lines().map(returns).sum::<usize>() > text.len()
+pub(super) fn has_lone_returns(text: &Text<'_>) -> bool {
+    let body = text.body();
+    let feeds = memchr::memchr_iter(b'\n', body).count();
+    let lone = memchr::memchr_iter(b'\r', body).filter(|at| body.get(at + 1) != Some(&b'\n')).count();
+    lone > feeds
 }
 
 /// The place with most votes, moved down by the length of the hunk so that it may begin before the file.

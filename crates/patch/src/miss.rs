@@ -2,12 +2,17 @@
 
 use super::model::Hunk;
 use std::fmt;
+use toolfence_protocol::invisible::{self, Invisible};
 
 /// Candidates that are named; how many more there are is said.
 const MOST_NAMED: usize = 20;
 
 /// Characters of a line that are shown.
 const MOST_SHOWN: usize = 160;
+
+/// What is said of a file that nothing here can see the lines of.
+const LONE_RETURNS: &str = "The file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it \
+                            line feeds with a command first.";
 
 /// A hunk that could not be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +38,8 @@ impl Miss {
 pub enum Why {
     /// Its old lines are nowhere; where they would stand best, if any of them is there at all.
     NotFound(Option<Closest>),
+    /// The file ends its lines with carriage returns alone, so that it is one line here, in which nothing can be changed.
+    LoneReturns,
     /// Its old lines are in several places.
     Ambiguous {
         /// The first of them.
@@ -118,6 +125,7 @@ impl fmt::Display for Miss {
                 "was not found: none of its old lines is in the file. Is it the right file? Read it and write the hunk again.",
             ),
             Why::NotFound(Some(closest)) => write!(out, "was not found. {closest}"),
+            Why::LoneReturns => write!(out, "was not found. {LONE_RETURNS}"),
             Why::Ambiguous { lines, total } => {
                 let named: Vec<String> = lines.iter().map(usize::to_string).collect();
                 let more = if *total > lines.len() { format!(" and {} more", total - lines.len()) } else { String::new() };
@@ -171,10 +179,7 @@ impl fmt::Display for Closest {
             _ => out.write_str("  file: has no such line"),
         }?;
         if self.lone_returns {
-            return out.write_str(
-                "\nThe file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it line \
-                 feeds with a command first.",
-            );
+            return write!(out, "\n{LONE_RETURNS}");
         }
         out.write_str("\nRead that part of the file again and copy its lines exactly.")
     }
@@ -208,9 +213,9 @@ fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
     if before == whole { 0 } else { inside.len() }
 }
 
-/// What has no width or turns text around.
+/// What cannot be seen or turns text around, but for the selectors of emoji.
 pub(super) fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+    invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector)
 }
 
 #[cfg(test)]
@@ -223,6 +228,7 @@ mod tests {
         assert_eq!(visible(b" "), "·");
         assert_eq!(visible(b""), "(an empty line)");
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
+        assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
         assert_eq!(visible(b"\xff\x1b["), "\u{fffd}\\u{1b}[");
         assert_eq!(visible(&[b'x'; 500]).len(), 163);
     }

@@ -48,6 +48,8 @@ struct Placer<'p, 'a> {
     text: &'p Text<'a>,
     hunks: &'p [Hunk<'a>],
     indexes: [Option<Index<'a>>; 5],
+    /// Whether the file is one line that ends in a carriage return alone, or holds some, and the patch does not mean these.
+    lone_returns: bool,
     /// The passes that can see anything the one before does not.
     passes: Vec<Pass>,
     /// How far hunks were from the line they stated.
@@ -60,6 +62,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         let all = text.range(0, text.len());
         let in_patch = |is: fn(&str) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| is(line.text));
         let (in_file, shown) = (memchr::memchr(b'\r', all).is_some(), in_patch(|line| line.ends_with('\r')));
+        let lone_returns = in_file && memchr::memchr(b'\n', all).is_none() && !hunks.iter().any(|hunk| hunk.exact_ends);
         let ascii = all.is_ascii() && !in_patch(|line| !line.is_ascii());
         let useful = |pass: &Pass| match pass {
             // A patch that shows no carriage return says nothing of which lines of the file have one.
@@ -73,6 +76,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             text,
             hunks,
             indexes: Default::default(),
+            lone_returns,
             passes,
             offsets: BTreeMap::new(),
             work: Work::new(MOST_WORK),
@@ -80,6 +84,10 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn place(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
+        // What is added would get line feeds, which no line of the file has.
+        if self.lone_returns {
+            return Err(Why::LoneReturns);
+        }
         if hunk.old().next().is_none() {
             return self.insertion(hunk);
         }
@@ -227,7 +235,10 @@ impl<'p, 'a> Placer<'p, 'a> {
         {
             return Why::NotAtEnd { line: at + 1, lines: self.text.len() };
         }
-        Why::NotFound(explain::closest(self.text, index, hunk, &old, near))
+        match explain::closest(self.text, index, hunk, &old, near) {
+            None if explain::has_lone_returns(self.text) => Why::LoneReturns,
+            closest => Why::NotFound(closest),
+        }
     }
 
     /// Where the new lines stand as they are.

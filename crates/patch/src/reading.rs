@@ -5,6 +5,7 @@
 //! the patch moves along with it; one with the indentation that the neighbour has in the file was never moved.
 
 use super::shift::{Pair, Shift, indent, is_blind};
+use std::collections::BTreeSet;
 
 /// How the lines between two lines of context are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,32 @@ impl<'a> Block<'a> {
         let below_opener = |old: &Pair<'_>| ends(old.0) && self.added.first().is_some_and(|line| level(line, old));
         let above_closer = |old: &Pair<'_>| begins(old.0) && self.added.last().is_some_and(|line| level(line, old));
         self.above.as_ref().is_some_and(below_opener) || self.below.as_ref().is_some_and(above_closer)
+    }
+
+    /// Whether the added lines kept the indentation that all old lines have lost, which is `depth` in the file: the first
+    /// stands as deep as the old ones, none is shallower, and moved along they would be deeper than a line behind which nothing
+    /// can be deeper, as it ends a statement or an item.
+    fn keeps(&self, depth: &[u8]) -> bool {
+        let Some(first) = self.added.first() else { return true };
+        let Some((above, ..)) = self.above else { return false };
+        let (above, begins) = (above.trim_ascii(), first.trim_ascii_start());
+        let starts_with = |text: &[u8], marks: &[u8]| text.first().is_some_and(|byte| marks.contains(byte));
+        let count = |marks: &[u8]| above.iter().filter(|byte| marks.contains(byte)).count();
+        let is_open = count(b"([{") > count(b")]}");
+        let goes_on = match above.last() {
+            Some(b';' | b',') => starts_with(begins, b")]}"),
+            // `.map()`, `else`, `&& x`: only what cannot go on with an expression.
+            Some(b'}') => starts_with(begins, b")]}.?:&|=+-*/,<>"),
+            _ => return false,
+        };
+        // The items of such a list may hold lines that are deeper.
+        let is_list = starts_with(above, b"-*+") || above.first().is_some_and(u8::is_ascii_digit);
+        // A line that comes back with other blanks is one whose indentation is corrected.
+        let removed: BTreeSet<&[u8]> = self.removed.iter().map(|(patch, ..)| patch.trim_ascii()).collect();
+        let corrects = self.added.iter().any(|line| removed.contains(line.trim_ascii()));
+        indent(first) == depth
+            && self.added.iter().all(|line| indent(line).starts_with(depth))
+            && !(is_open || goes_on || is_list || corrects)
     }
 }
 
@@ -204,10 +231,13 @@ impl<'a> Hunk<'_, 'a> {
                 as_file |= own == file && own != patch;
             }
         }
+        let depth = self.old.first().map_or(&b""[..], |(_, file, _)| indent(file));
+        let at_margin = self.pairs().all(|(patch, file, _)| patch.is_empty() && file == depth);
         let shallow = |own: &[u8]| self.pairs().all(|(_, file, _)| own.len() < file.len());
         let only_patch = |own: &[u8]| !self.in_file(own) && (self.in_patch(own) || shallow(own));
         match (along, as_file) {
             (true, false) => Reading::Shifted,
+            (false, true) if at_margin && self.blocks.iter().all(|block| block.keeps(depth)) => Reading::Written,
             (false, false) if self.added().all(only_patch) => Reading::Shifted,
             _ => Reading::Doubt,
         }

@@ -3,6 +3,8 @@
 //! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no cut
 //! splits a character.
 
+use std::borrow::Cow;
+
 /// How many bytes the sentence about the cut takes at most, its line breaks included.
 const SENTENCE: usize = 96;
 
@@ -129,6 +131,23 @@ impl HeadTail {
     }
 }
 
+/// A text of one line in at most so many characters and the mark between: one that is longer keeps its beginning and its end.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// assert_eq!(toolfence::clip::middle("src/a/b/c/d/main.rs", 12), "src/a/…ain.rs");
+/// assert_eq!(toolfence::clip::middle("src/main.rs", 12), "src/main.rs");
+/// ```
+pub fn middle(text: &str, most: usize) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= most {
+        return text.into();
+    }
+    let (head, tail) = (most.div_ceil(2), most / 2);
+    let at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
+    format!("{}…{}", &text[..at(head)], &text[at(length - tail)..]).into()
+}
+
 fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
@@ -246,13 +265,6 @@ impl Boundaries for str {
         let at = at.min(self.len());
         (at..=self.len()).find(|at| self.is_char_boundary(*at)).unwrap_or(self.len())
     }
-}
-
-/// Whether a name has nothing in it that can be seen: white space, and marks of no width.
-pub fn is_blank(name: &str) -> bool {
-    name.chars().all(|c| {
-        c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{180e}' | '\u{ad}')
-    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub mod error;
 pub mod fence;
 pub mod format;
 pub mod grammar;
+pub mod invisible;
 pub mod json;
 pub mod message;
 pub mod outcome;

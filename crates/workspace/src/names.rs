@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use toolfence_protocol::invisible;
 use unicode_normalization::UnicodeNormalization;
 
 /// A real name as the rules want it: relative to the root, `/` between names. Bytes that are not UTF-8 become U+FFFD.
@@ -66,11 +67,9 @@ fn octal(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Control characters, ends of lines and what turns or hides text.
+/// Control characters, ends of lines and what turns or hides text, but for what is usual in emoji.
 fn is_unseen(c: char) -> bool {
-    let turns_or_hides = matches!(c, '\u{61C}' | '\u{180E}' | '\u{2028}' | '\u{2029}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}');
-    // A variation selector belongs to the sign before it, as in many emoji.
-    c.is_control() || turns_or_hides || is_ignorable(c) && !matches!(c, '\u{200D}' | '\u{FE00}'..='\u{FE0F}')
+    c.is_control() || invisible::kind(c).is_some_and(|kind| !invisible::belongs_to_sign(kind))
 }
 
 /// The name itself, then its case-folded NFKC form where that is another.
@@ -82,19 +81,15 @@ pub(crate) fn spellings(name: &str) -> Vec<String> {
     all
 }
 
-/// The case-folded NFKC form, without the characters that some file systems ignore in names; `None` where it is the same.
+/// The case-folded NFKC form, without the characters that cannot be seen, many of which some file systems ignore in names; `None`
+/// where it is the same.
 pub(crate) fn folded(name: &str) -> Option<String> {
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return None;
     }
     let folded: String =
-        name.chars().filter(|c| !is_ignorable(*c)).nfkc().flat_map(char::to_lowercase).nfkc().collect();
+        name.chars().filter(|c| invisible::kind(*c).is_none()).nfkc().flat_map(char::to_lowercase).nfkc().collect();
     (folded != name).then_some(folded)
-}
-
-/// Zero-width and direction marks (Unicode `Default_Ignorable_Code_Point`, those met in file names).
-fn is_ignorable(c: char) -> bool {
-    matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }
 
 #[cfg(test)]
@@ -129,7 +124,7 @@ mod tests {
 
     #[test]
     fn disguises_are_seen_through() {
-        for name in [".ENV", ".\u{200B}env", "．ｅｎｖ", ".e\u{FEFF}nv", "\u{2024}env"] {
+        for name in [".ENV", ".\u{200B}env", ".e\u{2800}nv\u{3164}", "．ｅｎｖ", ".e\u{FEFF}nv", "\u{2024}env"] {
             assert_eq!(spellings(name).last().map(String::as_str), Some(".env"), "{name:?}");
         }
         assert_eq!(spellings("src/main.rs"), ["src/main.rs"]);

@@ -3,6 +3,7 @@
 use crate::preview::{FOLDED, MOST_COLUMNS};
 use crate::terminal::steers;
 use std::ops::Range;
+use toolfence::invisible;
 
 /// Stand before the first line of a command and before the others.
 const FIRST: &str = "  $ ";
@@ -63,10 +64,7 @@ fn hides(c: char) -> bool {
     match c {
         ' '..='~' | '\t' => false,
         _ if c.is_whitespace() => true,
-        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' => true,
-        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{feff}' => true,
-        '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}' => true,
-        _ => false,
+        _ => invisible::kind(c).is_some(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
+use toolfence::invisible::{self, Invisible};
 
 /// What the person settled about colours, for every terminal that is opened from then on.
 static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
@@ -135,9 +136,11 @@ pub(crate) fn steers(c: char, here: &str) -> bool {
     match c {
         '\n' | '\t' => false,
         '\r' => !here.starts_with("\r\n"),
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        c => c.is_control(),
+        c if c.is_control() => true,
+        // Marks of no width, fillers and selectors are of use in the scripts of people, and turn nothing around.
+        c => invisible::kind(c).is_some_and(|kind| {
+            matches!(kind, Invisible::Direction | Invisible::Annotation | Invisible::Separator | Invisible::Tag)
+        }),
     }
 }
 

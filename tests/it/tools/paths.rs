@@ -52,9 +52,14 @@ fn a_link_that_leads_out_is_named() {
     for (target, link) in [("..", "out"), ("../out", "src/second"), ("/etc", "far"), ("src/deep", "in")] {
         std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
     }
+    // Links that lead out themselves, one with the name of a file that is inside.
+    std::os::unix::fs::symlink("../private.txt", root.join("private.txt")).expect("a link can be made");
+    std::os::unix::fs::symlink("../private.txt", root.join("alone.txt")).expect("a link can be made");
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
     let catalog = toolfence::tool::catalog();
     for (path, link, instead) in [
+        ("private.txt", Some("private.txt"), "src/private.txt"),
+        ("alone.txt", Some("alone.txt"), "."),
         ("out/private.txt", Some("out"), "src/private.txt"),
         ("src/second/private.txt", Some("src/second"), "src/private.txt"),
         ("in/../second/private.txt", Some("src/second"), "src/private.txt"),
@@ -71,7 +76,7 @@ fn a_link_that_leads_out_is_named() {
         let by_tool = workspace.files().read(&ReadFile::new(path), &Stop::default()).expect_err("it is outside");
         for failure in [by_rule, by_tool] {
             assert_eq!(failure.code, PermissionDenied, "{path}");
-            assert_eq!(failure.suggestions.first().map(String::as_str), Some(instead), "{path}: {failure:?}");
+            assert_eq!(failure.suggestions, [instead], "{path}: {failure:?}");
             let quoted =
                 |quote: char| link.map(|link| format!("by the link {quote}{link}{quote}; tools do not follow"));
             match (quoted('`'), quoted('"')) {

@@ -108,6 +108,8 @@ fn white_space_at_an_end_makes_no_file() {
         ("docs/  ", "Give a name that is not blank.", None),
         ("  ", "The path is blank", None),
         ("\u{200b}", "The path is blank", None),
+        ("\u{2800}", "The path is blank", None),
+        ("\u{3164}\u{115f} \u{ffa0}", "The path is blank", None),
     ] {
         let patch = workspace.changes().apply_patch(&added(path), false).map(drop);
         let dry = workspace.changes().apply_patch(&added(path), true).map(drop);

@@ -56,6 +56,26 @@ fn what_exec_changed_is_shown_and_taken_back() {
     assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 1);
 }
 
+/// A tree so deep that its names fill pages is told in lines that a person can read, and as many of them.
+#[test]
+fn a_deep_tree_is_told_in_short_lines() {
+    let home = home();
+    let run = |args: &[&str]| coder(home.path(), args, "");
+    let command = "for i in $(seq 300); do mkdir folder; cd folder; done";
+    let reply = format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{command}\"}}}}\n```\n");
+    let ran = coder(home.path(), &["exec", "--yes"], &reply);
+    assert_eq!(ran.0, 0, "{}", ran.1);
+    for args in [&["diff"][..], &["undo", "--dry-run"], &["undo"]] {
+        let (status, said) = run(args);
+        assert_eq!(status, 0, "{said}");
+        let longest = said.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(longest < 200 && said.lines().count() < 220, "{args:?}: {longest} columns\n{said}");
+        assert!(said.lines().any(|line| line.contains('…') && line.contains("folder/folder")), "{said}");
+        assert!(said.contains("… and 100 more"), "{said}");
+    }
+    assert!(!home.path().join("project/folder").exists());
+}
+
 /// The program is killed while a command runs. What the command did in time is taken back, and what somebody does after that,
 /// whatever it is, stays: by an undo at once, after another turn, and by a redo.
 #[test]

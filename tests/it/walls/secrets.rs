@@ -157,6 +157,11 @@ const PRINTS: &[&str] = &[
     "git diff HEAD~1",
     "git diff --cached HEAD~1",
     "git show HEAD:token",
+    "git cat-file -p HEAD:token",
+    "git cat-file -p HEAD",
+    "git log -S KEY",
+    "git log --oneline -GKEY",
+    "git log -S KEY -- src",
     "git log -p -- . ':(exclude)src'",
     "git log -p -- ':(exclude).en*'",
 ];
@@ -165,6 +170,9 @@ const PRINTS_NOT: &[&str] = &[
     "git log --oneline -5",
     "git show --stat",
     "git show HEAD:src/x.rs",
+    "git cat-file -p HEAD:src/x.rs",
+    "git cat-file -t HEAD:token",
+    "git log -S KEY -- src/x.rs",
     "git log -p -- src/x.rs",
     "git blame src/x.rs",
     "git diff --stat HEAD~1",
@@ -174,8 +182,6 @@ const PRINTS_NOT: &[&str] = &[
 /// Commands of git that are not known: some of them print what is committed.
 const PERHAPS: &[&str] = &[
     "git stash show -p",
-    "git cat-file -p HEAD:src/x.rs",
-    "git cat-file -p HEAD",
     "git archive HEAD",
     "git format-patch -1 --stdout",
     "git fast-export --all",

@@ -63,6 +63,9 @@ fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, giv
     if walker.depth != 1 || walker.groups > 0 {
         return Err("it is inside of another command".into());
     }
+    if walker.sourced || !walker.exported.is_empty() {
+        return Err("what stands before it may change what it does".into());
+    }
     if given.fed || reads_text(command) {
         return Err("it reads what another command or a text gives it".into());
     }

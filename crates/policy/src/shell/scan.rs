@@ -5,6 +5,7 @@
 
 use brush_parser::Token;
 use std::ops::Range;
+use toolfence_protocol::invisible::{self, Invisible};
 
 /// The most bytes of a command.
 pub(super) const MOST_BYTES: usize = 64 * 1024;
@@ -67,12 +68,8 @@ pub(super) fn deceives(c: char) -> bool {
     match c {
         ' '..='~' | '\n' | '\t' => false,
         _ if c.is_control() || c.is_whitespace() => true,
-        // Soft hyphen, Arabic letter mark, fillers, zero-width marks, bidi marks and isolates, BOM, tag characters.
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' => true,
-        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{e0000}'..='\u{e0fff}' => true,
-        _ => false,
+        // A variation selector belongs to the sign before it.
+        _ => invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector),
     }
 }
 

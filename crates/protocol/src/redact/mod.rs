@@ -89,12 +89,30 @@ impl Redactor {
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into_owned().into(),
-            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Array(items) => {
+                let clean: Vec<Value> = items.iter().map(|item| self.value(item)).collect();
+                self.command_line(clean).into()
+            }
             Value::Object(fields) => {
                 let field = |(key, value): (&String, &Value)| (self.text(key).into_owned(), self.field(key, value));
                 Value::Object(fields.iter().map(field).collect())
             }
             other => other.clone(),
+        }
+    }
+
+    /// Texts of a list, which may be the words of a command: one of them says of the next that it is a secret.
+    fn command_line(&self, items: Vec<Value>) -> Vec<Value> {
+        if items.len() < 2 || !items.iter().all(Value::is_string) {
+            return items;
+        }
+        // What is found in the list as it is written stands inside of its quotes, so the rest is read again as it was.
+        let Some(clean) = serde_json::to_string(&items).ok().and_then(|text| without_shapes(&text)) else {
+            return items;
+        };
+        match serde_json::from_str::<Vec<Value>>(&clean) {
+            Ok(clean) if clean.len() == items.len() => clean,
+            _ => items,
         }
     }
 

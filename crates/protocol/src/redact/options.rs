@@ -253,38 +253,68 @@ fn of_short(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'static>> {
 }
 
 /// The value that a program is told to keep under the name of a secret: `aws configure set aws_secret_access_key X`,
-/// `git config http.x.password X`.
+/// `git config http.x.password X`, also as texts of a list: `["aws", "configure", "set", "aws_secret_access_key", "X"]`.
 pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     /// Options between the verb and the name, and between the name and the value.
     const MOST_OPTIONS: usize = 3;
-    let rest = &bytes[at..bytes.len().min(at + LOOKED_AT)];
-    let verb = ["set ", "set-value ", "config "].iter().find(|verb| rest.starts_with(verb.as_bytes()))?;
-    if at == 0 || bytes[at - 1] != b' ' {
+    if at == 0 || !matches!(bytes[at - 1], b' ' | b'"' | b'\'') {
         return None;
     }
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':');
-    let mut start = verb.len();
-    let name = (0..=MOST_OPTIONS).find_map(|_| {
-        start += rest[start..].iter().take_while(|&&byte| byte == b' ').count();
-        let word = &rest[start..];
-        let word = &word[..word.iter().take_while(|&&byte| is_name(byte)).count()];
-        start += word.len();
-        (!word.starts_with(b"-")).then_some(word)
+    let near = &bytes[..bytes.len().min(at + LOOKED_AT)];
+    let mut start = ["set", "set-value", "config"].iter().find_map(|verb| {
+        if near[at..].starts_with(verb.as_bytes()) { next_word(near, at + verb.len()) } else { None }
     })?;
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':');
+    let mut options = 0;
+    let (name, mut end) = loop {
+        let length = near[start..].iter().take_while(|&&byte| is_name(byte)).count();
+        let (word, end) = (&near[start..start + length], start + length);
+        if !word.starts_with(b"-") {
+            break (word, end);
+        }
+        options += 1;
+        if options > MOST_OPTIONS {
+            return None;
+        }
+        start = next_word(near, end)?;
+    };
     // What stands right behind the verb may be another one: `config set`.
     if matches!(name, b"set" | b"add") {
         return None;
     }
     let name = std::str::from_utf8(name).ok().filter(|name| super::named::is_secret(name))?;
     let program = program_of(&bytes[..at], SETTERS)?;
-    let mut end = at + start;
-    for option in [" --body", " -b", " --value"] {
-        end += if bytes[end..].starts_with(option.as_bytes()) { option.len() } else { 0 };
+    for option in ["--body", "-b", "--value"] {
+        if let Some(word) = next_word(near, end)
+            && near[word..].starts_with(option.as_bytes())
+        {
+            end = word + option.len();
+        }
     }
     let (start, form) = apart(bytes, end)?;
     // Keys of git have a section; `git config password` would be a sentence about it.
     let is_key = program != "git" || name.contains('.');
     if is_key { value(bytes, start, form, Part::All) } else { None }
+}
+
+/// Where the next word of a command line begins, which may be the next text of a list: behind `", "` where the quotes may
+/// have backslashes before them.
+fn next_word(bytes: &[u8], from: usize) -> Option<usize> {
+    let run = |at: usize, is: fn(&u8) -> bool| bytes[at.min(bytes.len())..].iter().take_while(|byte| is(byte)).count();
+    let blanks = run(from, |byte| *byte == b' ');
+    if blanks > 0 {
+        return Some(from + blanks);
+    }
+    let quote = |at: usize| {
+        let at = at + run(at, |byte| *byte == b'\\');
+        matches!(bytes.get(at), Some(b'"' | b'\'')).then_some(at + 1)
+    };
+    let closed = quote(from)?;
+    let comma = closed + run(closed, u8::is_ascii_whitespace);
+    if bytes.get(comma) != Some(&b',') {
+        return None;
+    }
+    quote(comma + 1 + run(comma + 1, u8::is_ascii_whitespace))
 }
 
 fn closes(bytes: &[u8], at: usize) -> bool {

@@ -57,10 +57,10 @@ pub(super) fn values(params: &[Param], args: &Args, owner: &str) -> Result<(), T
 fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure> {
     if let (ParamKind::Path, Some(path)) = (&param.kind, value.as_str())
         && !path.is_empty()
-        && crate::clip::is_blank(path)
+        && crate::invisible::is_blank(path)
     {
         let message = format!(
-            "The path is blank: {} of {owner} holds only white space. Give a path, such as src/main.rs.",
+            "The path is blank: {} of {owner} holds nothing that can be seen. Give a path, such as src/main.rs.",
             param.name
         );
         return Err(ToolFailure::new(ErrorCode::InvalidArgument, message));

@@ -2,6 +2,10 @@
 
 use std::io;
 use std::path::Path;
+use toolfence_protocol::clip;
+
+/// Characters of a path on a line: one that goes on for ever keeps its beginning and its end.
+const LONGEST: usize = 200;
 
 /// What the helper tells the host instead of how the command ended.
 #[derive(Debug)]
@@ -17,7 +21,7 @@ impl Trouble {
     }
 
     pub(super) fn at(wall: &'static str, at: &Path, cause: io::Error) -> Trouble {
-        Trouble { wall, at: Some(clipped(&at.display().to_string())), cause }
+        Trouble { wall, at: Some(clip::middle(&at.display().to_string(), LONGEST).into_owned()), cause }
     }
 
     /// `changed` where the host has to look at the project again, else `failed`, and the sentence.
@@ -28,18 +32,6 @@ impl Trouble {
         let plain: String = sentence.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         format!("{word} {plain}\n")
     }
-}
-
-/// A path on a line: one that goes on for ever keeps its beginning and its end.
-fn clipped(path: &str) -> String {
-    const ENDS: usize = 100;
-    let length = path.chars().count();
-    if length <= 2 * ENDS {
-        return path.to_owned();
-    }
-    let (head, tail): (String, String) =
-        (path.chars().take(ENDS).collect(), path.chars().skip(length - ENDS).collect());
-    format!("{head}...{tail}")
 }
 
 #[cfg(test)]

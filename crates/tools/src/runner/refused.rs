@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use toolfence_sandbox::process::Outcome;
+use toolfence_sandbox::walls::MaskKind;
 use toolfence_workspace::{MaskSet, Workspace, names};
 
 /// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
@@ -16,6 +17,9 @@ const REFUSALS: &[&str] = &[
     "os error 30",
     "os error 16",
 ];
+
+/// How `git diff` says that it cannot read a file.
+const CANNOT_HASH: &str = "fatal: cannot hash ";
 
 /// The most bytes of output that are looked at, from its end.
 const LOOKED_AT: usize = 64 << 10;
@@ -60,13 +64,35 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
              remove it, or name a repository of the build in walls.git_writable."
         )
     });
-    git.into_iter().chain(mask).collect()
+    let hidden = masks.list().iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));
+    let unread = unread_by_git(&outcome.output[start..], hidden.map(|mask| mask.path.as_path()));
+    git.into_iter().chain(mask).chain(unread).collect()
+}
+
+/// What is told of a git command that would have put a hidden file into the repository, by git's own words for one that it
+/// cannot open.
+fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<String> {
+    let hidden: Vec<&Path> = hidden.collect();
+    // `git diff` says more about it, and has a sentence of its own.
+    if output.lines().any(|line| line.starts_with(CANNOT_HASH)) {
+        return None;
+    }
+    let opened =
+        |line: &'_ str| Some(line.strip_prefix("error: open(\"")?.strip_suffix("\"): Permission denied")?.to_owned());
+    // Git names it from the top of its repository, which may be below the root.
+    let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
+    let name = output.lines().filter_map(opened).find(is_hidden)?;
+    Some(format!(
+        "{} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted instead (git \
+         add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
+        names::shown(Path::new(&name))
+    ))
 }
 
 /// The sentence for a git command that met a blocked file: git looks at every file it tracks that has changed.
 pub(super) fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
     let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
-    (status != 0 && end.starts_with("fatal: cannot hash ")).then_some(
+    (status != 0 && end.starts_with(CANNOT_HASH)).then_some(
         "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- ':(exclude).env', with \
          its name.",
     )
@@ -85,6 +111,36 @@ fn has_path(line: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hidden_file_that_git_would_take_is_named() {
+        let told = |output: &str| unread_by_git(output, [".env", "app/.env.local"].iter().map(Path::new));
+        for (output, name) in [
+            (
+                "error: open(\".env\"): Permission denied\nerror: unable to index file '.env'\nfatal: updating files failed\n",
+                ".env",
+            ),
+            (
+                "error: open(\".env\"): Permission denied\nfatal: Unable to process path .env\nCannot save the current worktree state\n",
+                ".env",
+            ),
+            ("error: open(\"app/.env.local\"): Permission denied\n", "app/.env.local"),
+            // The top of the repository is below the root.
+            ("error: open(\".env.local\"): Permission denied\n", ".env.local"),
+        ] {
+            assert!(told(output).is_some_and(|note| note.starts_with(&format!("{name} is blocked"))), "{output}");
+        }
+        for output in [
+            "error: open(\"src/main.rs\"): Permission denied\nfatal: updating files failed\n",
+            "cat: .env: Permission denied\n",
+            "error: open(\"x.env\"): Permission denied\n",
+            "error: open(\".env\"): No such file or directory\n",
+            "error: open(\".env\"): Permission denied\nfatal: cannot hash .env\n",
+            "",
+        ] {
+            assert_eq!(told(output), None, "{output}");
+        }
+    }
 
     #[test]
     fn a_path_is_found_as_a_whole() {

@@ -31,7 +31,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use toolfence_protocol::clip::is_blank;
+use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure};
 use toolfence_rules::{Blocked, Harmless, PathRules};
 use toolfence_sandbox::walls::{Identity, Project, identity_of};
@@ -184,8 +184,10 @@ impl Root {
             return Err(failure::root_gone(&self.path));
         }
         if !path.is_empty() && is_blank(path) {
-            let message =
-                format!("The path is blank: {} holds only white space. Give a path, such as src/main.rs.", shown(path));
+            let message = format!(
+                "The path is blank: {} holds nothing that can be seen. Give a path, such as src/main.rs.",
+                shown(path)
+            );
             return Err(invalid(message));
         }
         let relative = path_arg::relative(path, &self.spellings());

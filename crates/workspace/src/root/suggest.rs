@@ -119,6 +119,10 @@ fn elsewhere(root: &Root, path: &Path) -> Vec<String> {
         if node.blocked.is_some() || !name.eq_ignore_ascii_case(wanted) || !names::is_text(&node.name) {
             continue;
         }
+        // A link may lead out: what is refused is no suggestion.
+        if !exists(root, &node.name) {
+            continue;
+        }
         let found = if name == wanted { &mut same } else { &mut other_case };
         if found.len() < MOST {
             found.push(names::text_of(&node.name));

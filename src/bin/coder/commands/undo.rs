@@ -12,6 +12,12 @@ use std::time::{Duration, SystemTime};
 use toolfence::clip;
 use toolfence::undo::{History, Listed, Outcome};
 
+/// Names that are shown of a list.
+const MOST_NAMED: usize = 200;
+
+/// Characters of a name that are shown: a deep tree has names that fill pages.
+const LONGEST_NAME: usize = 160;
+
 /// Takes turns back.
 pub(crate) fn undo(options: &Options, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
@@ -63,12 +69,12 @@ pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -
 fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     /// So many are named.
     const MOST: usize = 50;
-    /// Bytes of one name: those of files that people have are shorter.
+    /// Characters of one name: those of files that people have are shorter.
     const LONGEST: usize = 300;
     let done: Vec<String> = outcomes
         .iter()
         .flat_map(|outcome| &outcome.done)
-        .map(|done| format!("{} ({})", clip::clip(&done.name, LONGEST).text, done.what))
+        .map(|done| format!("{} ({})", clip::middle(&done.name, LONGEST), done.what))
         .collect();
     let more = done.len().saturating_sub(MOST);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -165,15 +171,32 @@ fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> 
         (Way::Forth, true) => "Would redo",
     };
     out.line(&format!("{done} {}:", titled(&outcome.turn)))?;
-    outcome.done.iter().try_for_each(|done| out.styled(Style::Good, &format!("  {done}\n")))?;
-    let left = |refused| format!("  {refused}; left as it is\n");
-    outcome.refused.iter().try_for_each(|refused| out.styled(Style::Bad, &left(refused)))?;
+    for done in outcome.done.iter().take(MOST_NAMED) {
+        let mut done = done.clone();
+        done.name = clip::middle(&done.name, LONGEST_NAME).into_owned();
+        out.styled(Style::Good, &format!("  {done}\n"))?;
+    }
+    and_more(outcome.done.len(), out)?;
+    for refused in outcome.refused.iter().take(MOST_NAMED) {
+        let mut refused = refused.clone();
+        refused.name = clip::middle(&refused.name, LONGEST_NAME).into_owned();
+        out.styled(Style::Bad, &format!("  {refused}; left as it is\n"))?;
+    }
+    and_more(outcome.refused.len(), out)?;
     if outcome.turn.is_bare() {
         out.line("  nothing can be: all that it changed is not covered")?;
     } else if outcome.done.is_empty() && outcome.refused.is_empty() {
         out.line("  all of it is so already")?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled(Style::Dim, &format!("  [{note}]\n")))
+}
+
+/// How many of so many names were not shown.
+fn and_more(names: usize, out: &mut Terminal) -> Result<(), Failure> {
+    match names.saturating_sub(MOST_NAMED) {
+        0 => Ok(()),
+        more => out.styled(Style::Dim, &format!("  … and {more} more (--json lists all)\n")),
+    }
 }
 
 fn as_json(outcome: &Outcome, how: How) -> String {
@@ -243,9 +266,23 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
     if differences.is_empty() {
         return out.line("Nothing was changed.");
     }
-    for line in differences.iter().flat_map(|difference| difference.text.split_inclusive('\n')) {
-        out.styled(line_style(line), line.strip_suffix('\n').unwrap_or(line))?;
-        out.write("\n")?;
+    let mut sentences = 0;
+    for difference in &differences {
+        // What has lines is shown whole, so that it can be applied; names alone are a list like any other.
+        if difference.text.lines().any(|line| line.starts_with("@@")) {
+            for line in difference.text.split_inclusive('\n') {
+                out.styled(line_style(line), line.strip_suffix('\n').unwrap_or(line))?;
+                out.write("\n")?;
+            }
+            continue;
+        }
+        for line in difference.text.lines() {
+            sentences += 1;
+            if sentences <= MOST_NAMED {
+                out.styled(line_style(line), &clip::middle(line, LONGEST_NAME))?;
+                out.write("\n")?;
+            }
+        }
     }
-    Ok(())
+    and_more(sentences, out)
 }

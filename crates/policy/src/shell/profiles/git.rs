@@ -46,7 +46,10 @@ const KEYS: &[&str] = &[
 pub(super) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
 
 /// Subcommands that are known and print what is committed.
-const PRINT: &str = "log show diff grep blame annotate";
+const PRINT: &str = "log show diff grep blame annotate cat-file";
+
+/// Options that choose commits by what is in the contents: whoever asks often enough knows them.
+const PICKAXE: &str = "S G";
 
 /// Why a git command is not known to only read.
 pub(super) fn check(reader: &Reader<'_>, args: &[Word]) -> Checked {
@@ -132,7 +135,7 @@ fn subcommand(reader: &Reader<'_>, args: &[Word]) -> Checked {
         reader.walls(&format!("git {name}"))?;
     }
     history(reader, name, profile, &read)?;
-    repository(reader, name == "show")
+    repository(reader, matches!(name, "show" | "cat-file"))
 }
 
 /// Whether the words are those of one of the short forms that are known as a whole.
@@ -169,8 +172,11 @@ fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bo
     let (revisions, paths) = places.split_at(before.min(places.len()));
     let patch = match name {
         "grep" => true,
-        "diff" | "show" => !read.has_any(SUMMARIES) || read.has_any(PATCHES),
-        "log" => read.has_any(PATCHES),
+        "cat-file" => read.has_any("p"),
+        // It compares the files of the work tree, which are masked in the sandbox, with what the patch says of them.
+        "apply" => return false,
+        "diff" | "show" => !read.has_any(SUMMARIES) || read.has_any(PATCHES) || read.has_any(PICKAXE),
+        "log" => read.has_any(PATCHES) || read.has_any(PICKAXE),
         _ => return true,
     };
     let source = |path: &str| is_source(path) || path.starts_with("*.") && is_harmless_glob(path);
@@ -179,6 +185,7 @@ fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bo
     let commits = revisions.iter().all(|word| word.literal().is_some_and(is_commit));
     match name {
         // What is no commit is printed whole, whatever the options say.
+        "cat-file" => !patch || objects && paths.is_empty(),
         "show" => objects && paths.is_empty() || commits && (!patch || files),
         _ => !patch || commits && files,
     }
@@ -194,8 +201,9 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
     let lifted = |word: &&Word| {
         word.literal().is_some_and(|text| is_blocked(text) || excluded(word).is_none() && of_commit(text))
     };
-    let followed = matches!(name, "log" | "show") && read.has_any("follow") && read.has_any(PATCHES);
-    let printed = has(PRINT, name);
+    let contents = read.has_any(PATCHES) || read.has_any(PICKAXE);
+    let followed = matches!(name, "log" | "show") && read.has_any("follow") && contents;
+    let printed = has(PRINT, name) && (name != "cat-file" || read.has_any("p"));
     if contents_are_named(name, profile, read) && !followed && !(printed && places.iter().any(lifted)) {
         return Ok(());
     }
@@ -210,6 +218,7 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
     let (revisions, _) = places.split_at(before.min(places.len()));
     let of_index = match name {
         // Files of the work tree, which are masked.
+        "apply" => return Ok(()),
         "grep" if !read.has_any("cached") && revisions.iter().all(is_path) => return Ok(()),
         "grep" => revisions.iter().all(is_path),
         "diff" => !read.has_any("cached staged merge-base") && revisions.iter().all(is_path),
@@ -218,7 +227,8 @@ fn history(reader: &Reader<'_>, name: &str, profile: &Profile, read: &Arguments<
     if folders.is_empty() {
         return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
     }
-    let commits_only = name != "show" || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
+    let commits_only =
+        !matches!(name, "show" | "cat-file") || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
     for folder in folders {
         match reader.ground.facts.history_has_blocked(folder) {
             HistoryFact::Clean => {}

@@ -155,6 +155,12 @@ pub(super) fn variable(name: &str, value: &str, is_inside: impl Fn(&str) -> bool
     true
 }
 
+/// Whether a variable is held in front of such a program whatever its value is.
+pub(in crate::shell) fn any_value(name: &str) -> bool {
+    let told = ["FLAGS", "OPTIONS", "OPTS", "ARGS", "PATH", "DIR", "FILE", "ROOT"];
+    variable(name, "", |_| false) && !told.iter().any(|ending| name.ends_with(ending))
+}
+
 /// Whether one of the options in a variable is held. Its value names no place.
 fn flag(variable: &str, text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-=.,+:".contains(&byte);

@@ -20,7 +20,7 @@ use super::wrappers::{self, Adds, Inner, has};
 use crate::PathFact;
 use arguments::{Arguments, is_source};
 pub(super) use git_calls::{GitCall, git_call};
-pub(super) use held::steers;
+pub(super) use held::{any_value as held_with_any_value, steers};
 use std::cell::Cell;
 use table::{Operands, Profile, Reads};
 
@@ -438,7 +438,10 @@ pub(super) fn shows_no_content(program: &str, args: &[Word]) -> bool {
         let known = Arguments::of(program, profile, args, false);
         profile.reads == Reads::Names
             && !profile.runs
-            && known.is_ok_and(|read| profile.needs.is_empty() || read.has_any(profile.needs))
+            && known.is_ok_and(|read| {
+                let prints = has(profile.names, "cat-file") && read.has_any("p");
+                !prints && (profile.needs.is_empty() || read.has_any(profile.needs))
+            })
     };
     match program {
         "test" | "[" => odd::tests(args).is_ok(),

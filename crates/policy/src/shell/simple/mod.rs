@@ -11,7 +11,7 @@ pub(super) use moves::{below, either};
 use super::report::{Finding, shown};
 use super::walk::{Input, Simple, Walker};
 use super::words::Word;
-use super::wrappers::{self, Adds, Inner};
+use super::wrappers::{self, Adds, Inner, has};
 use super::{advice, denied, files, git_calls, profiles, rules};
 use crate::{CommandRule, Judgement, ProgramFact};
 use std::ops::Range;
@@ -19,8 +19,11 @@ use std::ops::Range;
 /// Built into the shell: no program is looked up.
 const BUILTINS: &[&str] = &[
     "echo", "printf", "test", "[", "cd", "pwd", "true", "false", ":", "type", "command", "builtin", "exit", "set",
-    "wait", "break", "continue", "read", "return",
+    "wait", "break", "continue", "read", "return", "source", ".", "export",
 ];
+
+/// Those of them that start no program and that no variable steers but those that steer the shell.
+const UNSTEERED: &str = "echo printf test [ cd pwd true false : exit set wait break continue read return export";
 
 /// Builtins that take words for names of variables, in whose subscripts commands could hide.
 const SUBSCRIPTS: &[&str] = &[
@@ -79,9 +82,40 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
         let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
         walker.report.note(Finding::ask("assignment", reason));
     }
+    // What was set for all that follows is judged as what stands in front of this command alone.
+    let argv = run(&simple.argv);
+    let steered = argv.first().is_some_and(|word| !word.literal().is_some_and(|name| has(UNSTEERED, name)));
+    let exported = walker.exported.iter().find(|name| steered && !reader.holds_variable(argv, (name, "")));
+    if let Some(name) = exported {
+        let reason = format!("It sets {} for this command too, and what that changes is not known.", shown(name, 40));
+        walker.report.note(Finding::ask("assignment", reason));
+    }
     if simple.assigned.iter().any(|(name, _)| !wrappers::is_harmless_variable(name)) {
         walker.git.other("an assignment");
     }
+}
+
+/// Whether `export` only sets variables that change nothing but how output looks, or that the sandbox holds in front of what
+/// runs code of the project, whatever their value is. Those are looked at again with every command behind.
+fn exports(walker: &mut Walker<'_>, args: &[Word]) -> bool {
+    // What runs again and again, or only perhaps, runs before it too.
+    if walker.depth != 1 || walker.groups > 0 || args.is_empty() {
+        return false;
+    }
+    let mut names = Vec::new();
+    for word in args {
+        let Some(text) = word.literal() else { return false };
+        let name = text.split('=').next().unwrap_or(text);
+        if wrappers::is_harmless_variable(name) {
+            continue;
+        }
+        if !walker.ground.facts.walls().hold || !profiles::held_with_any_value(name) {
+            return false;
+        }
+        names.push(name.to_owned());
+    }
+    walker.exported.append(&mut names);
+    true
 }
 
 /// In these arrays the shell keeps which program a name stands for.
@@ -151,7 +185,8 @@ fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         names(walker, program, own.unwrap_or(args), &executed);
     }
     // A wrapper is only one where the system has it: `./timeout` is anything.
-    let known = inner::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
+    let exports = name == "export" && exports(walker, args);
+    let known = exports || inner::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
         walker.report.writes();
         // A rule that denies counts over one that allows, also where what is allowed runs what is denied.

@@ -36,7 +36,7 @@ impl Walker<'_> {
                     walker.list(&clause.1.list);
                 });
             }
-            ast::CompoundCommand::ForClause(clause) => self.looped(|walker| walker.each(clause)),
+            ast::CompoundCommand::ForClause(clause) => self.each(clause),
             ast::CompoundCommand::CaseClause(clause) => self.case(clause),
             ast::CompoundCommand::Arithmetic(command) => {
                 self.arithmetic(&command.expr);
@@ -71,9 +71,18 @@ impl Walker<'_> {
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
         if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
             self.git.other("a loop over what only a run would tell");
+            return self.looped(|walker| walker.rounds(clause, name, &words));
         }
-        if self.unrolls(name, &words) {
-            return self.unrolled(name, &words, &clause.body.list);
+        let before = self.rounds;
+        self.rounds = before.saturating_mul(words.len().max(1));
+        self.rounds(clause, name, &words);
+        self.rounds = before;
+    }
+
+    /// Reads the body of a `for` loop for its words.
+    fn rounds(&mut self, clause: &ast::ForClauseCommand, name: &str, words: &[Word]) {
+        if self.unrolls(name, words) {
+            return self.unrolled(name, words, &clause.body.list);
         }
         words.iter().for_each(|word| self.variables.may_be_word(name, word));
         // Without `in` it goes through the words that the script was given.

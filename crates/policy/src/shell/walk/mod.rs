@@ -22,7 +22,11 @@ const MOST_ARGUMENTS: usize = 2000;
 /// The most bytes that are parsed for one command, as text that is fed to a shell is parsed again.
 const MOST_READ: usize = 2 * scan::MOST_BYTES;
 
-const ENDLESS: &str = "It starts commands in the background again and again, and nothing bounds how many run at once.";
+/// The most rounds of `for` loops, taken together, in which commands may be started in the background.
+const MOST_ROUNDS: usize = 16;
+
+const UNCOUNTED: &str =
+    "It starts commands in the background in a loop, and how many of them run at once is not known.";
 
 /// What a command reads on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +81,15 @@ pub(super) struct Walker<'a> {
     commands: usize,
     bytes: usize,
     suspicions: usize,
-    /// How many loops are open around what is read: also what `xargs` and `find` start again and again.
+    /// How many loops are open around what is read whose rounds nobody counted: also what `xargs` and `find` start again and
+    /// again.
     pub(super) loops: usize,
+    /// How often the other loops that are open, `for` over literal words, run what is read, all of them taken together.
+    rounds: usize,
+    /// The variables that are set for every command behind, but for those that change nothing but how output looks.
+    pub(super) exported: Vec<String>,
+    /// Whether a file was read into the shell: its functions may stand for any program behind.
+    pub(super) sourced: bool,
     /// Whether the body of a loop is being read for one of its values.
     unrolling: bool,
 }
@@ -103,6 +114,9 @@ impl<'a> Walker<'a> {
             bytes: 0,
             suspicions: 0,
             loops: 0,
+            rounds: 1,
+            exported: Vec::new(),
+            sourced: false,
             unrolling: false,
         }
     }
@@ -208,7 +222,13 @@ impl<'a> Walker<'a> {
             let folders = self.folders.clone();
             self.beside |= in_background;
             if in_background && self.loops > 0 {
-                self.report.note(Finding::ask("background_in_loop", ENDLESS));
+                self.report.note(Finding::ask("background_in_loop", UNCOUNTED));
+            } else if in_background && self.rounds > MOST_ROUNDS {
+                let reason = format!(
+                    "It starts commands in the background in {} rounds of a loop; up to {MOST_ROUNDS} need no question.",
+                    self.rounds
+                );
+                self.report.note(Finding::ask("background_in_loop", reason));
             }
             let (text, mut ends) = self.ended(&and_or.first);
             output = output.and(text);

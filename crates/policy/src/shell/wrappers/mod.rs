@@ -91,7 +91,12 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
         "env" => split_string(argv).map(|text| vec![Inner::script(text)]),
         "su" | "script" => Some(vec![shells::option_c(argv).unwrap_or(Inner::Untold)]),
         "runuser" => shells::option_c(argv).map(|inner| vec![inner]),
-        "source" | "." => argv.get(1).filter(|word| shells::is_input(word)).map(|_| vec![Inner::Input]),
+        "source" | "." => match argv.get(1) {
+            Some(word) if shells::is_input(word) => Some(vec![Inner::Input]),
+            // A name without a slash is looked for in PATH first.
+            Some(word) if word.literal().is_some_and(|text| text.contains('/')) => Some(vec![Inner::File { at: 1 }]),
+            _ => None,
+        },
         "at" | "batch" | "crontab" => Some(vec![Inner::Input]),
         _ => None,
     }

@@ -2,14 +2,14 @@
 
 use super::{Problem, Reader};
 use crate::Repair;
+use crate::invisible::{self, Invisible};
 
 /// A blank that JSON does not know, at the beginning of the text.
 pub(super) fn odd_blank(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
-    let odd = matches!(
-        first,
-        '\u{b}' | '\u{c}' | '\u{a0}' | '\u{feff}' | '\u{200b}' | '\u{3000}' | '\u{2028}' | '\u{2029}' | '\u{202f}'
-    );
+    // What JSON knows is not odd; marks that turn the text around are not taken for a blank.
+    let zero_width = invisible::kind(first) == Some(Invisible::ZeroWidth);
+    let odd = first.is_whitespace() && !matches!(first, ' ' | '\t' | '\n' | '\r') || zero_width;
     odd.then(|| first.len_utf8())
 }
 

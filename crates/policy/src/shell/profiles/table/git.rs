@@ -31,13 +31,13 @@ pub(in super::super) const GIT: &[Profile] = &[
         ),
     tool("log show")
         .short("pusigEFPzcmw")
-        .value("nU")
+        .value("nUSG")
         .long(
             "oneline graph all decorate no-decorate stat shortstat numstat name-only name-status patch no-patch color \
              no-color merges no-merges reverse first-parent follow abbrev-commit no-abbrev-commit branches tags remotes \
              no-ext-diff no-textconv summary date-order topo-order author-date-order ignore-all-space compact-summary \
              relative-date full-history cherry-pick left-right raw cherry-mark boundary simplify-by-decoration source \
-             invert-grep all-match regexp-ignore-case",
+             invert-grep all-match regexp-ignore-case pickaxe-regex pickaxe-all",
         )
         .long_value(FORMATS)
         .texts("grep author committer S G")
@@ -90,8 +90,8 @@ pub(in super::super) const GIT: &[Profile] = &[
         .text(),
     tool("remote").short("v").long("verbose").operands(Operands::None),
     tool("describe")
-        .long("all tags contains always long exact-match first-parent")
-        .long_value("abbrev candidates match exclude")
+        .long("all tags contains always long exact-match first-parent dirty")
+        .long_value("abbrev candidates match exclude dirty")
         .names(),
     tool("merge-base").short("a").long("all octopus independent is-ancestor fork-point").names(),
     tool("cherry").short("v").long("verbose").names(),
@@ -103,7 +103,18 @@ pub(in super::super) const GIT: &[Profile] = &[
         .names(),
     tool("count-objects").short("vH").long("verbose human-readable").operands(Operands::None),
     tool("check-ignore").short("vqn").long("verbose quiet non-matching no-index").names(),
-    tool("cat-file").short("tse").needs("t s e").names(),
+    // What `-p` prints is looked at as that of `git show` is.
+    tool("cat-file").short("tsep").needs("t s e p").names(),
+    // Without `--apply`, each of these only tells what would be.
+    tool("apply")
+        .short("Rvqz")
+        .value("pC")
+        .long(
+            "check stat numstat summary reverse recount unidiff-zero allow-empty verbose quiet inaccurate-eof no-add \
+             ignore-whitespace ignore-space-change",
+        )
+        .long_value("whitespace exclude include directory")
+        .needs("check stat numstat summary"),
     tool("version").long("build-options").operands(Operands::None),
     tool("reflog").short("q").value("n").long("all oneline").long_value("date format pretty max-count since until").number().operands(Operands::None),
     tool("grep")

@@ -52,6 +52,14 @@ pub(super) const SUBCOMMANDS: &[Profile] = &[
         .needs("check")
         .nothing()
         .passes(),
+    // It asks the registry, which the sandbox keeps from it, and writes nothing.
+    runs("cargo:update")
+        .short("vqw")
+        .value("p")
+        .long("dry-run workspace recursive locked offline frozen verbose quiet")
+        .long_value("package precise color")
+        .needs("dry-run")
+        .text(),
     runs("cargo:tree")
         .short("d")
         .value("pief")
@@ -78,6 +86,7 @@ pub(super) const SUBCOMMANDS: &[Profile] = &[
         .text()
         .passes(),
     go("go:test go:vet go:build"),
+    runs("go:generate").one_dash().long("v n x").long_value("run skip tags mod"),
     go("go:list").long("m u versions retracted test deps json find e compiled export"),
     runs("go:env").one_dash().long("json changed").text(),
     runs("go:doc").one_dash().long("all src short u c cmd").text(),
