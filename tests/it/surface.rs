@@ -29,9 +29,9 @@ fn the_judge_and_the_loop_can_be_sent_shared_and_shown() {
 #[cfg(feature = "tools")]
 #[test]
 fn the_hands_can_be_sent_shared_and_shown() {
-    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::Views, audit::Audit)>();
+    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::CommandRunner, tools::Views, audit::Audit)>();
     usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, tools::Standing)>();
-    usual::<(sandbox::Enclosure, sandbox::Report, process::Live, trial::Trial)>();
+    usual::<(sandbox::Enclosure, sandbox::Report, process::Background, trial::Trial)>();
 }
 
 #[cfg(feature = "http")]
