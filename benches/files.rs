@@ -1,5 +1,5 @@
-//! Listing, searching, reading and editing beside `find`, `rg`, `grep`, `sed` and the crates we build on, as a table for the
-//! README.
+//! Listing, searching, reading and editing beside `find`, `rg`, `grep`, `sed` and the crates we build on, as a table for
+//! docs/figures.md.
 //!
 //! `cargo bench --no-default-features --features tools --bench files`. A tree of 20,000 files is made for it, or that of the
 //! environment variable `TREE` is taken; `-- list` shows one part of list, search, read and edit. It is CPU time that is

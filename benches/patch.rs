@@ -1,4 +1,4 @@
-//! Patches beside `diffy`, GNU patch and git, as a table for the README.
+//! Patches beside `diffy`, GNU patch and git, as a table for docs/figures.md.
 //!
 //! `cargo bench --no-default-features --features patch --bench patch`. The programs are measured with their start and with
 //! reading and writing the file, which is some milliseconds; where one is missing there is a dash, and `refused` where it

@@ -83,7 +83,7 @@ fn main() {
     table();
 }
 
-/// The same in turns, the best of each: what is told in the README.
+/// The same in turns, the best of each.
 fn table() {
     let policy = Policy::default();
     println!("| commands | toolfence, µs | verdicts/s | brush-parser alone, µs |\n|---|---|---|---|");

@@ -1,27 +1,64 @@
 //! Tool calls for chat models that can only talk.
 //!
-//! A model writes a fenced block in its plain text. This crate finds it while the text streams, decides whether it may
-//! run, runs it, and writes the result back as plain chat text.
+//! A model writes a fenced block in its plain text. This crate finds the block while the text streams, decides whether the
+//! call may run, runs it, and writes the result back as plain chat text.
 //!
-//! # The parts
-//! | part | feature | what is there |
+//! ```
+//! let reply = "I will look first.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"src/main.rs\"},}\n```\n";
+//! let parsed = toolfence::parse::parse(reply);
+//!
+//! let call = &parsed.calls[0];
+//! assert_eq!(call.name, "read_file");
+//! assert_eq!(call.args["path"], "src/main.rs");
+//! assert_eq!(call.repairs, [toolfence::Repair::TrailingComma]); // what had to be repaired is named
+//! assert!(!call.is_lossy()); // and it was no guess
+//! ```
+//!
+//! The [guide] starts from your problem and leads to the part that you need.
+//!
+//! # Parts
+//! | part | feature | modules |
 //! |---|---|---|
-//! | the protocol | none | [`parse`], [`json`], [`mod@format`], [`prompt`], [`grammar`], [`tool`], [`redact`] and the words everybody uses |
-//! | patches | `patch` | `patch`: patch text to hunks, to where they stand, to new text |
-//! | the policy | `policy` | `policy`: allow, ask or deny; `toolbox`: what runs a cleared call; `session`: the agent loop as a machine |
-//! | the tools | `tools` | `validate`: what is wrong with a text before and after a change; `workspace`, `sandbox`, `process`, `tools`; `trial`: breaks the sandbox to see whether it holds; `audit`: the log; `undo`: what turns changed, to take it back |
-//! | the driver | `backend` | `backend`: whoever answers; `agent`: drives a session; `pipe`: JSON lines for a client in any language |
-//! | the proxy | `http` | `proxy`: an OpenAI-shaped server in front of one that only talks |
+//! | the protocol | none | [`parse`] finds calls in a stream, [`json`] reads and repairs, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools, [`redact`] removes secrets |
+//! | patches | `patch` | [`patch`] turns patch text into hunks, finds where they stand, and makes the new text |
+//! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
+//! | the session | `session` | [`session`] is the agent loop as a state machine; [`persona`] reads personas |
+//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] and [`process`] the commands, [`trial`] tries the sandbox, [`undo`] takes changes back, [`validate`] finds new errors |
+//! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording or from code of yours, [`audit`] keeps the log |
+//! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
+//! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
+//! | the proxy | `proxy` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
 //!
-//! The `guide` starts from your problem and leads to the part you need.
+//! `syntax` adds in-process checks for more languages to `validate` and needs a C compiler. The default feature `cli` is the
+//! program `coder` with all of the above.
 //!
-//! The parts are crates of their own, named `toolfence-*`. They are internal: what this crate re-exports is what it promises.
+//! # In scope
+//! - Finding calls in text, under any chunking, exactly where CommonMark says that a fenced block is.
+//! - Judging shell commands and paths before anything runs.
+//! - Running commands so that they see little, change little and leave nothing behind; on Linux, by the kernel.
+//! - Changing files completely or not at all, and taking that back.
 //!
-//! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network; `toolbox` only
-//! looks at the clock, to say how long a call took.
+//! # Out of scope
+//! - Native function calling of models that have it. The proxy offers its shape to clients, and asks the upstream for text.
+//! - Inference, embeddings, memory and retrieval.
+//! - User interfaces beyond a terminal.
+//! - A sandbox on systems other than Linux.
+//!
+//! # Promises
+//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says. The crates
+//! `toolfence-*` below it are internal.
+//!
+//! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network. `toolbox` looks at
+//! the clock to say how long a call took.
 
-#[cfg(feature = "http")]
-#[doc = include_str!("guide.md")]
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(rustdoc::broken_intra_doc_links, reason = "the front page and the guide also name what a feature adds")
+)]
+
+// Its examples use every part, so they are tests only where every part is there.
+#[cfg_attr(any(feature = "cli", not(doctest)), doc = include_str!("guide.md"))]
+#[cfg_attr(all(doctest, not(feature = "cli")), doc = "A guide for embedders that starts from your problem.")]
 pub mod guide {}
 
 pub mod tool;
@@ -35,9 +72,9 @@ pub use toolfence_patch as patch;
 
 #[cfg(feature = "policy")]
 pub mod policy;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 pub mod session;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 pub use toolfence_session::persona;
 #[cfg(feature = "policy")]
 pub use toolfence_toolbox as toolbox;
@@ -52,26 +89,26 @@ pub mod undo;
 pub mod validate;
 #[cfg(feature = "tools")]
 pub mod workspace;
-#[cfg(feature = "tools")]
+#[cfg(feature = "agent")]
 pub use toolfence_agent::audit;
 #[cfg(feature = "tools")]
 pub use toolfence_tools as tools;
 #[cfg(feature = "tools")]
 pub use toolfence_trial as trial;
 
-#[cfg(feature = "backend")]
+#[cfg(feature = "agent")]
 pub mod agent;
-#[cfg(feature = "backend")]
+#[cfg(feature = "agent")]
 pub use toolfence_agent::backend;
-#[cfg(feature = "backend")]
+#[cfg(feature = "pipe")]
 pub use toolfence_server::pipe;
 
-#[cfg(feature = "http")]
+#[cfg(feature = "proxy")]
 pub use toolfence_server::proxy;
 
 pub use toolfence_protocol::{
-    Args, Catalog, Effect, Error, ErrorCode, FinishReason, Message, Output, Param, ParamKind, Repair, Result, Role,
-    ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
+    Args, Catalog, Effect, Error, ErrorCode, ErrorKind, FinishReason, Message, Output, Param, ParamKind, Repair,
+    Result, Role, ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
 };
 
 /// The example of the README, compiled.

@@ -1,4 +1,4 @@
-//! The parser and the JSON reader beside their peers and their floors, as tables for the README.
+//! The parser and the JSON reader beside their peers and their floors, as tables for docs/figures.md.
 //!
 //! `cargo bench --no-default-features --bench figures` prints the tables, with `-- whole chunks` only those named. The long
 //! one, `-- shapes`, is printed where it is named. The floors are what any parser must do at least: look for newlines, or

@@ -1,6 +1,5 @@
 //! The agent with a recorded model and tools that count what they did.
 
-#[cfg(feature = "backend")]
 mod echo;
 
 use std::sync::Arc;

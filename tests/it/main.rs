@@ -1,17 +1,18 @@
 //! All integration tests in one binary, so that they link once.
 
-#[cfg(feature = "backend")]
+#[cfg(feature = "agent")]
 mod agent;
 #[cfg(feature = "cli")]
 mod coder;
 #[cfg(feature = "policy")]
 mod config;
+mod documents;
 mod format;
 mod grammar;
-#[cfg(feature = "backend")]
+#[cfg(feature = "backend-http")]
 mod http;
 mod json;
-#[cfg(feature = "backend")]
+#[cfg(feature = "backend-http")]
 mod live;
 mod manifests;
 #[cfg(feature = "tools")]
@@ -20,25 +21,25 @@ mod oracle;
 mod parse;
 #[cfg(feature = "patch")]
 mod patch;
-#[cfg(feature = "backend")]
+#[cfg(feature = "pipe")]
 mod pipe;
 #[cfg(feature = "policy")]
 mod policy;
 mod prompt;
 mod provisional;
-#[cfg(feature = "http")]
+#[cfg(feature = "proxy")]
 mod proxy;
 mod random;
 mod redact;
 mod safety;
 #[cfg(all(feature = "tools", target_os = "linux"))]
 mod sandbox;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 mod session;
 #[cfg(feature = "cli")]
 mod signals;
 mod spec;
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 mod support;
 mod surface;
 #[cfg(feature = "cli")]

@@ -3,8 +3,10 @@
 //! That no crate knows what stands above it is Cargo's business. That no pure crate opens a file, starts a process or reads
 //! a clock is a lint's, which `crates/pure.toml` sets up for Clippy.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The crates without a runtime, files, processes, a clock, the environment and randomness.
 const PURE: &[&str] = &["protocol", "patch", "toolset", "rules", "policy", "session", "validate"];
@@ -146,4 +148,68 @@ fn the_paths_of_the_architecture_exist() {
     assert!(paths.len() > 50, "the paths are found");
     let missing = paths.into_iter().filter(|path| !root().join(path).exists());
     assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
+}
+
+/// A row of the table of features: the features it includes, and the packages it adds.
+struct Row {
+    includes: Vec<String>,
+    adds: Vec<String>,
+}
+
+fn table_of_features() -> BTreeMap<String, Row> {
+    let text = read("ARCHITECTURE.md");
+    let section = text.split("\n## Features\n").nth(1).expect("a section about features");
+    let section = section.split("\n## ").next().expect("it ends");
+    let quoted = |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let mut rows = BTreeMap::new();
+    for line in section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| feature")) {
+        let cells: Vec<&str> = line.split('|').collect();
+        let name = cells[1].trim().trim_matches('`').to_owned();
+        let ours = quoted(cells[3]).into_iter().map(|name| format!("toolfence-{name}"));
+        let adds = ours.chain(quoted(cells[4])).collect();
+        rows.insert(name, Row { includes: quoted(cells[2]), adds });
+    }
+    rows
+}
+
+fn packages_of(feature: &str, rows: &BTreeMap<String, Row>, packages: &mut BTreeSet<String>) {
+    let row = rows.get(feature).unwrap_or_else(|| panic!("the table has no row for {feature}"));
+    packages.extend(row.adds.iter().cloned());
+    for included in &row.includes {
+        packages_of(included, rows, packages);
+    }
+}
+
+#[test]
+fn the_table_of_features_is_what_cargo_builds() {
+    let rows = table_of_features();
+    let manifest = read("Cargo.toml");
+    for (entry, _) in entries(&manifest, "[features]") {
+        assert!(rows.contains_key(name_of(entry)) || name_of(entry) == "default", "the table lacks {entry}");
+    }
+    // What any row names is named by every row that has it, so a package that is missing there must not be built.
+    let named: BTreeSet<&String> = rows.values().flat_map(|row| &row.adds).collect();
+    let mut wrong = Vec::new();
+    for feature in rows.keys() {
+        let mut expected = BTreeSet::new();
+        packages_of("none", &rows, &mut expected);
+        packages_of(feature, &rows, &mut expected);
+        let features = if feature == "none" { "" } else { feature };
+        let tree = Command::new(env!("CARGO"))
+            .args(["tree", "--locked", "--offline", "-p", "toolfence", "--no-default-features", "--features", features])
+            .args(["--edges", "normal", "--prefix", "none", "--format", "{p}"])
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+        let tree = String::from_utf8(tree.stdout).expect("names are text");
+        let built: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+        let ours =
+            built.iter().filter(|name| name.starts_with("toolfence-") || named.iter().any(|other| other == *name));
+        wrong.extend(ours.filter(|name| !expected.contains(**name)).map(|name| format!("{feature} builds {name}")));
+        wrong.extend(
+            expected.iter().filter(|name| !built.contains(name.as_str())).map(|name| format!("{feature} lacks {name}")),
+        );
+    }
+    assert_none(wrong);
 }

@@ -22,27 +22,32 @@ fn the_protocol_can_be_sent_shared_and_shown() {
 #[test]
 fn the_judge_and_the_loop_can_be_sent_shared_and_shown() {
     usual::<(policy::Policy, policy::Cleared, policy::Pending, policy::Verdict)>();
-    usual::<(session::Session, session::Action, session::Input<'_>, session::Answer)>();
     usual::<(toolbox::Toolbox, toolbox::ToolError, toolbox::Permit<'_>)>();
+}
+
+#[cfg(feature = "session")]
+#[test]
+fn the_session_can_be_sent_shared_and_shown() {
+    usual::<(session::Session, session::Action, session::Input<'_>, session::Answer)>();
 }
 
 #[cfg(feature = "tools")]
 #[test]
-fn the_hands_can_be_sent_shared_and_shown() {
-    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::CommandRunner, tools::Views, audit::Audit)>();
+fn the_tools_can_be_sent_shared_and_shown() {
+    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::CommandRunner, tools::Views)>();
     usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, tools::Standing)>();
     usual::<(sandbox::Enclosure, sandbox::Report, process::Background, trial::Trial)>();
 }
 
-#[cfg(feature = "http")]
+#[cfg(feature = "cli")]
 #[test]
-fn the_faces_can_be_sent_shared_and_shown() {
+fn the_agent_and_the_servers_can_be_sent_shared_and_shown() {
     usual::<(agent::Agent, agent::Canceller, pipe::Pipe, proxy::Proxy, proxy::ProxyOptions)>();
-    usual::<(backend::Http, backend::Replay)>();
+    usual::<(backend::Http, backend::Replay, audit::Audit)>();
 }
 
 /// Nothing that is kept secret is in what a type shows of itself.
-#[cfg(feature = "http")]
+#[cfg(feature = "cli")]
 #[test]
 fn no_key_and_nothing_that_was_said_is_shown() {
     let mut options = proxy::ProxyOptions::new("http://127.0.0.1:1/v1");

@@ -2,26 +2,85 @@
 //!
 //! A model never sees an [`Error`]: what a model is told is a [`ToolFailure`](crate::ToolFailure).
 
-use std::fmt;
+use std::{fmt, io};
 
-/// What was being done, on what, and why it failed. The message is written for the person who runs the host.
+/// What was being done, on what, and why it failed. The message is written for the person who runs the host; a program asks
+/// for the [`kind`](Error::kind).
+///
+/// ```
+/// use std::io;
+/// use toolfence_protocol::error::{Error, ErrorKind};
+///
+/// let error = Error::because("read config.toml", io::Error::from(io::ErrorKind::NotFound));
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// assert_eq!(error.to_string(), "cannot read config.toml: entity not found");
+/// ```
 pub struct Error {
+    kind: ErrorKind,
     doing: Box<str>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What sort of failure an [`Error`] is, for a program that has to decide what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Something that the caller or a settings file gave cannot be used as it is: a URL, a glob, a persona, a name.
+    InvalidInput,
+    /// A file or folder that was named is not there.
+    NotFound,
+    /// The operating system does not allow the access.
+    PermissionDenied,
+    /// Another turn or another process holds what is needed; the same call can succeed later.
+    Busy,
+    /// A server was not reached, or broke off before its answer was whole; the same call can succeed later.
+    Unreachable,
+    /// A server was reached and answered that it will not do it, for example because of the key or the model's name.
+    Rejected,
+    /// The operating system reports another failure, such as a full disk.
+    Io,
+    /// A fault of this library or of a tool, such as a thread that panicked.
+    Internal,
+    /// None of the other kinds; errors of the host's own parts are of this kind unless they say otherwise.
+    Other,
 }
 
 /// A result whose failure is for the host.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error that is complete in itself: `cannot read the recording: it has no replies; record one first`.
+    /// An error of the kind [`ErrorKind::Other`] whose message is complete in itself: `The recording has no replies: no line
+    /// begins with "> ".`
     pub fn new(message: impl Into<String>) -> Error {
-        Error { doing: message.into().into_boxed_str(), cause: None }
+        Error::with_kind(ErrorKind::Other, message)
     }
 
-    /// An error with the cause below it: `doing` is the verb and the object, `read config.toml`.
+    /// An error of a kind whose message is complete in itself.
+    pub fn with_kind(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error { kind, doing: message.into().into_boxed_str(), cause: None }
+    }
+
+    /// An error with the cause below it. `doing` is the verb and the object of what failed: `read config.toml`. Where the
+    /// cause is a [`std::io::Error`] the kind follows from it, else it is [`ErrorKind::Other`].
     pub fn because(doing: impl Into<String>, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-        Error { doing: doing.into().into_boxed_str(), cause: Some(cause.into()) }
+        let cause = cause.into();
+        let kind = cause.downcast_ref::<io::Error>().map_or(ErrorKind::Other, |cause| match cause.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::PermissionDenied,
+            io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock => ErrorKind::Busy,
+            _ => ErrorKind::Io,
+        });
+        Error { kind, doing: doing.into().into_boxed_str(), cause: Some(cause) }
+    }
+
+    /// The same error with another kind, where the caller knows better than the cause.
+    pub fn of_kind(self, kind: ErrorKind) -> Error {
+        Error { kind, ..self }
+    }
+
+    /// The kind of this error.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 }
 
@@ -36,7 +95,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({self})")
+        write!(f, "Error({:?}: {self})", self.kind)
     }
 }
 

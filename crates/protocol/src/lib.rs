@@ -25,7 +25,7 @@ pub mod redact;
 pub mod tool;
 
 pub use call::{Args, Repair, ToolCall};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use message::{FinishReason, Message, Role};
 pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
 pub use tool::{Catalog, Effect, Param, ParamKind, ToolSpec};

@@ -4,7 +4,7 @@
 //! whenever a star was too long, and takes minutes for a few of them: a project's file may hold any glob.
 
 use glob::Pattern;
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, ErrorKind, Result};
 
 /// A glob of the user's, kept with its own spelling. It matches at any depth, ignores case, and stands for all below.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,9 @@ impl UserGlob {
 
     fn read(shown: &str, bare: &str) -> Result<UserGlob> {
         let anywhere = if bare.starts_with("**/") { bare.to_owned() } else { format!("**/{bare}") };
-        Pattern::new(&anywhere).map_err(|cause| Error::because(format!("read the path glob {shown:?}"), cause))?;
+        Pattern::new(&anywhere).map_err(|cause| {
+            Error::because(format!("read the path glob {shown:?}"), cause).of_kind(ErrorKind::InvalidInput)
+        })?;
         Ok(UserGlob { shown: shown.to_owned(), tokens: tokens(&anywhere) })
     }
 

@@ -1,6 +1,6 @@
 //! Child processes and what holds them: a deadline, bounded output, nothing left behind, and the sandbox around them.
 //!
-//! [`process`] starts a command and ends all that it started. [`sandbox`] says which helper to start so that the command runs
+//! [`process`] starts a command and ends all that it started. [`isolation`] says which helper to start so that the command runs
 //! behind namespaces, masks, Landlock and a filter of system calls, and is that helper when it is started as such. This
 //! crate judges no command and walks no project: it is told what to hide. It is the only crate with unsafe code.
 //!

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Workspace, overflow_file};
@@ -91,7 +91,9 @@ impl Jobs {
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
             End::Prespawn if !is_over => return job.so_far(self.commands.workspace()).await,
-            End::Prespawn => Err(ToolError::Fatal(Error::new("A thread that ran a job has died."))),
+            End::Prespawn => {
+                Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a job has died.")))
+            }
             End::Come(result) => result,
             End::Told => {
                 self.forget(job);

@@ -1,4 +1,4 @@
-//! What the check in process takes for a text of 1,000 lines, by language, as a table for the README: five milliseconds at the
+//! What the check in process takes for a text of 1,000 lines, by language, as a table for docs/figures.md: five milliseconds at the
 //! most is the aim. Read for the first time; then read again by who knows it, after a change in its middle; and
 //! what the grammar takes by itself for all of it, without bounds and without looking for errors.
 //!

@@ -1,7 +1,7 @@
 //! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
 
 use super::Sight;
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, ErrorKind, Result};
 use toolfence_rules::UserGlob;
 
 /// A program that says what is wrong with a file.
@@ -83,7 +83,10 @@ impl Checker {
         let files = files.into_iter().map(|glob| UserGlob::of_files(glob.as_ref())).collect::<Result<_>>()?;
         let command: Vec<String> = command.into_iter().collect();
         if command.is_empty() {
-            return Err(Error::new("a checker needs a command: the name of a program, and its arguments"));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                "a checker needs a command: the name of a program, and its arguments",
+            ));
         }
         Ok(Checker { files, command, reads: Reads::Text, sight: Sight::First, harmless: false })
     }

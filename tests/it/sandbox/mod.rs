@@ -16,7 +16,7 @@ mod jobs;
 mod left;
 mod looks;
 mod memory;
-#[cfg(feature = "backend")]
+#[cfg(feature = "agent")]
 mod project;
 mod secrets;
 mod traps;

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use toolfence_policy::Pending;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, Message, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Message, ToolCall, ToolResult};
 use toolfence_session::{Action, Answer, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
@@ -244,7 +244,9 @@ impl Agent {
                 }
                 Some(Action::Stop(reason)) => return Ok(reason),
                 Some(action) => self.tell(action, host),
-                None if hands.open.is_empty() => return Err(Error::new("The session waits for what nobody gives.")),
+                None if hands.open.is_empty() => {
+                    return Err(Error::with_kind(ErrorKind::Internal, "The session waits for what nobody gives."));
+                }
                 None => {
                     let _busy = Busy::new(&self.canceller);
                     self.wait(&mut hands, host).await?;

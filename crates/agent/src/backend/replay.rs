@@ -23,7 +23,7 @@ use super::{Backend, Chunk, Sink};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toolfence_protocol::{Error, FinishReason, Message};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message};
 use toolfence_toolbox::BoxFuture;
 
 const MARK: &str = "%%% reply";
@@ -74,7 +74,10 @@ impl Replay {
             }
         }
         if replies.is_empty() {
-            return Err(Error::new(format!("The recording has no replies: no line begins with `{MARK}`.")));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                format!("The recording has no replies: no line begins with `{MARK}`."),
+            ));
         }
         let last = replies.len() - 1;
         let whole = replies.into_iter().enumerate().map(|(index, (finish, mut lines))| {
@@ -103,10 +106,13 @@ impl Replay {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(reply) = self.replies.get(index) else {
             let count = self.replies.len();
-            return Err(Error::new(format!(
-                "The recording is at its end: it has {count} replies and one more was asked for. Record another reply, \
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                format!(
+                    "The recording is at its end: it has {count} replies and one more was asked for. Record another reply, \
                  or end the conversation before."
-            )));
+                ),
+            ));
         };
         let mut rest = reply.text.as_str();
         while !rest.is_empty() {
@@ -137,9 +143,12 @@ fn finish(words: &str, line: usize) -> Result<FinishReason, Error> {
             "finish=length" => FinishReason::Length,
             "finish=cut" => FinishReason::Cut,
             _ => {
-                return Err(Error::new(format!(
-                    "The recording says {word:?} in line {line}; a reply may say finish=stop, finish=length or finish=cut."
-                )));
+                return Err(Error::with_kind(
+                    ErrorKind::InvalidInput,
+                    format!(
+                        "The recording says {word:?} in line {line}; a reply may say finish=stop, finish=length or finish=cut."
+                    ),
+                ));
             }
         };
     }

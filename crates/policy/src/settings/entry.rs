@@ -4,7 +4,7 @@ use super::super::shell::shown;
 use super::{CheckerRule, CommandRule, Key};
 use std::fmt;
 use std::sync::Arc;
-use toolfence_protocol::Error;
+use toolfence_protocol::{Error, ErrorKind};
 
 /// Where a setting can come from, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +134,6 @@ impl std::error::Error for Mistake {}
 
 impl From<Mistake> for Error {
     fn from(mistake: Mistake) -> Error {
-        Error::new(mistake.to_string())
+        Error::with_kind(ErrorKind::InvalidInput, mistake.to_string())
     }
 }

@@ -36,7 +36,7 @@ pub use read::read;
 pub use rule::CommandRule;
 
 use super::{AskMode, PathRules};
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, ErrorKind, Result};
 
 /// The settings of the policy, merged.
 ///
@@ -89,7 +89,7 @@ impl Settings {
     pub fn from_toml(text: &str) -> Result<Settings> {
         let keys: Vec<&Key> = KEYS.iter().collect();
         let entries = read(text, "the settings", Layer::User, &keys)
-            .map_err(|mistake| Error::new(format!("cannot read {mistake}")))?;
+            .map_err(|mistake| Error::with_kind(ErrorKind::InvalidInput, format!("cannot read {mistake}")))?;
         Ok(Merged::of([entries]).settings())
     }
 

@@ -14,7 +14,7 @@ use hyper::header::{
 use reqwest::{Client, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
-use toolfence_protocol::Error;
+use toolfence_protocol::{Error, ErrorKind};
 
 /// Headers of one connection, not of the message.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -36,8 +36,12 @@ pub(super) struct Upstream {
 
 impl Upstream {
     pub(super) fn new(options: &ProxyOptions) -> Result<Upstream, Error> {
-        let wrong =
-            |why: &str| Error::new(format!("The upstream {:?} is not a URL of a server: {why}", options.upstream));
+        let wrong = |why: &str| {
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                format!("The upstream {:?} is not a URL of a server: {why}", options.upstream),
+            )
+        };
         let url: Url = options.upstream.parse().map_err(|error| wrong(&format!("{error}")))?;
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
             return Err(wrong("it begins with http:// or https:// and has no query"));

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
-use toolfence_protocol::{Error, ErrorCode, Output, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Request};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn, environment};
 use toolfence_toolbox::ToolError;
@@ -205,7 +205,9 @@ impl CommandRunner {
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = ended.await.map_err(|_| ToolError::Fatal(Error::new("A thread that ran a command has died.")))?;
+        let ran = ended.await.map_err(|_| {
+            ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a command has died."))
+        })?;
         waiting.thread = None;
         ran
     }

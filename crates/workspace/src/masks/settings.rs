@@ -1,6 +1,6 @@
 //! What the person leaves to commands of the repositories of a project.
 
-use toolfence_protocol::{Error, Result, close_names};
+use toolfence_protocol::{Error, ErrorKind, Result, close_names};
 use toolfence_rules::{GIT_HOOKS, UserGlob};
 
 /// What commands may do with the repositories of a project beyond the default, which is to read them.
@@ -40,7 +40,7 @@ impl GitSettings {
             }
             let close = close_names(name, GIT_HOOKS.iter().copied());
             let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
-            Err(Error::new(format!("git has no hook {name:?}.{hint}")))
+            Err(Error::with_kind(ErrorKind::InvalidInput, format!("git has no hook {name:?}.{hint}")))
         };
         let hooks = names.into_iter().map(named).collect::<Result<_>>()?;
         Ok(GitSettings { hooks, ..self })

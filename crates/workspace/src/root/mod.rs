@@ -72,7 +72,8 @@ impl Root {
         let doing = || format!("open the project root {}", path.display());
         let real = path.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(&real, flags, Mode::empty()).map_err(|cause| Error::because(doing(), cause))?;
+        let fd = rustix::fs::open(&real, flags, Mode::empty())
+            .map_err(|cause| Error::because(doing(), std::io::Error::from(cause)))?;
         let given = absolute(path).map_err(|cause| Error::because(doing(), cause))?;
         let programs = Programs::new(host_path, &real);
         Ok(Root { fd, path: real, given, rules, programs, masked: Mutex::default() })

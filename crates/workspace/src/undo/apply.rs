@@ -9,7 +9,7 @@ use crate::undo::{History, Listed, plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, ErrorKind, Result};
 
 /// Contents of more bytes are not put back.
 const MOST: u64 = 64 << 20;
@@ -156,10 +156,13 @@ impl History {
 
     fn apply(&self, root: &Root, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
         if root.is_gone() {
-            return Err(Error::new(format!("the project {} is gone", root.path().display())));
+            return Err(Error::with_kind(
+                ErrorKind::NotFound,
+                format!("the project {} is gone", root.path().display()),
+            ));
         }
         if self.inner().open.is_some() {
-            return Err(Error::new("a turn is under way; wait for its end, then undo it"));
+            return Err(Error::with_kind(ErrorKind::Busy, "a turn is under way; wait for its end, then undo it"));
         }
         self.begin_at_once(kind, &turn.title)?;
         let mut outcome = Outcome { turn, done: Vec::new(), refused: Vec::new() };

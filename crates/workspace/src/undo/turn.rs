@@ -239,7 +239,8 @@ impl History {
         open.writing = match self.started(&open) {
             Ok(Some(writing)) => writing,
             Ok(None) => {
-                return Err(toolfence_protocol::Error::new(
+                return Err(toolfence_protocol::Error::with_kind(
+                    toolfence_protocol::ErrorKind::Busy,
                     "nothing was changed: another program records in this project now",
                 ));
             }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::time::Duration;
 use std::{fmt, io};
 use toolfence_http::causes;
-use toolfence_protocol::Error;
+use toolfence_protocol::{Error, ErrorKind};
 
 /// The longest that is waited before trying again, whatever the server wishes.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -48,7 +48,11 @@ impl Failure {
 
     /// For the person who runs the host.
     pub(super) fn told(self, whom: &str) -> Error {
-        Error::because(format!("get an answer from {whom}"), format!("{self}. {}", self.advice()))
+        let kind = match &self {
+            Failure::Refused { status: 300..=499, .. } => ErrorKind::Rejected,
+            _ => ErrorKind::Unreachable,
+        };
+        Error::because(format!("get an answer from {whom}"), format!("{self}. {}", self.advice())).of_kind(kind)
     }
 
     fn advice(&self) -> &'static str {

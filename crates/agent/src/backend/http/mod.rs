@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::time;
 use toolfence_http::sse;
-use toolfence_protocol::{Error, FinishReason, Message, Role};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role};
 use toolfence_toolbox::BoxFuture;
 
 /// The longest event of a stream, in bytes.
@@ -111,7 +111,10 @@ impl Http {
     /// There is no model, it names no provider where there is no base URL, the base URL is not one, or the key cannot be sent.
     pub fn new(options: HttpOptions) -> Result<Http, Error> {
         if options.model.trim().is_empty() {
-            return Err(Error::new("No model is named. Name one; servers that have only one take any name."));
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                "No model is named. Name one; servers that have only one take any name.",
+            ));
         }
         let (base, model) = match &options.base_url {
             Some(base) => (base.clone(), options.model.clone()),
@@ -341,20 +344,27 @@ async fn refusal(mut response: Response, limit: Duration) -> Failure {
 
 fn unknown_provider(model: &str) -> Error {
     let names: Vec<&str> = Preset::all().iter().map(|preset| preset.name).collect();
-    Error::new(format!(
-        "The model's name {model:?} tells no provider. Give a base URL, or name the provider in front of it, such as \
+    Error::with_kind(
+        ErrorKind::InvalidInput,
+        format!(
+            "The model's name {model:?} tells no provider. Give a base URL, or name the provider in front of it, such as \
          groq::{}; known are {}.",
-        model.rsplit("::").next().unwrap_or(model),
-        names.join(", ")
-    ))
+            model.rsplit("::").next().unwrap_or(model),
+            names.join(", ")
+        ),
+    )
 }
 
 fn url(base: &str) -> Result<Url, Error> {
     if !(base.starts_with("http://") || base.starts_with("https://")) {
-        return Err(Error::new(format!("The base URL {base:?} begins with neither http:// nor https://.")));
+        return Err(Error::with_kind(
+            ErrorKind::InvalidInput,
+            format!("The base URL {base:?} begins with neither http:// nor https://."),
+        ));
     }
     let url = format!("{}/chat/completions", base.trim_end_matches('/'));
-    url.parse().map_err(|error| Error::because(format!("read the base URL {base:?}"), error))
+    url.parse()
+        .map_err(|error| Error::because(format!("read the base URL {base:?}"), error).of_kind(ErrorKind::InvalidInput))
 }
 
 fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
@@ -364,7 +374,10 @@ fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("toolfence/", env!("CARGO_PKG_VERSION"))));
     if let Some(key) = key {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim())).map_err(|_| {
-            Error::new("The key holds a character that cannot be sent. Give it as the provider shows it.")
+            Error::with_kind(
+                ErrorKind::InvalidInput,
+                "The key holds a character that cannot be sent. Give it as the provider shows it.",
+            )
         })?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);

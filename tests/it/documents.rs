@@ -1,0 +1,272 @@
+//! What the documents say of the program, held beside the program; and that their links lead somewhere.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The documents for users, relative to the root.
+fn documents() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs")).expect("the folder of the documents").flatten();
+    let pages = entries.map(|entry| Path::new("docs").join(entry.file_name()));
+    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].iter().map(PathBuf::from).chain(pages).collect()
+}
+
+fn events(text: &str) -> Parser<'_> {
+    Parser::new_ext(text, Options::ENABLE_TABLES)
+}
+
+/// The targets of all links of a document.
+fn links(text: &str) -> Vec<String> {
+    let target = |event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.into_string()),
+        _ => None,
+    };
+    events(text).filter_map(target).collect()
+}
+
+/// The anchors of all headings of a document, as GitHub names them.
+fn anchors(text: &str) -> HashSet<String> {
+    let mut anchors = HashSet::new();
+    let mut heading: Option<String> = None;
+    for event in events(text) {
+        match (event, &mut heading) {
+            (Event::Start(Tag::Heading { .. }), _) => heading = Some(String::new()),
+            (Event::Text(text) | Event::Code(text), Some(heading)) => heading.push_str(&text),
+            (Event::End(TagEnd::Heading(_)), _) => anchors.extend(heading.take().map(|heading| anchor(&heading))),
+            _ => {}
+        }
+    }
+    anchors
+}
+
+fn anchor(heading: &str) -> String {
+    let lower = heading.to_lowercase();
+    let kept = lower.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The cells of the rows of all tables of a document, without their marks.
+#[cfg(feature = "pipe")]
+fn rows(text: &str) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for event in events(text) {
+        match event {
+            Event::Start(Tag::TableRow) => rows.push(Vec::new()),
+            Event::Start(Tag::TableCell) => {
+                if let Some(row) = rows.last_mut() {
+                    row.push(String::new());
+                }
+            }
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) {
+                    cell.push_str(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
+fn assert_none(wrong: Vec<String>) {
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = read("README.md").lines().count();
+    assert!(lines <= 200, "README.md has {lines} lines; details belong to a page in docs/");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for document in documents() {
+        let folder = document.parent().unwrap_or(Path::new(""));
+        for link in links(&read(&document)).into_iter().filter(|link| !link.contains("://")) {
+            seen += 1;
+            let (path, section) = link.split_once('#').map_or((&*link, None), |(path, section)| (path, Some(section)));
+            let target = if path.is_empty() { document.clone() } else { folder.join(path) };
+            let leads = root().join(&target).exists()
+                && section.is_none_or(|section| anchors(&read(&target)).contains(section));
+            if !leads {
+                wrong.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(seen > 50, "the links are found");
+    assert_none(wrong);
+}
+
+#[test]
+fn every_page_of_the_folder_is_linked_from_the_readme() {
+    let linked: HashSet<String> = links(&read("README.md")).into_iter().collect();
+    let pages = documents().into_iter().filter(|document| document.starts_with("docs"));
+    let missing = pages.map(|page| page.display().to_string()).filter(|page| !linked.contains(page));
+    assert_none(missing.collect());
+}
+
+#[cfg(feature = "cli")]
+mod program {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    /// What `coder` prints, with a home of its own.
+    fn coder(arguments: &[&str]) -> String {
+        let home = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+        command.args(arguments).current_dir(home.path()).env("HOME", home.path()).stdin(Stdio::null());
+        command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
+        let output = command.output().expect("coder starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The subcommands that a help text lists.
+    fn subcommands(help: &str) -> Vec<String> {
+        let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_of_settings_has_every_key_and_no_other() {
+        let shown: serde_json::Value = serde_json::from_str(&coder(&["config", "show", "--json"])).expect("JSON");
+        let values = shown["values"].as_array().expect("a list").iter();
+        let keys: HashSet<&str> = values.map(|value| value["key"].as_str().expect("a name")).collect();
+        assert!(keys.len() > 25, "the keys are found");
+        let rows = rows(&read("docs/settings.md"));
+        let named: HashSet<&str> = rows.iter().filter_map(|row| row.first()).map(String::as_str).collect();
+        let missing = keys.difference(&named).map(|key| format!("docs/settings.md has no row for {key}"));
+        let tables: HashSet<&str> = keys.iter().filter_map(|key| key.split_once('.')).map(|(table, _)| table).collect();
+        let is_key = |name: &&&str| name.split_once('.').is_some_and(|(table, _)| tables.contains(table));
+        let unknown = named.difference(&keys).filter(is_key).map(|name| format!("there is no key {name}"));
+        assert_none(missing.chain(unknown).collect());
+    }
+
+    /// What counts where nothing is written is what the page says.
+    #[test]
+    fn the_page_of_settings_has_the_defaults() {
+        let shown: serde_json::Value = serde_json::from_str(&coder(&["config", "show", "--json"])).expect("JSON");
+        let rows = rows(&read("docs/settings.md"));
+        let mut wrong = Vec::new();
+        for value in shown["values"].as_array().expect("a list") {
+            let (key, default) = (value["key"].as_str().expect("a name"), value["value"].as_str());
+            // Half of the machine's memory is another number on every machine.
+            let Some(default) = default.filter(|_| key != "sandbox.memory") else { continue };
+            let row = rows.iter().find(|row| row[0] == key);
+            if !row.is_some_and(|row| row[1].ends_with(&format!("({default})"))) {
+                wrong.push(format!("docs/settings.md: the default of {key} is {default}"));
+            }
+        }
+        assert_none(wrong);
+    }
+
+    #[test]
+    fn the_page_of_coder_has_every_command_and_option() {
+        let page = read("docs/coder.md");
+        let help = coder(&["--help"]);
+        let commands = subcommands(&help);
+        assert!(commands.len() > 12, "the commands are found");
+        let mut wanted: Vec<String> = commands.iter().map(|name| format!("`coder {name}")).collect();
+        wanted.extend(subcommands(&coder(&["policy", "--help"])).iter().map(|name| format!("`coder policy {name}")));
+        wanted.extend(subcommands(&coder(&["config", "--help"])).iter().map(|name| format!("`{name}`")));
+        wanted.retain(|name| !name.ends_with(" help") && name != "`help`");
+        let words = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+        let options = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        wanted.extend(
+            options.filter(|name| !matches!(*name, "help" | "version" | "prompt")).map(|name| format!("--{name}")),
+        );
+        let missing = wanted.into_iter().filter(|wanted| !page.contains(wanted.as_str()));
+        assert_none(missing.map(|wanted| format!("docs/coder.md does not name {wanted}")).collect());
+    }
+
+    #[test]
+    fn the_page_of_the_proxy_has_every_option() {
+        let rows = rows(&read("docs/proxy.md"));
+        let help = coder(&["proxy", "-h"]);
+        let own = help.split("Options everywhere").next().unwrap_or_default();
+        let words = own.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help");
+        let words: Vec<&str> = words.map(|word| word.trim_end_matches(',')).collect();
+        assert!(words.len() > 5, "the options are found");
+        let has_row = |word: &str| rows.iter().any(|row| row[0].split(' ').next() == Some(word));
+        let missing = words.into_iter().filter(|word| !has_row(word));
+        assert_none(missing.map(|word| format!("docs/proxy.md has no row for {word}")).collect());
+    }
+}
+
+#[cfg(feature = "pipe")]
+mod pipe {
+    use super::*;
+    use boon::{Compiler, Schemas};
+    use serde_json::Value;
+
+    /// What the schema says of the lines of one side: the name of each, and its required fields.
+    fn lines(side: &str) -> Vec<(String, Vec<String>)> {
+        let schema: Value = serde_json::from_str(toolfence::pipe::SCHEMA).expect("JSON");
+        let all = schema["$defs"][side]["oneOf"].as_array().expect("a list").clone();
+        let name = |line: &Value| {
+            let properties = &line["properties"];
+            let name = properties["type"]["const"].as_str().or(properties["event"]["const"].as_str());
+            name.expect("a name").to_owned()
+        };
+        let text = |field: &Value| field.as_str().expect("a name").to_owned();
+        let fields = |line: &Value| line["required"].as_array().expect("a list").iter().map(text).collect::<Vec<_>>();
+        all.iter().map(|line| (name(line), fields(line))).collect()
+    }
+
+    #[test]
+    fn the_page_of_the_pipe_has_every_line_with_its_fields_and_an_example() {
+        let page = read("docs/pipe.md");
+        let rows = rows(&page);
+        let mut wrong = Vec::new();
+        for (side, tag) in [("in", "type"), ("out", "event")] {
+            for (name, fields) in lines(side) {
+                match rows.iter().find(|row| row[0] == name) {
+                    None => wrong.push(format!("docs/pipe.md has no row for {name}")),
+                    Some(row) => {
+                        let fields = fields.iter().filter(|field| !matches!(field.as_str(), "v" | "type" | "event"));
+                        let missing = fields.filter(|field| !row[1].contains(field.as_str()));
+                        wrong.extend(missing.map(|field| format!("docs/pipe.md: {name} has a field {field}")));
+                    }
+                }
+                if !page.contains(&format!("\"{tag}\":\"{name}\"")) {
+                    wrong.push(format!("docs/pipe.md has no example of {name}"));
+                }
+            }
+        }
+        assert_none(wrong);
+    }
+
+    /// Examples that are written out are lines of the protocol.
+    #[test]
+    fn the_examples_of_the_pipe_are_lines_of_its_schema() {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        let schema = serde_json::from_str(toolfence::pipe::SCHEMA).expect("JSON");
+        compiler.add_resource("pipe.json", schema).expect("a resource");
+        let index = compiler.compile("pipe.json", &mut schemas).expect("a schema");
+        let mut seen = 0;
+        let mut wrong = Vec::new();
+        for line in read("docs/pipe.md").lines() {
+            let line = line.strip_prefix("> ").or(line.strip_prefix("< ")).unwrap_or(line);
+            let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+            seen += 1;
+            if schemas.validate(&value, index).is_err() {
+                wrong.push(line.to_owned());
+            }
+        }
+        assert!(seen > 25, "{seen} examples are found");
+        assert_none(wrong);
+    }
+}
