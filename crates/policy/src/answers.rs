@@ -3,48 +3,17 @@
 //! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy it was told to. A stored command
 //! is exact; a beginning is stored only where the person types one. What is denied stays denied, whatever is stored.
 
-use super::CommandRule;
+use super::{CommandRule, shell};
 use serde::Serialize;
 use std::fmt;
 
 /// The rule that lets something run as the person has allowed it before.
 pub(super) const ANSWERED: &str = "answered";
 
-/// Programs that run what files or other words of theirs say, by kind. An exact command line says nothing of what they do.
-const RUNS_OTHERS: &[(&str, &str)] = &[
-    (
-        "an interpreter",
-        "sh bash dash zsh ksh mksh ash rbash fish csh tcsh pwsh python pypy ipython perl ruby irb node \
-         nodejs deno bun tsx ts-node php lua luajit tclsh wish expect awk gawk mawk nawk Rscript R julia \
-         java scala groovy kotlin guile racket sbcl clojure elixir erl ghc runghc osascript jshell gdb \
-         lldb vim vi nvim ex ed emacs sqlite3 psql mysql",
-    ),
-    (
-        "a wrapper",
-        "env sudo doas su runuser pkexec nohup setsid nice ionice timeout time stdbuf xargs parallel \
-         watch entr strace ltrace busybox toybox unshare nsenter chroot taskset chrt flock script ssh \
-         eval exec source . command builtin trap alias coproc at batch crontab screen tmux docker podman \
-         kubectl vagrant nix nix-shell direnv export declare typeset readonly local set shopt hash enable \
-         mapfile read let",
-    ),
-    (
-        "a package runner",
-        "npm npx pnpm pnpx yarn bunx corepack pip pipx pipenv uv uvx poetry hatch tox nox pdm conda mamba \
-         pytest cargo rustc go gem bundle bundler rake rails composer mvn gradle sbt lein mix rebar3 \
-         dotnet nuget swift cabal stack opam dune luarocks brew apt apt-get dnf yum pacman apk",
-    ),
-    (
-        "a build program",
-        "make gmake bmake remake ninja samu cmake ctest meson scons bazel buck buck2 just task invoke fab \
-         ant jest vitest mocha karma gulp grunt webpack vite tsc eslint prettier nx turbo lerna",
-    ),
-];
-
 /// What kind of program this is, where it runs what its own words do not say. Versions behind a name do not matter.
 pub(super) fn runs_others(program: &str) -> Option<&'static str> {
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    let is = |name: &str| name == program || (!bare.is_empty() && name == bare);
-    RUNS_OTHERS.iter().find(|(_, names)| names.split_whitespace().any(is)).map(|(kind, _)| *kind)
+    shell::program_fact(program, "runs-others").or_else(|| shell::program_fact(bare, "runs-others"))
 }
 
 /// A simple command with all that makes it what it is.
@@ -101,7 +70,7 @@ impl fmt::Display for Rule {
             Stored::Prefix { prefix } => format!("{} ...", prefix.join(" ")),
             Stored::File { tool, path } => format!("{tool} {path}"),
         };
-        f.write_str(&super::shell::shown(&text, 400))
+        f.write_str(&shell::shown(&text, 400))
     }
 }
 

@@ -139,7 +139,8 @@ pub enum ProgramFact {
 pub enum RepositoryFact {
     /// A repository that makes git run no program and look nowhere else, with its top inside the root.
     Plain,
-    /// The same with its top above the root: what it holds is not all of the project.
+    /// A repository that makes git run no program and look nowhere else, with its top above the root: what it holds is not all of
+    /// the project.
     Above,
     /// A repository whose settings name programs, or that holds other repositories.
     Special,

@@ -3,7 +3,7 @@
 /// Extensions of copies, which stand behind the whole name.
 const EXTENSIONS: &[&str] = &["backup", "bak", "copy", "old", "orig", "rej", "save", "tmp"];
 
-/// The same without a dot.
+/// Endings of copies that need no dot.
 const ENDINGS: &[&str] = &["_backup", "-backup", "_bak", "-bak", "_old", "-old", " copy", "~"];
 
 /// Whether this is an extension of copies, in lower case.

@@ -1,6 +1,6 @@
-//! A glob about names, matched in time that is linear in glob and name.
+//! Globs about names: those that people write, those of the built-in tables, and those that a shell would expand.
 //!
-//! The syntax is that of the `glob` crate, which reads it first and says what is wrong with it. Its matcher goes back
+//! A glob of a person's is matched in time that is linear in glob and name. Its syntax is that of the `glob` crate, which reads it first and says what is wrong with it. Its matcher goes back
 //! whenever a star was too long, and takes minutes for a few of them: a project's file may hold any glob.
 
 use glob::Pattern;
@@ -161,6 +161,38 @@ fn holds(ranges: &[(char, char)], c: char) -> bool {
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&c) || (*first..=*last).contains(&upper))
 }
 
+/// Whether `pattern` (lower case, `*` for any run of bytes) matches all of `name`, ignoring ASCII case. Linear but for the
+/// one star it goes back to, as every pattern of the tables has at most two. It is asked for every file of a walk.
+pub(crate) fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            back = Some((p, n));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|byte| byte.eq_ignore_ascii_case(&name[n])) {
+            (p, n) = (p + 1, n + 1);
+        } else if let Some((star, from)) = back {
+            back = Some((star, from + 1));
+            (p, n) = (star + 1, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+/// Whether some name may match the shell pattern `glob` and the `pattern` of a table: what stands before their first special
+/// character and behind the last one does not rule it out. Too many are harmless here, as they only ask.
+pub(crate) fn may_meet(glob: &str, pattern: &str) -> bool {
+    let is_special = |byte: &u8| b"*?[]()|!+@".contains(byte);
+    let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());
+    let agree = |a: &mut dyn Iterator<Item = &u8>, b: &mut dyn Iterator<Item = &u8>| {
+        a.zip(b).take_while(|(a, b)| !is_special(a) && !is_special(b)).all(|(a, b)| a.eq_ignore_ascii_case(b))
+    };
+    agree(&mut glob.iter(), &mut pattern.iter()) && agree(&mut glob.iter().rev(), &mut pattern.iter().rev())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,5 +235,23 @@ mod tests {
             (matched, tried) = (matched + usize::from(expected), tried + 1);
         }
         assert!(tried > 10_000 && matched > tried / 20, "{matched} of {tried}");
+    }
+
+    #[test]
+    fn names_match_with_stars() {
+        assert!(matches_name(b"*.pem", b"Server.PEM"));
+        assert!(matches_name(b"a*b*c", b"aXbYbZc"));
+        assert!(!matches_name(b"a*b*c", b"aXbYbZ"));
+        assert!(!matches_name(b".env", b".environment"));
+    }
+
+    #[test]
+    fn patterns_meet_where_their_ends_do_not_rule_it_out() {
+        for (glob, pattern) in [(".e*", ".env"), ("*", "*.pem"), ("*.p[e]m", "*.pem"), ("a*.KEY", "*.key")] {
+            assert!(may_meet(glob, pattern), "{glob} {pattern}");
+        }
+        for (glob, pattern) in [("*.rs", "*.pem"), (".eslint*", ".env"), ("id_*.txt", "id_rsa"), ("?.txt", "*.key")] {
+            assert!(!may_meet(glob, pattern), "{glob} {pattern}");
+        }
     }
 }

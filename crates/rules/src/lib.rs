@@ -17,4 +17,4 @@ mod paths;
 
 pub use git_hooks::GIT_HOOKS;
 pub use globs::UserGlob;
-pub use paths::{Blocked, Harmless, PathRules, could_be};
+pub use paths::{Blocked, Harmless, PathRules};

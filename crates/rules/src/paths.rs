@@ -4,7 +4,7 @@
 //! every other spelling under which the same file could be meant.
 
 use super::{copies, credentials};
-use crate::globs::UserGlob;
+use crate::globs::{UserGlob, matches_name, may_meet};
 use toolfence_protocol::Result;
 
 /// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
@@ -89,7 +89,7 @@ const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
     "application_default_credentials.json",
 ];
 
-/// The same for names whose endings are so common that a glob in a command says nothing about them: see
+/// Names of secrets whose endings are so common that a glob in a command says nothing about them: see
 /// [`PathRules::could_block`].
 const BLOCKED_DATA: &[&str] = &[
     "*.env",
@@ -106,7 +106,7 @@ const BLOCKED_DATA: &[&str] = &[
 /// Members of a blocked family that are made to be shared.
 const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
 
-/// The same, and certificates of authorities: by these names every program finds whom to trust.
+/// Names among [`BLOCKED_OUTSIDE_PACKAGES`] that are made to be shared, and certificates of authorities: by these names every program finds whom to trust.
 const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
     "cacert.pem",
     "ca-bundle*.pem",
@@ -117,7 +117,7 @@ const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
     "*.schema.json",
 ];
 
-/// The same, and `go.env`, the defaults of a Go toolchain.
+/// Names among [`BLOCKED_DATA`] that are made to be shared, and `go.env`, the defaults of a Go toolchain.
 const SHARED_DATA: &[&str] = &[
     ".env*",
     "*example.env",
@@ -362,9 +362,7 @@ impl NameTable {
         let dotless = component.starts_with(['*', '?', '[']);
         let found = all.find(|pattern| {
             let name = pattern.rsplit('/').next().unwrap_or(pattern);
-            !(dotless && name.starts_with('.'))
-                && ends_agree(component, name)
-                && meet(component.as_bytes(), name.as_bytes())
+            !(dotless && name.starts_with('.')) && may_meet(component, name)
         });
         found.copied()
     }
@@ -376,102 +374,9 @@ fn matches_start(pattern: &str, path: &str) -> bool {
     pattern.split('/').all(|wanted| names.next().is_some_and(|name| matches_name(wanted.as_bytes(), name.as_bytes())))
 }
 
-/// Whether `pattern` (lower case, `*` for any run of bytes) matches all of `name`, ignoring ASCII case. Linear but for the
-/// one star it goes back to, as every pattern here has at most two.
-fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    let mut back: Option<(usize, usize)> = None;
-    while n < name.len() {
-        if pattern.get(p) == Some(&b'*') {
-            back = Some((p, n));
-            p += 1;
-        } else if pattern.get(p).is_some_and(|byte| byte.eq_ignore_ascii_case(&name[n])) {
-            (p, n) = (p + 1, n + 1);
-        } else if let Some((star, from)) = back {
-            back = Some((star, from + 1));
-            (p, n) = (star + 1, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|&byte| byte == b'*')
-}
-
-/// Whether the shell pattern could stand for `name`.
-pub fn could_be(glob: &str, name: &str) -> bool {
-    meet(glob.as_bytes(), name.as_bytes())
-}
-
-/// Whether the first and last bytes of two patterns could be the same: most pairs are told apart by these.
-fn ends_agree(glob: &str, pattern: &str) -> bool {
-    let agree = |a: Option<&u8>, b: Option<&u8>| {
-        let (Some(a), Some(b)) = (a, b) else { return true };
-        let open = |byte: &u8| b"*?[]()|!+@".contains(byte);
-        open(a) || open(b) || a.eq_ignore_ascii_case(b)
-    };
-    let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());
-    agree(glob.first(), pattern.first()) && agree(glob.last(), pattern.last())
-}
-
-/// Whether some name matches both patterns. In `glob`, a bracket stands for anything, to be on the safe side.
-fn meet(glob: &[u8], pattern: &[u8]) -> bool {
-    // A bit for each place in the pattern where a reading of the glob can stand.
-    if pattern.len() >= 64 {
-        return true;
-    }
-    let mut reach = spread(1, pattern);
-    for &byte in glob {
-        reach = spread(step(reach, pattern, byte), pattern);
-        if reach == 0 {
-            return false;
-        }
-    }
-    reach & (1 << pattern.len()) != 0
-}
-
-/// Where the pattern can stand after one byte of the glob was read.
-fn step(reach: u64, pattern: &[u8], byte: u8) -> u64 {
-    if matches!(byte, b'*' | b'[' | b']' | b'(' | b')' | b'|' | b'!' | b'+' | b'@') {
-        let end = 1_u64 << pattern.len();
-        return (end | (end - 1)) & !((reach & reach.wrapping_neg()) - 1);
-    }
-    let mut next = 0;
-    for at in places(reach, pattern) {
-        match pattern[at] {
-            b'*' => next |= 1 << at,
-            wanted if byte == b'?' || wanted.eq_ignore_ascii_case(&byte) => next |= 1 << (at + 1),
-            _ => {}
-        }
-    }
-    next
-}
-
-/// A star of the pattern may stand for nothing.
-fn spread(mut reach: u64, pattern: &[u8]) -> u64 {
-    for (at, byte) in pattern.iter().enumerate() {
-        if *byte == b'*' && reach & (1 << at) != 0 {
-            reach |= 1 << (at + 1);
-        }
-    }
-    reach
-}
-
-/// The places of a reach that are in front of a byte of the pattern.
-fn places(reach: u64, pattern: &[u8]) -> impl Iterator<Item = usize> {
-    (0..pattern.len()).filter(move |at| reach & (1 << at) != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_match_with_stars() {
-        assert!(matches_name(b"*.pem", b"Server.PEM"));
-        assert!(matches_name(b"a*b*c", b"aXbYbZc"));
-        assert!(!matches_name(b"a*b*c", b"aXbYbZ"));
-        assert!(!matches_name(b".env", b".environment"));
-    }
 
     #[test]
     fn globs_meet_what_they_could_expand_to() {

@@ -35,8 +35,9 @@ pub use merge::Merged;
 pub use read::read;
 pub use rule::CommandRule;
 
-use super::{AskMode, PathRules};
+use super::AskMode;
 use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_rules::PathRules;
 
 /// The settings of the policy, merged.
 ///

@@ -1,12 +1,12 @@
 //! One text, read: its values with their places, or the first mistake in it.
 
-use super::super::PathRules;
 use super::super::shell::shown;
 use super::{CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toolfence_protocol::close_names;
+use toolfence_rules::PathRules;
 
 /// The most bytes of a text, and the most values in it.
 const MOST_BYTES: usize = 256 * 1024;
@@ -20,7 +20,7 @@ const LONGEST_GLOB: usize = 200;
 /// The first mistake: no TOML, over 256 KiB or 1,000 values, a key that does not exist or may not stand in this layer, a
 /// value of the wrong kind, a bad glob, a rule that its own examples contradict.
 pub fn read(text: &str, name: &str, layer: Layer, keys: &[&'static Key]) -> Result<Vec<Entry>, Mistake> {
-    let mut reader = Reader { keys, layer, found: Vec::new(), wrong: Vec::new() };
+    let mut reader = FileReading { keys, layer, found: Vec::new(), wrong: Vec::new() };
     if text.len() > MOST_BYTES {
         reader.wrong(0, format!("the file has more than {} KiB", MOST_BYTES >> 10));
     } else {
@@ -32,7 +32,7 @@ pub fn read(text: &str, name: &str, layer: Layer, keys: &[&'static Key]) -> Resu
             }
         }
     }
-    let Reader { mut found, wrong, .. } = reader;
+    let FileReading { mut found, wrong, .. } = reader;
     if let Some(wrong) = wrong.into_iter().min_by_key(|wrong| wrong.at) {
         let (line, column) = place(text, wrong.at);
         return Err(Mistake {
@@ -81,14 +81,14 @@ struct Wrong {
     untrusted: bool,
 }
 
-struct Reader<'k> {
+struct FileReading<'k> {
     keys: &'k [&'static Key],
     layer: Layer,
     found: Vec<(usize, &'static Key, Value)>,
     wrong: Vec<Wrong>,
 }
 
-impl Reader<'_> {
+impl FileReading<'_> {
     fn wrong(&mut self, at: usize, message: impl Into<String>) {
         self.wrong.push(Wrong { at, message: message.into(), untrusted: false });
     }

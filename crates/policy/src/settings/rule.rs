@@ -66,7 +66,7 @@ impl CommandRule {
         }
         let mut settings = Settings::default();
         settings.commands.deny = vec![self.clone()];
-        let policy = Policy { settings, exact_deny: true, ..Policy::default() };
+        let policy = Policy::exact(settings);
         let decision = policy.judge_command(example, "", &NoFacts);
         if decision.unreadable {
             return Err("the example cannot be read as a command line");

@@ -1,43 +1,36 @@
 //! What a command line would run, and whether it may.
 //!
-//! The text passes a gate of our own ([`scan`]), the parser reads it, and every simple command that could be reached is
+//! The text passes a gate of our own ([`syntax`]), the parser reads it, and every simple command that could be reached is
 //! held against the rules. Nothing is run and no file is opened; words that only a run would tell are asked about.
 
-mod advice;
-mod answered;
-mod denied;
-mod files;
-mod git_calls;
-mod profiles;
-mod report;
-mod rules;
-mod scan;
-mod simple;
-mod walk;
-mod words;
-mod wrappers;
+mod expand;
+mod judge;
+mod programs;
+mod syntax;
 
-pub(super) use report::shown;
+pub(crate) use programs::fact as program_fact;
+pub(crate) use syntax::shown;
 
-use super::{Answers, Decision, Facts, Judgement, PathRules, Settings};
+use crate::answers::Answers;
+use crate::{Decision, Facts, Judgement, Settings};
+use toolfence_rules::PathRules;
 
 /// What commands are held against.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) answers: &'a Answers,
-    pub(super) paths: &'a PathRules,
-    pub(super) facts: &'a dyn Facts,
+pub(crate) struct Ground<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) answers: &'a Answers,
+    pub(crate) paths: &'a PathRules,
+    pub(crate) facts: &'a dyn Facts,
     /// Set where deny rules are compared word by word, as the others are: to try the examples that stand beside a rule.
-    pub(super) exact_deny: bool,
+    pub(crate) exact_deny: bool,
 }
 
 /// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether a sandbox would be around it,
 /// in which the repository is read-only but for calls of git alone.
-pub(super) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
-    let mut walker = walk::Walker::new(ground, cwd);
+pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
+    let mut walker = judge::Walker::new(ground, cwd);
     walker.script(command);
-    walker.fork_bombs();
     walker.upset_variables();
     let git = std::mem::take(&mut walker.git);
     if let Some(finding) = git.mixed().filter(|_| held && !walker.report.unreadable) {

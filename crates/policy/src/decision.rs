@@ -1,0 +1,185 @@
+//! What the rules say of a call, and what the setting `ask` makes of it.
+
+use crate::answers::{Offer, Rule};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use toolfence_protocol::ErrorCode;
+
+/// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judgement {
+    /// Nothing speaks against it.
+    Allow,
+    /// A person has to say yes.
+    Ask,
+    /// Not with any setting of `ask`.
+    Deny,
+}
+
+/// What is done with a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum AskMode {
+    /// Runs what is allowed, asks for the rest.
+    #[default]
+    Risky,
+    /// Asks for everything that is not denied.
+    Always,
+    /// Also runs what the sandbox fully holds.
+    Sandboxed,
+    /// Asks for nothing: runs what would be asked, but for text that cannot be read, which is denied.
+    Never,
+}
+
+/// A rule that was met on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Met {
+    /// What it says.
+    #[serde(rename = "verdict")]
+    pub judgement: Judgement,
+    /// Its name.
+    pub rule: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Which of [`Decision::commands`] met it, where it was one of them: the first that did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<usize>,
+}
+
+/// A file that a call would change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Target {
+    /// The real name relative to the root, links followed, whatever the path looked like.
+    pub name: String,
+    /// The path as the call has it, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    /// The link that the path goes by, relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+/// The most rules that are told of a call.
+pub(crate) const MOST_MET: usize = 64;
+
+/// A judgement with the rule that made it and the reason, written for the person and the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The strictest of the rules.
+    #[serde(rename = "verdict")]
+    pub judgement: Judgement,
+    /// The name of the rule that decided.
+    pub rule: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The simple commands that would run, as the parse has them; empty for other tools.
+    pub commands: Vec<String>,
+    /// The files that the call would change by the paths it names, each once; empty for commands and for calls that only
+    /// read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
+    /// Every rule that was met and had something to say, the one that decided among them; 64 at most, each once.
+    pub met: Vec<Met>,
+    /// Where the simple commands that are not allowed stand in the command's text, in bytes; 64 at most.
+    pub marks: Vec<Range<usize>>,
+    /// What an "always" would store.
+    #[serde(skip)]
+    pub(crate) offer: Offer,
+    /// Set where the text could not be read at all: then `never` denies as well.
+    #[serde(skip)]
+    pub unreadable: bool,
+    /// Set where only a person may say yes: the setting `ask = "never"` denies it, and a sandbox that holds does not answer it.
+    #[serde(skip)]
+    pub needs_person: bool,
+    /// Set for a call of `bash` that writes a git repository: every simple command is git, or one of `cd`, `echo`, `true`
+    /// and `printf`, and makes git run no other program. Only such a call finds the repository writable in the sandbox.
+    pub writes_git: bool,
+    /// Set where the question is what a command could do, which a sandbox that fully holds answers.
+    #[serde(skip)]
+    pub sandbox_suffice: bool,
+    /// Set where every part of a command is known to only read, so that it misses nothing where it cannot write. Without
+    /// sandbox nothing holds it to that.
+    #[serde(skip)]
+    pub only_reads: bool,
+    /// The code a refusal carries, where it is another one than `denied`.
+    #[serde(skip)]
+    pub code: Option<ErrorCode>,
+}
+
+impl Decision {
+    pub(crate) fn new(judgement: Judgement, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
+        let (rule, reason) = (rule.into(), reason.into());
+        Decision {
+            judgement,
+            met: vec![Met { judgement, rule: rule.clone(), reason: reason.clone(), command: None }],
+            rule,
+            reason,
+            commands: Vec::new(),
+            targets: Vec::new(),
+            marks: Vec::new(),
+            offer: Offer::default(),
+            unreadable: false,
+            needs_person: false,
+            writes_git: false,
+            sandbox_suffice: false,
+            only_reads: false,
+            code: None,
+        }
+    }
+
+    /// What an "always" would store: one exact rule for each simple command that asks, or for each file that would be
+    /// changed.
+    ///
+    /// # Errors
+    /// Why nothing exact can be stored, as the end of a sentence; or that nothing is asked.
+    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+        match self.judgement {
+            Judgement::Ask => self.offer.rules(),
+            _ => Err("nothing is asked"),
+        }
+    }
+
+    /// The stricter of two, the first where they are alike; what either found is kept.
+    pub(crate) fn stricter(self, other: Decision) -> Decision {
+        let unreadable = self.unreadable | other.unreadable;
+        let needs_person = self.needs_person | other.needs_person;
+        let writes_git = self.writes_git | other.writes_git;
+        // An answer by the sandbox must answer every question.
+        let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.sandbox_suffice;
+        let sandbox_suffice =
+            (self.sandbox_suffice | other.sandbox_suffice) && !needs_person && !open(&self) && !open(&other);
+        let met = self.met.iter().chain(&other.met).take(MOST_MET).cloned().collect();
+        // Of two questions the one that only a person may answer says why.
+        let rank = |decision: &Decision| (decision.judgement, decision.needs_person);
+        let (mut kept, dropped) = if rank(&other) > rank(&self) { (other, self) } else { (self, other) };
+        if kept.commands.is_empty() {
+            kept.commands = dropped.commands;
+            kept.marks = dropped.marks;
+        }
+        if kept.targets.is_empty() {
+            kept.targets = dropped.targets;
+        }
+        // So must an answer of the person's.
+        if dropped.judgement == Judgement::Ask {
+            kept.offer = Offer::default();
+        }
+        Decision { unreadable, needs_person, writes_git, sandbox_suffice, met, ..kept }
+    }
+}
+
+/// What the setting `ask` makes of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effective {
+    /// It runs without a question.
+    Run,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}

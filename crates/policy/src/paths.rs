@@ -1,0 +1,63 @@
+//! A path that a call names, against the rules about names.
+
+use crate::decision::{Decision, Judgement};
+use crate::shell::shown;
+use crate::{Facts, PathFact, Seen};
+use toolfence_protocol::{Effect, ErrorCode};
+use toolfence_rules::{Blocked, Harmless, PathRules};
+
+/// The rule that denies tools what is outside the root.
+pub(crate) const OUTSIDE: &str = "outside_root";
+
+/// The longest path that is shown in a message.
+const LONGEST_SHOWN: usize = 120;
+
+/// What the rules say of a path; `folder` says that it is one to start from and not a file to change.
+pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect, facts: &dyn Facts) -> Decision {
+    let name = shown(path, LONGEST_SHOWN);
+    let fact = facts.path("", path);
+    let names = match &fact {
+        PathFact::Inside { names } => names.as_slice(),
+        PathFact::Outside => return outside(&name, facts.link(path)),
+        PathFact::Unknown => &[],
+    };
+    // The name as written counts too: what does not resolve must not slip through.
+    let every = || names.iter().map(String::as_str).chain([path]);
+    let seen = |harmless| match harmless {
+        Harmless::Certificates => facts.seen("", path) == Seen::Certificates,
+        Harmless::NoFile => facts.seen("", path) == Seen::Folder,
+        Harmless::Package => true,
+    };
+    let blocked = every().filter_map(|name| rules.judge(name)).find(|blocked| !blocked.unless.is_some_and(seen));
+    if let Some(Blocked { rule, .. }) = blocked {
+        let reason = format!("{name} is blocked by the rule {rule}. Its content is not for tools; work without it.");
+        return Decision::new(Judgement::Deny, "blocked_path", reason);
+    }
+    let writes = effect == Effect::Write && !folder;
+    if let Some(rule) = every().filter(|_| writes).find_map(|name| rules.protects(name)) {
+        let reason = format!("{name} is below {rule}, which tools may read but never write.");
+        return Decision::new(Judgement::Deny, "protected_path", reason);
+    }
+    if writes && every().any(|name| facts.is_used_by_git(name)) {
+        let reason = format!(
+            "{name} is what git on this machine runs or reads outside of the sandbox, for the configuration of the repository \
+             leads there."
+        );
+        return Decision { needs_person: true, ..Decision::new(Judgement::Ask, "used_by_git", reason) };
+    }
+    if fact == PathFact::Unknown {
+        return Decision::new(Judgement::Ask, "unknown_path", format!("Nobody can tell what {name} is."));
+    }
+    Decision::new(Judgement::Allow, "inside_root", format!("{name} is inside the project."))
+}
+
+fn outside(name: &str, link: Option<String>) -> Decision {
+    let reason = match link {
+        Some(link) => format!(
+            "{name} leads out of the project by the link `{}`; tools do not follow it. Work with files below the root.",
+            shown(&link, LONGEST_SHOWN)
+        ),
+        None => format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs."),
+    };
+    Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, OUTSIDE, reason) }
+}

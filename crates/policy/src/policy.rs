@@ -1,0 +1,270 @@
+//! The way of a call through the rules, from what the model wrote to the verdict.
+
+use crate::answers::{self, Answers, Rule};
+use crate::decision::{AskMode, Decision, Effective, Judgement};
+use crate::shell::{self, shown};
+use crate::verdict::{Cleared, Pending, Verdict};
+use crate::{Facts, PathFact, Settings, paths, targets};
+use serde_json::Value;
+use toolfence_protocol::{
+    Catalog, Effect, ErrorCode, ParamKind, Repair, Result, ToolCall, ToolFailure, ToolResult, ToolSpec,
+};
+use toolfence_rules::PathRules;
+
+/// The rule that asks before a tool changes files.
+const CHANGES: &str = "write";
+
+/// The rules, compiled once.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_policy as policy; }
+/// use toolfence::policy::{Effective, Judgement, NoFacts, Policy};
+///
+/// let policy = Policy::default();
+/// let decision = policy.judge_command("rm -rf /", "", &NoFacts);
+/// assert_eq!(decision.judgement, Judgement::Deny);
+/// assert_eq!(policy.effective(&decision, &NoFacts), Effective::Deny);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    settings: Settings,
+    paths: PathRules,
+    answers: Answers,
+    /// See [`shell::Ground::exact_deny`].
+    exact_deny: bool,
+}
+
+impl Policy {
+    /// The policy of these settings.
+    ///
+    /// # Errors
+    /// A path glob that is not one.
+    pub fn new(settings: Settings) -> Result<Policy> {
+        let paths = settings.path_rules()?;
+        Ok(Policy { settings, paths, ..Policy::default() })
+    }
+
+    /// A policy that compares deny rules word by word, as the others are: to try the examples that stand beside a rule.
+    pub(crate) fn exact(settings: Settings) -> Policy {
+        Policy { settings, exact_deny: true, ..Policy::default() }
+    }
+
+    /// Sets what is done with a judgement.
+    #[must_use]
+    pub fn ask(mut self, ask: AskMode) -> Policy {
+        self.settings.ask = ask;
+        self
+    }
+
+    /// Protects these paths, and all below them, from writing by tools: files the host is steered by, where they are inside
+    /// the root. Relative to the root, and not globs.
+    #[must_use]
+    pub fn protect<S: AsRef<str>>(mut self, paths: impl IntoIterator<Item = S>) -> Policy {
+        paths.into_iter().for_each(|path| self.paths.guard(path.as_ref()));
+        self
+    }
+
+    /// The settings it was made of.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The rules about names, for whoever opens files.
+    pub fn paths(&self) -> &PathRules {
+        &self.paths
+    }
+
+    /// Decides a call as the model wrote it. Pure: the same call, catalog and facts give the same verdict.
+    pub fn review(&self, call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
+        self.review_read(call, catalog, facts, None)
+    }
+
+    /// Decides a call as [`Policy::review`] does. `source` names what the model has read the same call in: then it asks by the
+    /// rule `echo` unless it only reads, and only a person may allow it.
+    pub fn review_read(
+        &self,
+        mut call: ToolCall,
+        catalog: &Catalog,
+        facts: &dyn Facts,
+        source: Option<&str>,
+    ) -> Verdict {
+        let refused = |call: ToolCall, failure| Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
+        // The tool and its arguments, under the names that are taught.
+        let spec = match catalog.resolve(&mut call) {
+            Ok(spec) => spec,
+            Err(failure) => return refused(call, failure),
+        };
+        // What could only be read by a guess may read, and do nothing more.
+        let effect = spec.effect_of(&call.args);
+        if call.is_lossy() && effect != Effect::Read {
+            let failure = guessed(&call);
+            return refused(call, failure);
+        }
+        // Every rule is asked, and the strictest decides.
+        let mut decision = self.judge(&call, spec, facts);
+        // A call that the model has read somewhere may be repeated without being meant.
+        let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
+        if let Some(source) = source.filter(|_| !reads) {
+            decision = echo(source).stricter(decision);
+        }
+        // The setting `ask` makes of the decision what is done.
+        match self.effective(&decision, facts) {
+            Effective::Run => Verdict::Cleared(Cleared::by_rules(call, effect, decision)),
+            Effective::Ask => {
+                if self.settings.ask == AskMode::Always {
+                    // What was allowed before is asked about too.
+                    decision.offer.refuse("the setting `ask = \"always\"` asks about everything");
+                }
+                Verdict::Ask(Pending::new(call, effect, decision))
+            }
+            Effective::Deny => {
+                let mut failure = refusal(&decision);
+                if decision.rule == paths::OUTSIDE {
+                    failure = failure.suggest(targets::instead(spec, &call.args, facts));
+                }
+                refused(call, failure)
+            }
+        }
+    }
+
+    /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.
+    pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
+        let (args, effect) = (&call.args, spec.effect_of(&call.args));
+        let is_set = |name: &str| {
+            let takes = spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag);
+            takes && args.get(name).and_then(Value::as_bool) == Some(true)
+        };
+        // What it does: a command by the judge of commands, where the rules of the settings are met, or else its effect.
+        let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
+        let command = command.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str);
+        let name = shown(&spec.name, 64);
+        let mut decision = match (command, effect) {
+            (Some(text), _) => {
+                let cwd = args.get("cwd").and_then(Value::as_str).unwrap_or("");
+                self.command(text, cwd, facts, facts.sandbox().hold && !is_set("outside_sandbox"))
+            }
+            (None, Effect::Read) => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
+            (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, format!("{name} changes files.")),
+            (None, Effect::Execute) => Decision {
+                sandbox_suffice: true,
+                ..Decision::new(Judgement::Ask, "execute", format!("{name} runs a program or changes what runs."))
+            },
+        };
+        // The paths that it names.
+        let named = targets::paths(spec, args);
+        for (path, folder) in &named {
+            decision = decision.stricter(paths::judge(&self.paths, path, *folder, effect, facts));
+        }
+        if effect != Effect::Read {
+            decision.targets = targets::targets(spec, args, facts);
+        }
+        // What the sandbox would have to leave open for it.
+        for (flag, what) in [("network", "use the network"), ("outside_sandbox", "run outside the sandbox")] {
+            if is_set(flag) {
+                decision = decision.stricter(Decision::new(Judgement::Ask, flag, format!("It wants to {what}.")));
+                decision.sandbox_suffice = false;
+            }
+        }
+        // Changes of files that a person has allowed before, where nothing else about them asks.
+        let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
+        if decision.judgement != Judgement::Ask || effect != Effect::Write || !asks.all(|met| met.rule == CHANGES) {
+            return decision;
+        }
+        if !targets::names_all(spec, args) {
+            decision.offer.refuse("the patch cannot be read");
+            return decision;
+        }
+        let mut files = Vec::new();
+        for (path, _) in &named {
+            match facts.path("", path) {
+                PathFact::Inside { names } if !names.is_empty() => files.push(Rule::file(&spec.name, &names[0])),
+                // Nothing exact can be said of one of them.
+                _ => return decision,
+            }
+        }
+        if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
+            let reason = format!("You allowed {} to change this file for the session.", spec.name);
+            let allowed = Decision::new(Judgement::Allow, answers::ANSWERED, reason);
+            return Decision { targets: decision.targets, ..allowed };
+        }
+        for file in files {
+            decision.offer.add(Ok(file));
+        }
+        decision
+    }
+
+    /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.
+    pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
+        let beginnings = rules.into_iter().filter_map(|rule| self.answers.store(rule));
+        self.settings.commands.allow.extend(beginnings);
+    }
+
+    /// What [`Policy::remember`] was told, in order.
+    pub fn remembered(&self) -> &[Rule] {
+        self.answers.all()
+    }
+
+    /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
+    pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
+        self.command(command, cwd, facts, facts.sandbox().hold)
+    }
+
+    /// Judges a shell command; `held` says whether a sandbox that holds would be around this very call.
+    fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
+        let Policy { settings, answers, paths, exact_deny } = self;
+        let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
+        shell::judge(command, cwd, ground, held)
+    }
+
+    /// What the setting `ask` makes of a decision.
+    pub fn effective(&self, decision: &Decision, facts: &dyn Facts) -> Effective {
+        match (decision.judgement, self.settings.ask) {
+            (Judgement::Deny, _) => Effective::Deny,
+            (_, AskMode::Always) => Effective::Ask,
+            (Judgement::Allow, _) => Effective::Run,
+            (Judgement::Ask, AskMode::Risky) => Effective::Ask,
+            (Judgement::Ask, AskMode::Sandboxed) if decision.sandbox_suffice && facts.sandbox().hold => Effective::Run,
+            (Judgement::Ask, AskMode::Sandboxed) => Effective::Ask,
+            (Judgement::Ask, AskMode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
+            (Judgement::Ask, AskMode::Never) => Effective::Run,
+        }
+    }
+}
+
+fn echo(source: &str) -> Decision {
+    let source = shown(source, 120);
+    let reason = format!("The same call stands in the result of {source}, which the model has read: it may repeat it.");
+    Decision { needs_person: true, ..Decision::new(Judgement::Ask, "echo", reason) }
+}
+
+/// The answer to a denied call.
+fn refusal(decision: &Decision) -> ToolFailure {
+    let code = decision.code.unwrap_or(ErrorCode::Denied);
+    // What is blocked is not to be had in another way.
+    let next = if decision.rule == "blocked_path" {
+        "Do not repeat the call."
+    } else {
+        "Do not repeat the call; do it another way or ask."
+    };
+    let message = format!("Refused by the rule {}: {} {next}", decision.rule, decision.reason);
+    ToolFailure::new(code, message)
+}
+
+/// The answer to a call that could only be read by a guess and would do more than read.
+fn guessed(call: &ToolCall) -> ToolFailure {
+    const LONGEST_VALUE: usize = 120;
+    const LONGEST_READING: usize = 600;
+    let lossy: Vec<&str> =
+        call.repairs.iter().filter(|repair| !repair.lossless()).map(|repair| Repair::name(*repair)).collect();
+    let args: Vec<String> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let values: Vec<String> = args.iter().map(|arg| shown(arg, LONGEST_VALUE)).collect();
+    let reading = shown(&values.join(", "), LONGEST_READING);
+    let message = format!(
+        "The call could only be read by a guess ({}), and {} does more than read, so it did not run. It was read as \
+         {} with the arguments {reading}. If that is what was meant, write the whole block again as valid JSON.",
+        lossy.join(", "),
+        call.name,
+        call.name,
+    );
+    ToolFailure::new(ErrorCode::MalformedCall, message)
+}

@@ -1,0 +1,218 @@
+//! The block list: what is never run, with any setting.
+
+pub(crate) use super::reach::collapsed;
+use super::reach::{everything, resolve};
+use super::report::Finding;
+use crate::shell::expand::Word;
+use crate::shell::programs::{fact, has, is};
+use crate::shell::shown;
+use std::ops::Range;
+
+/// Names of block devices and of memory below `/dev`, up to their numbers.
+const DEVICES: &[&str] = &[
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dm-", "md", "loop", "mapper/", "disk", "sr", "nbd", "zd", "ram",
+    "rdisk", "mem", "kmem", "port", "bcache", "zvol/",
+];
+
+/// The most places behind a program where another one is looked for.
+const MOST_BEHIND: usize = 8;
+
+/// A rule of the block list that a command meets. `folders` are those it may run in.
+pub(crate) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
+    if let Some(why) = fact(program, "never") {
+        return Some(deny(format!("{program} is blocked: {why}.")));
+    }
+    if program.starts_with("mkfs") || program.starts_with("newfs") {
+        return Some(deny(format!("{} is blocked: it makes a file system.", shown(program, 40))));
+    }
+    let erases = |words: &str| args.iter().filter_map(Word::guess).any(|arg| has(words, arg));
+    if fact(program, "erases").is_some_and(erases) {
+        return Some(deny(format!("{program} is blocked here: it erases a disk.")));
+    }
+    reached(program, args, folders).or_else(|| writes_system(program, args, folders))
+}
+
+/// What the program would reach.
+fn reached(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
+    match fact(program, "reaches")? {
+        "removes" => removes_everything(args, folders),
+        "recursive" if is_set(args, 'R', "--recursive") => everything(args, folders, program),
+        "sources" => everything(sources(args), folders, program),
+        "found" if has_any(args, &["-delete"]) || removes_found(args) => everything(args, folders, program),
+        "power" => stops_machine(args),
+        "runlevel" => args.first().and_then(runlevel),
+        "everybody" => ends_everything(args),
+        _ => None,
+    }
+}
+
+/// A blocked command among the words of one that nobody knows, which may be a wrapper. Only what it would reach counts
+/// there: a name alone may be anything.
+pub(crate) fn blocked_behind(argv: &[Word], folders: &[String]) -> Option<Finding> {
+    let places = (1..argv.len()).filter(|&at| is(program(&argv[at]), "suspected"));
+    places.take(MOST_BEHIND).find_map(|at| {
+        let (name, args) = (program(&argv[at]), &argv[at + 1..]);
+        reached(name, args, folders).or_else(|| writes_system(name, args, folders))
+    })
+}
+
+fn program(word: &Word) -> &str {
+    word.guess().and_then(|text| text.rsplit('/').next()).unwrap_or_default()
+}
+
+/// All but the last operand, into which they go.
+fn sources(args: &[Word]) -> &[Word] {
+    let operands = args.iter().filter(|arg| !is_option(arg)).count();
+    match args.split_last() {
+        Some((last, rest)) if operands > 1 && !is_option(last) => rest,
+        _ => args,
+    }
+}
+
+fn has_any(args: &[Word], words: &[&str]) -> bool {
+    args.iter().filter_map(Word::guess).any(|arg| words.contains(&arg))
+}
+
+/// Whether `find` runs a program that removes what it finds.
+fn removes_found(args: &[Word]) -> bool {
+    let runs = |word: &Word| matches!(word.guess(), Some("-exec" | "-execdir" | "-ok" | "-okdir"));
+    let removes = |word: &Word| {
+        word.guess().is_some_and(|text| matches!(text.rsplit('/').next(), Some("rm" | "unlink" | "shred" | "rmdir")))
+    };
+    args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
+}
+
+/// The places of the operands that the program changes.
+pub(crate) fn written(program: &str, args: &[Word]) -> Range<usize> {
+    let option = |arg: &str| {
+        let letters = arg.strip_prefix('-').filter(|rest| !rest.starts_with('-')).map(|rest| rest.split('.').next());
+        arg.starts_with("--in-place") || letters.flatten().is_some_and(|letters| letters.contains('i'))
+    };
+    let into = |arg: &str| arg.starts_with("-t") || arg.starts_with("--target");
+    let mut texts = args.iter().filter_map(Word::guess);
+    match fact(program, "changes") {
+        None => 0..0,
+        Some("in-place") if !texts.any(option) => 0..0,
+        Some("last") if !texts.any(into) => {
+            args.iter().rposition(|arg| !is_option(arg)).map_or(0..args.len(), |last| last..last + 1)
+        }
+        Some(_) => 0..args.len(),
+    }
+}
+
+/// A block device or the memory of the machine, as a place to write to.
+pub(crate) fn device(path: &str, folders: &[String]) -> Option<Finding> {
+    let absolute = folders.iter().filter(|folder| folder.starts_with('/'));
+    let mut places: Vec<Vec<&str>> = absolute.filter_map(|folder| resolve(folder, path)).collect();
+    if path.starts_with('/') {
+        places.extend(resolve("/", path));
+    }
+    places.iter().any(|names| is_device(names)).then(|| deny(format!("{} is a device.", shown(path, 80))))
+}
+
+fn is_device(names: &[&str]) -> bool {
+    let Some((&"dev", rest)) = names.split_first() else { return false };
+    let name = rest.join("/");
+    DEVICES.iter().any(|device| name.starts_with(device) || name == device.trim_end_matches('/'))
+}
+
+/// A file that the system starts from or is steered by, as a place to write to.
+pub(crate) fn system_file(path: &str) -> Option<Finding> {
+    let names = resolve("/", path).filter(|_| path.starts_with('/'))?;
+    let own = matches!(names.as_slice(), ["proc", "self" | "thread-self", ..]);
+    let system = matches!(names.first(), Some(&("etc" | "proc" | "sys" | "boot")));
+    (system && !own).then(|| deny(format!("{} is a file of the system.", shown(path, 80))))
+}
+
+/// A function that calls itself beside itself.
+pub(crate) fn fork_bomb(name: &str) -> Finding {
+    Finding::deny("fork_bomb", format!("The function {} starts itself again and again.", shown(name, 40)))
+}
+
+pub(crate) fn deny(reason: String) -> Finding {
+    Finding::deny("blocked_command", reason)
+}
+
+fn removes_everything(args: &[Word], folders: &[String]) -> Option<Finding> {
+    if args.iter().filter_map(Word::guess).any(|arg| arg.len() > 6 && "--no-preserve-root".starts_with(arg)) {
+        return Some(deny("rm --no-preserve-root is blocked.".into()));
+    }
+    let recursive = is_set(args, 'r', "--recursive") || is_set(args, 'R', "--recursive");
+    if recursive { everything(args, folders, "rm") } else { None }
+}
+
+/// Whether an option is there: in a cluster of short ones, or any beginning of the long one.
+fn is_set(args: &[Word], short: char, long: &str) -> bool {
+    let options = args.iter().filter_map(Word::guess).take_while(|arg| *arg != "--");
+    options.filter(|arg| arg.starts_with('-')).any(|arg| match arg.strip_prefix("--") {
+        Some(name) => !name.is_empty() && long.starts_with(arg),
+        None => arg.contains(short),
+    })
+}
+
+pub(crate) fn is_option(arg: &Word) -> bool {
+    arg.guess().is_some_and(|arg| arg.starts_with('-'))
+}
+
+fn stops_machine(args: &[Word]) -> Option<Finding> {
+    let stops = ["poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate"];
+    let starts = has_any(args, &["isolate", "start"]);
+    let target = |arg: &str| starts && arg.strip_suffix(".target").is_some_and(|name| stops.contains(&name));
+    let verb = args.iter().filter_map(Word::guess).find(|arg| stops.contains(arg) || target(arg))?;
+    Some(deny(format!("{verb} is blocked: it stops the machine.")))
+}
+
+fn runlevel(arg: &Word) -> Option<Finding> {
+    matches!(arg.guess(), Some("0" | "6")).then(|| deny("It stops the machine.".into()))
+}
+
+/// `kill -9 -1`: the first word is a signal, `-1` behind it is everybody.
+fn ends_everything(args: &[Word]) -> Option<Finding> {
+    let all = args.iter().skip(1).any(|arg| arg.guess() == Some("-1"));
+    all.then(|| deny("kill with -1 ends every process; name the one that is meant.".into()))
+}
+
+/// A device, or a file of the system, that the program would write to.
+fn writes_system(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
+    let written = written(program, args);
+    let copies = fact(program, "changes") == Some("last");
+    if written.is_empty() && !is(program, "devices") && !copies {
+        return None;
+    }
+    args.iter().enumerate().find_map(|(at, arg)| {
+        let pattern = arg.pattern();
+        let path = pattern.split_once('=').map_or(pattern.as_ref(), |(_, value)| value);
+        let file = || written.contains(&at).then(|| system_file(path)).flatten();
+        let reads = copies && !written.contains(&at);
+        if reads { None } else { device(path, folders).or_else(file) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<Word> {
+        line.split(' ').map(Word::text).collect()
+    }
+
+    #[test]
+    fn a_command_is_found_behind_a_wrapper_that_nobody_knows() {
+        for line in ["x rm -rf /", "x -y z /bin/rm -r /usr", "x cp a /dev/sda", "x y chmod -R 777 /"] {
+            assert!(blocked_behind(&words(line), &[]).is_some(), "{line}");
+        }
+        for line in ["x rm -rf target", "x rm", "x rm /", "commit -m rm", "rm -rf /", "x cp /dev/sda y"] {
+            assert!(blocked_behind(&words(line), &[]).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn devices_are_told_from_names_like_theirs() {
+        for (path, folder) in [("/dev/sda", ""), ("/dev/../dev/sdb1", ""), ("sda", "/dev"), ("/dev/disk2", "")] {
+            assert!(device(path, &[folder.to_owned()]).is_some(), "{path} in {folder}");
+        }
+        for path in ["dev/sda", "sda", "/dev/null", "/dev/tty", "/dev/stderr", "/devel/sda"] {
+            assert!(device(path, &[String::new(), "src".to_owned()]).is_none(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! What one simple command means: the user's rules, the block list, the files it names, what it runs in turn, and whether
+//! all of it is known to only read.
+
+use super::report::Finding;
+use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, known, nested};
+use crate::shell::expand::Word;
+use crate::shell::programs;
+use crate::shell::programs::wrappers::{self, Adds, Inner};
+use crate::shell::programs::{has, options};
+use crate::shell::shown;
+use crate::{CommandRule, Judgement, ProgramFact};
+use std::ops::Range;
+
+/// Builtins that start no program and that no variable steers but those that steer the shell.
+const UNSTEERED: &str = "echo printf test [ cd pwd true false : exit set wait break continue read return export";
+
+/// Judges a command and notes what there is to say of it.
+pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
+    assignments(walker, simple);
+    if !simple.argv.is_empty() {
+        command(walker, &simple.argv, &simple.input);
+    }
+}
+
+fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
+    let program = simple.argv.first().and_then(Word::literal);
+    let held = walker.ground.facts.sandbox().hold;
+    let deeds = known::Deeds::default();
+    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let known = |name: &str, value: Option<&str>| match (program, value) {
+        (_, Some(_)) if wrappers::is_harmless_variable(name) => true,
+        _ if !held => wrappers::is_harmless_variable(name),
+        // A variable of the script itself: each place that it is put into says what it may be there.
+        (None, _) if simple.argv.is_empty() => !options::steers(name),
+        // For this one line alone: how it is taken apart.
+        (Some("read"), Some(_)) if name == "IFS" => true,
+        (_, Some(value)) => inspection.holds_variable(run(&simple.argv), (name, value)),
+        _ => false,
+    };
+    let first = simple.assigned.iter().find(|(name, value)| !known(name, value.as_deref()));
+    if let Some((name, _)) = first {
+        let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
+        walker.report.note(Finding::ask("assignment", reason));
+    }
+    // What was set for all that follows is judged as what stands in front of this command alone.
+    let argv = run(&simple.argv);
+    let steered = argv.first().is_some_and(|word| !word.literal().is_some_and(|name| has(UNSTEERED, name)));
+    let exported = walker.exported.iter().find(|name| steered && !inspection.holds_variable(argv, (name, "")));
+    if let Some(name) = exported {
+        let reason = format!("It sets {} for this command too, and what that changes is not known.", shown(name, 40));
+        walker.report.note(Finding::ask("assignment", reason));
+    }
+    if simple.assigned.iter().any(|(name, _)| !wrappers::is_harmless_variable(name)) {
+        walker.git.other("an assignment");
+    }
+}
+
+/// Whether `export` only sets variables that change nothing but how output looks, or that the sandbox holds in front of what
+/// runs code of the project, whatever their value is. Those are looked at again with every command behind.
+fn exports(walker: &mut Walker<'_>, args: &[Word]) -> bool {
+    // What runs again and again, or only perhaps, runs before it too.
+    if walker.depth != 1 || walker.groups > 0 || args.is_empty() {
+        return false;
+    }
+    let mut names = Vec::new();
+    for word in args {
+        let Some(text) = word.literal() else { return false };
+        let name = text.split('=').next().unwrap_or(text);
+        if wrappers::is_harmless_variable(name) {
+            continue;
+        }
+        if !walker.ground.facts.sandbox().hold || !options::any_value(name) {
+            return false;
+        }
+        names.push(name.to_owned());
+    }
+    walker.exported.append(&mut names);
+    true
+}
+
+/// In these arrays the shell keeps which program a name stands for.
+pub(crate) fn renames(walker: &mut Walker<'_>, variable: &str) {
+    if !["BASH_CMDS", "BASH_ALIASES"].iter().any(|name| variable.starts_with(name)) {
+        return;
+    }
+    walker.report.note(Finding::ask("unknown_program", "It changes which program a name stands for."));
+    if let Some(finding) = deny_rules::unknown_program(walker.ground) {
+        walker.report.note(finding);
+    }
+}
+
+/// The words of the command that runs in the end, behind wrappers that add nothing.
+fn run(argv: &[Word]) -> &[Word] {
+    let mut argv = argv;
+    while let Some(program) = argv.first().and_then(Word::literal) {
+        match wrappers::inner(base_name(program), argv).as_slice() {
+            [Inner::Command { from, adds: Adds::Nothing, folder: None, .. }]
+                if is_of_the_system(program, base_name(program)) =>
+            {
+                argv = &argv[*from..];
+            }
+            _ => break,
+        }
+    }
+    argv
+}
+
+/// A command line: the one that was written, or one that a wrapper would run.
+pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
+    let Some((name, args)) = argv.split_first() else { return };
+    restrictions(walker, argv);
+    let Some(name) = name.guess() else {
+        walker.git.other("a program that only a run would tell");
+        walker.report.note(Finding::ask("unknown_program", "The program is a word that only a run would tell."));
+        names(walker, "", argv, &[]);
+        return suspect_tail(walker, "", argv);
+    };
+    let program = base_name(name);
+    let folders = walker.folders.clone().unwrap_or_default();
+    if let Some(finding) = block_list::blocked(program, args, &folders) {
+        walker.report.note(finding);
+    }
+    if programs::is(program, "subscripts") {
+        args.iter().for_each(|word| walker.subscripts(word));
+        args.iter().for_each(|word| renames(walker, &word.pattern()));
+    }
+    git_lines::count(walker, program, argv, input, is_of_the_system(name, program));
+    let inners = wrappers::inner(program, argv);
+    // What a wrapper would run looks at its own words.
+    let own = inners.iter().find_map(|inner| match inner {
+        Inner::Command { from, .. } => argv.get(1..*from),
+        _ => None,
+    });
+    // So does what `find` would run.
+    let range = |inner: &Inner| match inner {
+        Inner::Range { from, to } => Some(from - 1..to - 1),
+        _ => None,
+    };
+    let executed: Vec<Range<usize>> = inners.iter().filter_map(range).collect();
+    // What other commands are fed with names may be files that they open.
+    let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && is_system(walker, program);
+    if !(alone && known::shows_no_content(program, args)) {
+        names(walker, program, own.unwrap_or(args), &executed);
+    }
+    // A wrapper is only one where the system has it: `./timeout` is anything.
+    let exports = name == "export" && exports(walker, args);
+    let known = exports || nested::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
+    if !known && allowed(walker, argv) {
+        walker.report.writes();
+        // A rule that denies counts over one that allows, also where what is allowed runs what is denied.
+        denied_tail(walker, program, argv);
+    } else if !known {
+        unless_known(walker, name, program, argv, input);
+    }
+    cwd::follow(walker, program, args);
+    walker.prints |= match program {
+        "echo" | "printf" => args.iter().all(|word| word.guess().is_some()),
+        "cat" | "tee" => matches!(input, Input::Text(_) | Input::Printed),
+        _ => false,
+    };
+    if program == "read" {
+        // It may read more lines than one, or share one out among several names.
+        let names = args.iter().filter_map(Word::guess).filter(|name| !name.starts_with('-'));
+        names.for_each(|name| walker.variables.may_be(name, None));
+    }
+}
+
+/// `commands.deny` and `commands.only`.
+fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
+    let folders = walker.folders.clone().unwrap_or_default();
+    // What is refused is refused where it was only followed, too.
+    if let Some(finding) = deny_rules::finding(walker.ground, &folders, argv) {
+        walker.report.note(finding);
+    }
+    let settings = &walker.ground.settings.commands;
+    if !settings.only.is_empty() && !settings.only.iter().any(|rule| matches(rule, argv)) {
+        walker
+            .report
+            .note(Finding::deny("commands.only", "The settings allow only some commands; this is none of them."));
+    }
+}
+
+/// `commands.allow`: the words decide, and every other rule still holds.
+fn allowed(walker: &mut Walker<'_>, argv: &[Word]) -> bool {
+    let allowed = walker.ground.settings.commands.allow.iter().any(|rule| matches(rule, argv));
+    if allowed && argv.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
+        walker.report.note(Finding::ask("not_known_read_only", "It holds a word that only a run would tell."));
+    }
+    allowed
+}
+
+fn matches(rule: &CommandRule, argv: &[Word]) -> bool {
+    rule.begins(argv.iter().map(Word::literal))
+}
+
+/// Blocked and protected names among the words, but for those that are `elsewhere` judged.
+fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Range<usize>]) {
+    let text = known::text_words(program, args);
+    let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
+    for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
+        // In the sandbox a mask is over what a pattern could match.
+        let globs_matter = !known::tells_names_only(program) && !walker.ground.facts.sandbox().hold;
+        let matters = globs_matter || word.guess().is_some();
+        let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
+        if let Some(finding) = found.filter(|finding| matters || finding.judgement == Judgement::Deny) {
+            walker.report.note(finding);
+        }
+    }
+    for at in block_list::written(program, args) {
+        if let Some(finding) = files::protected(walker.ground, walker.folders.as_deref(), &args[at]) {
+            walker.report.note(finding);
+        }
+    }
+}
+
+pub(crate) fn is_system(walker: &Walker<'_>, program: &str) -> bool {
+    programs::is(program, "builtin") || walker.ground.facts.program(program) == ProgramFact::System
+}
+
+/// Whether the name has no place in it, or one where the system's programs are.
+fn is_of_the_system(name: &str, program: &str) -> bool {
+    matches!(name.strip_suffix(program).unwrap_or(""), "" | "/bin/" | "/usr/bin/")
+}
+
+/// Notes why a command is not known to only read, unless it is.
+fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word], input: &Input) {
+    if argv[0].literal().is_none() {
+        walker.report.note(Finding::ask("not_known_read_only", "The program is not a literal word."));
+        return suspect_tail(walker, program, argv);
+    }
+    let fed = *input != Input::Nothing;
+    let deeds = known::Deeds::default();
+    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
+    let system = is_of_the_system(name, program);
+    let checked =
+        if system { inspection.check(program, &argv[1..]) } else { inspection.program_of_its_own(&argv[0], argv) };
+    if !system || known::runs_a_file(program) {
+        // A script of the project may run what it is given.
+        denied_tail(walker, program, argv);
+    }
+    if let Err(mut finding) = checked {
+        let advice = programs::fact(program, "advice").filter(|_| finding.rule == "not_known_read_only");
+        for word in advice.unwrap_or_default().split_ascii_whitespace() {
+            finding.reason.push(' ');
+            finding.reason.push_str(word);
+        }
+        walker.report.note(finding);
+        return suspect_tail(walker, program, argv);
+    }
+    if deeds.writes.get() {
+        walker.report.writes();
+    }
+    if deeds.runs.get() {
+        walker.report.runs();
+    }
+    if deeds.stores.get() {
+        walker.report.stores();
+    }
+    if system && !is_system(walker, program) {
+        let reason = format!("{} is not known to be a program of the system.", shown(name, 40));
+        walker.report.note(Finding::ask("unknown_program", reason));
+    }
+}
+
+/// A program that nobody knows may be a wrapper: `valgrind rm -rf /`.
+fn suspect_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
+    denied_tail(walker, program, argv);
+    if matches!(program, "echo" | "printf") {
+        return;
+    }
+    let folders = walker.folders.clone().unwrap_or_default();
+    if let Some(finding) = block_list::blocked_behind(argv, &folders) {
+        walker.report.note(finding);
+    }
+}
+
+fn denied_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
+    if let Some(finding) = deny_rules::among(walker.ground, program, argv) {
+        walker.report.note(finding);
+    }
+}

@@ -1,0 +1,201 @@
+//! Groups, loops, conditions and functions: every branch of them is read.
+
+use super::report::Finding;
+use super::{Input, Walker, block_list, files};
+use crate::Judgement;
+use crate::shell::expand::{MOST_VALUES, Word};
+use crate::shell::programs::options;
+use crate::shell::shown;
+use brush_parser::ast;
+
+impl Walker<'_> {
+    pub(crate) fn compound(&mut self, compound: &ast::CompoundCommand) {
+        match compound {
+            ast::CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            ast::CompoundCommand::Subshell(subshell) => {
+                // Where it goes is its own.
+                let before = self.folders.clone();
+                self.list(&subshell.list);
+                self.folders = before;
+            }
+            ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
+            ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
+                self.looped(|walker| {
+                    walker.list(&clause.0);
+                    walker.list(&clause.1.list);
+                });
+            }
+            ast::CompoundCommand::ForClause(clause) => self.each(clause),
+            ast::CompoundCommand::CaseClause(clause) => self.case(clause),
+            ast::CompoundCommand::Arithmetic(command) => {
+                self.arithmetic(&command.expr);
+                // The parser takes `( (ls) )` for arithmetic too.
+                self.suspected(&command.expr.value);
+            }
+            ast::CompoundCommand::ArithmeticForClause(clause) => {
+                let parts = [&clause.initializer, &clause.condition, &clause.updater];
+                parts.into_iter().flatten().for_each(|expr| self.arithmetic(expr));
+                self.looped(|walker| walker.list(&clause.body.list));
+            }
+            ast::CompoundCommand::Coprocess(clause) => {
+                self.construct("coproc");
+                self.command(&clause.body, Input::Unknown);
+            }
+        }
+    }
+
+    fn conditional(&mut self, clause: &ast::IfClauseCommand) {
+        self.list(&clause.condition);
+        self.list(&clause.then);
+        for part in clause.elses.iter().flatten() {
+            part.condition.iter().for_each(|list| self.list(list));
+            self.list(&part.body);
+        }
+    }
+
+    fn each(&mut self, clause: &ast::ForClauseCommand) {
+        let name = clause.variable_name.as_str();
+        self.variable(name);
+        let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
+        if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
+            self.git.other("a loop over what only a run would tell");
+            return self.looped(|walker| walker.rounds(clause, name, &words));
+        }
+        let before = self.rounds;
+        self.rounds = before.saturating_mul(words.len().max(1));
+        self.rounds(clause, name, &words);
+        self.rounds = before;
+    }
+
+    /// Reads the body of a `for` loop for its words.
+    fn rounds(&mut self, clause: &ast::ForClauseCommand, name: &str, words: &[Word]) {
+        if self.unrolls(name, words) {
+            return self.unrolled(name, words, &clause.body.list);
+        }
+        words.iter().for_each(|word| self.variables.may_be_word(name, word));
+        // Without `in` it goes through the words that the script was given.
+        if clause.values.is_none() {
+            self.variables.may_be(name, None);
+        }
+        self.list(&clause.body.list);
+    }
+
+    /// Whether the values of a loop can be gone through one by one: few, not inside of another such loop, and of a variable
+    /// that nothing else has set. The names that a pattern matches are gone through as one.
+    fn unrolls(&self, name: &str, values: &[Word]) -> bool {
+        let certain = |word: &Word| word.literal().is_some() || word.is_glob() && self.ground.facts.sandbox().hold;
+        (1..=MOST_VALUES).contains(&values.len())
+            && !self.unrolling
+            && !self.variables.is_set(name)
+            && values.iter().all(certain)
+    }
+
+    /// Reads the body once for each value: in one reading a value could pass for what an option takes.
+    fn unrolled(&mut self, name: &str, values: &[Word], body: &ast::CompoundList) {
+        self.unrolling = true;
+        for (at, value) in values.iter().enumerate() {
+            self.variables.is_now(name, value);
+            if at == 0 {
+                self.list(body);
+                continue;
+            }
+            let before = std::mem::take(&mut self.report);
+            self.list(body);
+            let again = std::mem::replace(&mut self.report, before);
+            self.report.absorb_again(again);
+        }
+        self.unrolling = false;
+        self.variables.was(name, values);
+    }
+
+    /// A variable that a loop sets: those that the shell or programs look at are in capitals, but for a few.
+    fn variable(&mut self, name: &str) {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if options::steers(name) || !name.bytes().all(plain) {
+            self.git.other("an assignment");
+            let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
+            self.report.note(Finding::ask("assignment", reason));
+        }
+    }
+
+    fn case(&mut self, clause: &ast::CaseClauseCommand) {
+        self.unheld("case");
+        self.words(&clause.value.value);
+        for item in &clause.cases {
+            item.patterns.iter().for_each(|pattern| drop(self.words(&pattern.value)));
+            item.cmd.iter().for_each(|list| self.list(list));
+        }
+    }
+
+    pub(crate) fn function(&mut self, function: &ast::FunctionDefinition) {
+        self.construct("a function");
+        let name = &function.fname.value;
+        // The classic fork bomb, `:(){ :|:& };:`. One in disguise is asked about, as every function is.
+        let body: String = function.body.0.to_string().split_whitespace().collect();
+        if body.contains(&format!("{name}|{name}&")) {
+            self.report.note(block_list::fork_bomb(name));
+        }
+        self.compound(&function.body.0);
+        self.redirects(function.body.1.as_ref());
+    }
+
+    fn arithmetic(&mut self, expr: &ast::UnexpandedArithmeticExpr) {
+        self.construct("arithmetic");
+        self.words(&expr.value);
+    }
+
+    pub(crate) fn test(&mut self, expr: &ast::ExtendedTestExpr) {
+        match expr {
+            ast::ExtendedTestExpr::And(left, right) | ast::ExtendedTestExpr::Or(left, right) => {
+                self.test(left);
+                self.test(right);
+            }
+            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
+            ast::ExtendedTestExpr::UnaryTest(test, word) => {
+                use ast::UnaryPredicate as Test;
+                self.tested(&word.value);
+                match test {
+                    // The name of a variable, in whose subscript commands could hide.
+                    Test::ShellVariableIsSetAndAssigned | Test::ShellVariableIsSetAndNameRef => {
+                        self.construct("a test of a variable by its name");
+                    }
+                    // The answer would be another one where nothing can be written.
+                    Test::FileExistsAndIsWritable => self.report.writes(),
+                    _ => {}
+                }
+            }
+            ast::ExtendedTestExpr::BinaryTest(test, left, right) => {
+                use ast::BinaryPredicate as Test;
+                let words = [self.tested(&left.value), self.tested(&right.value)].concat();
+                let compares_numbers = matches!(
+                    test,
+                    Test::ArithmeticEqualTo
+                        | Test::ArithmeticNotEqualTo
+                        | Test::ArithmeticLessThan
+                        | Test::ArithmeticLessThanOrEqualTo
+                        | Test::ArithmeticGreaterThan
+                        | Test::ArithmeticGreaterThanOrEqualTo
+                );
+                // What is no number is itself read as a sum, in which commands could hide.
+                let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                if compares_numbers && !words.iter().all(|word| word.is_number() || word.literal().is_some_and(digits))
+                {
+                    self.construct("arithmetic");
+                }
+            }
+        }
+    }
+
+    /// Gives back the words that are tested.
+    fn tested(&mut self, raw: &str) -> Vec<Word> {
+        let words = self.words(raw);
+        for word in &words {
+            let found = files::blocked(self.ground, self.folders.as_deref(), word);
+            if let Some(finding) = found.filter(|finding| finding.judgement == Judgement::Deny) {
+                self.report.note(finding);
+            }
+            self.subscripts(word);
+        }
+        words
+    }
+}

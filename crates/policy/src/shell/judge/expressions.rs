@@ -1,0 +1,247 @@
+//! Programs whose arguments are a language of their own.
+
+use super::files;
+use super::known::{Checked, Inspection, unknown};
+use crate::shell::expand::{Part, Word};
+use crate::shell::programs::{fact, has, options};
+use crate::shell::shown;
+
+pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    let (tests, valued) = (fact("find", "tests").unwrap_or_default(), fact("find", "valued").unwrap_or_default());
+    let mut rest = args.iter();
+    let mut expression = false;
+    while let Some(word) = rest.next() {
+        let text = word.literal();
+        expression |= text.is_some_and(|text| text.starts_with(['-', '(', '!']));
+        match text {
+            Some("-H" | "-P") => {}
+            Some(text) if has(tests, text) => asks_who_may_write(inspection, text, "-writable"),
+            // What it runs is judged by itself.
+            Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
+            Some(text) if has(valued, text) => {
+                if rest.next().and_then(Word::literal).is_none() {
+                    return unknown(format!("The value of find {text} is not literal."));
+                }
+            }
+            // The last letter says what the argument is: a time, or a file whose time is taken.
+            Some("-newerat" | "-newerBt" | "-newerct" | "-newermt") => {
+                if rest.next().and_then(Word::literal).is_none() {
+                    return unknown("The time that find compares with is not literal.".into());
+                }
+            }
+            Some("-newer" | "-anewer" | "-cnewer" | "-newermm" | "-samefile") => {
+                rest.next().map_or(Ok(()), |file| inspection.path(file))?;
+            }
+            Some(text) if text.starts_with('-') => return unknown(format!("find {} is not known.", shown(text, 40))),
+            // A name that a glob matches may begin with `-` and be an action.
+            None if word.may_be_option() => {
+                return unknown("A glob may stand for an action of find.".into());
+            }
+            _ if expression => return unknown("A path behind the expression of find is not known.".into()),
+            _ if word.is_found() => return unknown("find is not known with names that another command found.".into()),
+            _ => inspection.path(word)?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether `find` prints names and runs nothing.
+pub(crate) fn find_lists(args: &[Word]) -> bool {
+    let lists = |text: &str| {
+        let newer = ["-newer", "-anewer", "-cnewer", "-samefile"];
+        let named = |key: &str| fact("find", key).is_some_and(|words| has(words, text));
+        let known = named("tests") || named("valued") || newer.contains(&text);
+        known || matches!(text, "-H" | "-P") || !text.starts_with('-')
+    };
+    args.iter().all(|word| word.literal().is_some_and(lists))
+}
+
+/// Anything may be printed that is no secret of the surroundings.
+pub(crate) fn echo(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    // In the sandbox the surroundings hold no secret.
+    let known = |word: &&Word| is_printable(word) || inspection.held() && !word.is_hidden();
+    match args.iter().find(|word| !known(word)) {
+        Some(word) => unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80))),
+        None => Ok(()),
+    }
+}
+
+fn is_printable(word: &Word) -> bool {
+    word.literal().is_some() || word.is_glob() || word.is_output() || word.is_found()
+}
+
+/// The answer would be another one where nothing can be written.
+fn asks_who_may_write(inspection: &Inspection<'_>, text: &str, operator: &str) {
+    if text == operator {
+        inspection.deeds.writes.set(true);
+    }
+}
+
+pub(crate) fn test(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
+    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(inspection, word, "-w"));
+    if compares_output(inspection, program, args) {
+        return Ok(());
+    }
+    match tests(args) {
+        Ok(()) => Ok(()),
+        Err(word) => unknown(format!("{program} {word} is not known.")),
+    }
+}
+
+fn is_test(operator: &str) -> bool {
+    fact("test", "tests").is_some_and(|words| has(words, operator))
+}
+
+/// Whether all words are literal and every operator looks at files and strings; otherwise the word that does not.
+pub(crate) fn tests(args: &[Word]) -> Result<(), String> {
+    let literal: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
+    let Some(words) = literal else { return Err("with such words".into()) };
+    match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !is_test(word)) {
+        Some(word) => Err(shown(word, 40)),
+        None => Ok(()),
+    }
+}
+
+/// `[ -n "$(ls)" ]` and `[ "$x" = /x ]`: what only a run would tell, in a place where it cannot be an operator.
+fn compares_output(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> bool {
+    let end = usize::from(program == "[");
+    let args = args.get(..args.len().saturating_sub(end)).unwrap_or(&[]);
+    let args = if args.first().and_then(Word::literal) == Some("!") { &args[1..] } else { args };
+    let open =
+        |word: &Word| inspection.held() && word.is_open() && !word.is_hidden() && !word.parts.contains(&Part::Home);
+    let value = |word: &Word| (word.is_output() || open(word)) && !word.is_loose();
+    let compares = |text: &str| {
+        let strings = ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+        strings.contains(&text) || inspection.held() && ["-nt", "-ot", "-ef"].contains(&text)
+    };
+    match args {
+        [output] => open(output) && value(output),
+        [operator, output] => {
+            let looks = |text: &str| inspection.held() && is_test(text) && !matches!(text, "-a" | "-o");
+            value(output) && operator.literal().is_some_and(|text| matches!(text, "-n" | "-z") || looks(text))
+        }
+        [left, operator, right] => value(left) && value(right) && operator.literal().is_some_and(compares),
+        _ => false,
+    }
+}
+
+/// `read` sets the variables that it names, which no place takes for more than a value.
+pub(crate) fn read(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let Some(text) = word.literal() else { return unknown("read is only known with literal names.".into()) };
+        match text.strip_prefix('-') {
+            Some("d" | "n" | "N" | "t" | "p") if rest.next().is_some_and(|value| value.literal().is_some()) => {}
+            Some(options) if !options.is_empty() && options.bytes().all(|byte| b"rs".contains(&byte)) => {}
+            Some(_) => return unknown(format!("read {} is not known.", shown(text, 40))),
+            None if options::steers(text) => return unknown(format!("read is not known to set {}.", shown(text, 40))),
+            None => {}
+        }
+    }
+    if inspection.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.".into()) }
+}
+
+/// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
+pub(crate) fn private(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
+    let options = fact(program, "stores").unwrap_or_default();
+    for word in args {
+        let known = word.literal().is_some_and(|text| match text.starts_with('-') && text.len() > 1 {
+            true => has(options, text),
+            false if program == "tee" && matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr") => true,
+            // A pattern without a folder is a name in `/tmp` only where an option says so.
+            false => files::is_private(inspection.ground, text),
+        });
+        if !known {
+            return unknown(format!("{program} is not known with {}.", shown(&word.pattern(), 80)));
+        }
+    }
+    let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
+    inspection.deeds.stores.set(program == "mktemp" || args.iter().any(names));
+    Ok(())
+}
+
+/// `-v` and `%n` assign to variables, in whose subscripts commands could hide.
+pub(crate) fn printf(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    let format = args.first().and_then(Word::literal);
+    match format {
+        Some(format) if !format.starts_with('-') && !assigns(format) => echo(inspection, args),
+        _ => unknown("printf is only known with a literal format that assigns nothing.".into()),
+    }
+}
+
+fn assigns(format: &str) -> bool {
+    let conversions = format.replace("%%", "");
+    conversions.split('%').skip(1).any(|rest| {
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #'.*hlLjztq".contains(c)).starts_with('n')
+    })
+}
+
+/// `command -v NAME` only looks.
+pub(crate) fn command(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    match args.split_first() {
+        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(inspection, names),
+        _ => unknown("command is not known with these options.".into()),
+    }
+}
+
+/// Options of the shell that make it stop earlier.
+pub(crate) fn set(args: &[Word]) -> Checked {
+    let known = |word: &Word| {
+        word.literal().is_some_and(|text| {
+            let letters = text.strip_prefix(['-', '+']);
+            text == "pipefail" || letters.is_some_and(|l| !l.is_empty() && l.chars().all(|c| "euo".contains(c)))
+        })
+    };
+    if !args.is_empty() && args.iter().all(known) {
+        Ok(())
+    } else {
+        unknown("set is only known with -e, -u and -o pipefail.".into())
+    }
+}
+
+/// `tar tf ARCHIVE`: names of what an archive holds.
+pub(crate) fn tar(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    let listing = args.first().and_then(Word::literal).map(|text| text.strip_prefix('-').unwrap_or(text));
+    let lists = listing
+        .is_some_and(|text| text.contains('t') && text.ends_with('f') && text.chars().all(|c| "tvzjJaf".contains(c)));
+    match args {
+        [_, archive, members @ ..] if lists => {
+            let plain = |word: &Word| word.literal().is_some_and(|text| !text.starts_with('-'));
+            // A name with a colon is a file of another machine.
+            if !args[1..].iter().all(plain) || archive.literal().is_none_or(|text| text.contains(':')) {
+                return unknown("tar is only known with literal names.".into());
+            }
+            inspection.path(archive)?;
+            members.iter().try_for_each(|member| inspection.path(member))
+        }
+        _ => unknown("tar is only known to list: `tar tf ARCHIVE`.".into()),
+    }
+}
+
+pub(crate) fn date(args: &[Word]) -> Checked {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let known = match word.literal() {
+            Some("-u" | "-R" | "--utc" | "--rfc-email" | "--iso-8601") => true,
+            Some(text) if text.starts_with("-I") => text.bytes().all(|byte| byte == b'-' || byte.is_ascii_alphabetic()),
+            Some("-d" | "--date") => rest.next().is_some_and(|word| word.literal().is_some()),
+            Some(text) => text.starts_with('+') || text.starts_with("--date=") || text.starts_with("--iso-8601="),
+            None => false,
+        };
+        if !known {
+            return unknown(format!("date {} is not known: it may set the clock.", shown(&word.pattern(), 40)));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn cd(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    match args {
+        [folder] if folder.literal().is_some_and(|text| !text.starts_with('-') && !text.is_empty()) => {
+            inspection.code(folder)?;
+            inspection.path(folder)?;
+            inspection.collapsed(folder.literal().unwrap_or_default())
+        }
+        _ => unknown("cd is only known with one literal folder.".into()),
+    }
+}

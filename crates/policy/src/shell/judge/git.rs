@@ -1,0 +1,425 @@
+//! What of git only reads. Git finds files by itself: in the settings of the repository, which may name programs, and in the
+//! history, which holds what is blocked. So the repository must be a plain one, and what prints contents must be told the
+//! files by their names.
+
+use super::cwd::below;
+use super::files;
+use super::git_calls::{GitCall, git_call};
+use super::known::{Checked, Inspection, ask, unknown};
+use super::report::Finding;
+use crate::shell::expand::Word;
+use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
+use crate::shell::programs::{self, Profile, has};
+use crate::shell::shown;
+use crate::{HistoryFact, RepositoryFact, Seen};
+
+/// Options that leave nothing but names and numbers of a change.
+const SUMMARIES: &str =
+    "stat shortstat numstat dirstat summary name-only name-status raw no-patch compact-summary quiet s";
+
+/// Options that print contents all the same.
+const PATCHES: &str = "p u U c m patch unified word-diff color-words check patch-with-stat function-context W";
+
+/// Subcommands that are known with these words, with operands of this number behind them and nothing else.
+const EXACT: &[(&str, usize)] = &[
+    ("stash list", 0),
+    ("worktree list", 0),
+    ("worktree list --porcelain", 0),
+    ("reflog show", 0),
+    ("reflog show", 1),
+    ("remote get-url", 1),
+    ("symbolic-ref", 1),
+    ("symbolic-ref --short", 1),
+    ("symbolic-ref -q", 1),
+];
+
+/// Words between `config` and the key that only read.
+const CONFIG: &[&str] = &["--get", "--get-all", "--local --get", "--global --get", ""];
+
+/// Keys of the configuration that hold no token.
+const KEYS: &[&str] = &[
+    "user.", "core.", "remote.", "branch.", "init.", "push.", "pull.", "merge.", "diff.", "rebase.", "color.",
+    "commit.",
+];
+
+/// Options that make `branch` and `tag` list, so that operands are patterns and commits.
+pub(crate) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
+
+/// Subcommands that are known and print what is committed.
+const PRINT: &str = "log show diff grep blame annotate cat-file";
+
+/// Options that choose commits by what is in the contents: whoever asks often enough knows them.
+const PICKAXE: &str = "S G";
+
+/// Why a git command is not known to only read.
+pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    match split_globals(args)? {
+        (Some(folder), rest) => in_folder(inspection, folder, rest),
+        (None, rest) => subcommand(inspection, rest),
+    }
+}
+
+/// The folder of `git -C FOLDER`, and the words from the subcommand on; an error where an option before it is not known.
+pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Finding> {
+    let (mut at, mut folder) = (0, None);
+    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
+        at += 1;
+        if text == "-C" {
+            // A second one would be below the first.
+            if folder.is_some() {
+                unknown("git with two folders is not known.".into())?;
+            }
+            folder = args.get(at).and_then(Word::literal);
+            at += 1;
+        }
+    }
+    let (globals, rest) = args.split_at(at.min(args.len()));
+    before_subcommand(globals)?;
+    Ok((folder, rest))
+}
+
+/// Options that may stand before any subcommand.
+fn before_subcommand(args: &[Word]) -> Checked {
+    match programs::git("git-before", "git") {
+        Some(profile) => Arguments::of("git", profile, args, false).map(drop).map_err(ask),
+        None => unknown("git is not known.".into()),
+    }
+}
+
+fn known(subcommand: &str) -> Option<&'static Profile> {
+    programs::git("git-reads", subcommand)
+}
+
+/// What is known of the subcommand, and the place from which on its arguments stand.
+pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
+    let mut at = 0;
+    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
+        at += if text == "-C" { 2 } else { 1 };
+    }
+    let profile = known(args.get(at)?.literal()?)?;
+    // With `-c` a setting could make any of them open a file.
+    before_subcommand(&args[..at]).ok()?;
+    Some((profile, at + 1))
+}
+
+/// `git -C FOLDER`.
+fn in_folder(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checked {
+    inspection.path(&Word::text(folder))?;
+    let folders: Vec<String> = inspection.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
+    if let Some(finding) = args
+        .iter()
+        .filter(|word| excluded(word).is_none())
+        .find_map(|word| files::blocked(inspection.ground, Some(&folders), word))
+    {
+        return Err(finding);
+    }
+    subcommand(&Inspection { folders: Some(&folders), ..*inspection }, args)
+}
+
+fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    let Some((name, rest)) = args.split_first() else { return Ok(()) };
+    if is_exact(args) {
+        return repository(inspection, false);
+    }
+    let (Some(profile), Some(name)) = (name.literal().and_then(known), name.literal()) else {
+        return unknown(format!("git {} is not on the list of what only reads.", shown(&name.pattern(), 40)));
+    };
+    if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
+        return unknown(format!("{} may start the program that verifies signatures.", shown(format, 80)));
+    }
+    let read = Arguments::of("git", profile, rest, false).map_err(ask)?;
+    if !profile.needs.is_empty() && !read.has_any(profile.needs) {
+        return unknown(format!("git {name} is only known with one of: {}.", profile.needs));
+    }
+    if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(LISTS) {
+        return unknown(format!("git {name} with a name makes one."));
+    }
+    inspection.operands("git", profile, &read)?;
+    let magic = |word: &&&Word| word.pattern().starts_with(':') && excluded(word).is_none();
+    if let Some(word) = read.operands.iter().find(magic) {
+        return unknown(format!("{} is a name that git reads in its own way.", shown(&word.pattern(), 80)));
+    }
+    if !contents_are_named(name, profile, &read) {
+        inspection.sandbox(&format!("git {name}"))?;
+    }
+    history(inspection, name, profile, &read)?;
+    repository(inspection, matches!(name, "show" | "cat-file"))
+}
+
+/// Whether the words are those of one of the short forms that are known as a whole.
+pub(crate) fn is_exact(args: &[Word]) -> bool {
+    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
+    let Some(words) = words else { return false };
+    let begins =
+        |head: &str| head.split(' ').filter(|word| !word.is_empty()).eq(words.iter().copied().take(count(head)));
+    let plain = |from: usize| words[from..].iter().all(|word| !word.starts_with('-'));
+    let exact =
+        |(head, operands): &(&str, usize)| words.len() == count(head) + operands && begins(head) && plain(count(head));
+    EXACT.iter().any(exact)
+        || CONFIG.iter().any(|middle| {
+            let head = format!("config {middle}");
+            let key = words.last().is_some_and(|key| KEYS.iter().any(|known| key.starts_with(known)));
+            key && exact(&(head.trim_end(), 1))
+        })
+}
+
+fn count(head: &str) -> usize {
+    head.split_ascii_whitespace().count()
+}
+
+/// Whether a format asks for a signature: `%G?`, `%+GK` and their kin, or `%(signature)`.
+pub(crate) fn verifies(text: &str) -> bool {
+    let asks = |rest: &str| rest.trim_start_matches(['+', '-', ' ']).starts_with('G');
+    text.split('%').skip(1).any(asks) || text.contains("(signature")
+}
+
+/// Whether contents are printed of no other files than those that stand in the command.
+fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bool {
+    let places = read.places(profile);
+    let before = read.before_dashes.map_or(places.len(), |at| at.saturating_sub(read.operands.len() - places.len()));
+    let (revisions, paths) = places.split_at(before.min(places.len()));
+    let patch = match name {
+        "grep" => true,
+        "cat-file" => read.has_any("p"),
+        // It compares the files of the work tree, which are masked in the sandbox, with what the patch says of them.
+        "apply" => return false,
+        "diff" | "show" => !read.has_any(SUMMARIES) || read.has_any(PATCHES) || read.has_any(PICKAXE),
+        "log" => read.has_any(PATCHES) || read.has_any(PICKAXE),
+        _ => return true,
+    };
+    let source = |path: &str| is_source(path) || path.starts_with("*.") && is_harmless_glob(path);
+    let files = !paths.is_empty() && paths.iter().all(|word| word.literal().is_some_and(source));
+    let objects = !revisions.is_empty() && revisions.iter().all(|word| word.literal().is_some_and(is_file_of_commit));
+    let commits = revisions.iter().all(|word| word.literal().is_some_and(is_commit));
+    match name {
+        // What is no commit is printed whole, whatever the options say.
+        "cat-file" => !patch || objects && paths.is_empty(),
+        "show" => objects && paths.is_empty() || commits && (!patch || files),
+        _ => !patch || commits && files,
+    }
+}
+
+/// What is committed is not masked: a command that prints contents which its words do not name is asked about where blocked
+/// names are in the history that it reads.
+fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
+    let places = read.places(profile);
+    // A file that is harmless today may have been none, and may have had another name.
+    let is_blocked = |text: &str| inspection.ground.paths.judge(text).is_some();
+    let of_commit = |text: &str| text.split_once(':').is_some_and(|(_, path)| is_blocked(path));
+    let lifted = |word: &&Word| {
+        word.literal().is_some_and(|text| is_blocked(text) || excluded(word).is_none() && of_commit(text))
+    };
+    let contents = read.has_any(PATCHES) || read.has_any(PICKAXE);
+    let followed = matches!(name, "log" | "show") && read.has_any("follow") && contents;
+    let printed = has(PRINT, name) && (name != "cat-file" || read.has_any("p"));
+    if contents_are_named(name, profile, read) && !followed && !(printed && places.iter().any(lifted)) {
+        return Ok(());
+    }
+    let asked = |folder: &String, path: &str| inspection.ground.facts.seen(folder, path);
+    let folders = inspection.folders.unwrap_or(&[]);
+    let is_path = |word: &&Word| {
+        let text = word.literal().unwrap_or_default();
+        let there = |folder| matches!(asked(folder, text), Seen::File | Seen::Folder | Seen::Certificates);
+        excluded(word).is_some() || !folders.is_empty() && folders.iter().all(there)
+    };
+    let before = read.before_dashes.map_or(places.len(), |at| at.saturating_sub(read.operands.len() - places.len()));
+    let (revisions, _) = places.split_at(before.min(places.len()));
+    let of_index = match name {
+        // Files of the work tree, which are masked.
+        "apply" => return Ok(()),
+        "grep" if !read.has_any("cached") && revisions.iter().all(is_path) => return Ok(()),
+        "grep" => revisions.iter().all(is_path),
+        "diff" => !read.has_any("cached staged merge-base") && revisions.iter().all(is_path),
+        _ => false,
+    };
+    if folders.is_empty() {
+        return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+    }
+    let commits_only =
+        !matches!(name, "show" | "cat-file") || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
+    for folder in folders {
+        match inspection.ground.facts.history_has_blocked(folder) {
+            HistoryFact::Clean => {}
+            HistoryFact::Holds { staged: false, .. } if of_index => {}
+            HistoryFact::Holds { names, all, prefix, .. } => {
+                let left_out = |held: &String| places.iter().any(|word| excludes(word, &prefix, held));
+                if !(all && commits_only && names.iter().all(left_out)) {
+                    let specs: Vec<String> =
+                        names.iter().take(3).map(|held| shown(&exclusion(held, &prefix), 120)).collect();
+                    return history_is_asked(format!(
+                        "git {name} would print what is committed of blocked files: {}. Name the files that are wanted, \
+                         or add -- {} to leave those out.",
+                        some(&names),
+                        specs.join(" ")
+                    ));
+                }
+            }
+            HistoryFact::Unknown => {
+                return history_is_asked(format!(
+                    "git {name} prints what is committed, and nobody can tell in time whether blocked files are. Name the files: \
+                     git {name} -- src/main.rs"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A command of git that is not known may print whatever is committed: it is asked about where blocked names are in the
+/// history. One that writes the repository and is known to do nothing else prints no contents.
+pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    let leading = leading(args);
+    let subcommand = leading.subcommand;
+    match git_call(inspection.ground, inspection.folders, args) {
+        GitCall::Writes | GitCall::Configures { .. } => return Ok(()),
+        GitCall::Reads if !subcommand.is_some_and(|name| has(PRINT, name)) => return Ok(()),
+        GitCall::Reads | GitCall::Other(_) => {}
+    }
+    let what = subcommand.map_or_else(|| "this command of git".to_owned(), |name| format!("git {}", shown(name, 40)));
+    let folders: Vec<String> = match (leading.folder, inspection.folders) {
+        _ if leading.elsewhere => Vec::new(),
+        (Some(folder), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
+        (None, Some(places)) => places.to_vec(),
+        (_, None) => Vec::new(),
+    };
+    let facts: Vec<_> = folders.iter().map(|folder| inspection.ground.facts.history_has_blocked(folder)).collect();
+    for fact in &facts {
+        if let HistoryFact::Holds { names, .. } = fact {
+            return history_is_asked(format!(
+                "Nobody can tell whether {what} would print what is committed of blocked files: {}. \
+                 git log, git show, git diff and git grep that name the files which are wanted are known not to.",
+                some(names)
+            ));
+        }
+    }
+    if facts.is_empty() || facts.contains(&HistoryFact::Unknown) {
+        return history_is_asked(format!(
+            "Nobody can tell whether {what} would print what is committed of blocked files. \
+             git log, git show, git diff and git grep that name the files which are wanted are known not to."
+        ));
+    }
+    Ok(())
+}
+
+/// What the words before the subcommand say, those that are not known too.
+struct Leading<'a> {
+    folder: Option<&'a str>,
+    /// Whether the repository may be another one than that of the folder.
+    elsewhere: bool,
+    subcommand: Option<&'a str>,
+}
+
+fn leading(args: &[Word]) -> Leading<'_> {
+    let (mut folder, mut elsewhere) = (None, false);
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.literal() {
+            Some("-C") => {
+                // A second one would be below the first.
+                elsewhere |= folder.is_some();
+                folder = words.next().and_then(Word::literal);
+                elsewhere |= folder.is_none();
+            }
+            Some("-c" | "--config-env" | "--namespace" | "--attr-source") => drop(words.next()),
+            Some(text) if text.starts_with("--git-dir") || text.starts_with("--work-tree") => {
+                return Leading { folder, elsewhere: true, subcommand: None };
+            }
+            Some(text) if text.starts_with('-') => {}
+            Some(text) => return Leading { folder, elsewhere, subcommand: Some(text) },
+            None => return Leading { folder, elsewhere: true, subcommand: None },
+        }
+    }
+    Leading { folder, elsewhere, subcommand: None }
+}
+
+/// What is committed is in git's own folder, which the sandbox does not hide.
+fn history_is_asked(reason: String) -> Checked {
+    Err(Finding { beyond_sandbox: true, ..Finding::ask("history", reason) })
+}
+
+/// The first three of the names.
+fn some(names: &[String]) -> String {
+    let first: Vec<String> = names.iter().take(3).map(|name| shown(name, 80)).collect();
+    format!("{}{}", first.join(", "), if names.len() > 3 { " and others" } else { "" })
+}
+
+/// The word that makes git leave out a name, for a command in the folder of this prefix.
+fn exclusion(name: &str, prefix: &str) -> String {
+    match name.strip_prefix(prefix) {
+        Some(below) => format!("':(exclude){below}'"),
+        None => format!("':(top,exclude){name}'"),
+    }
+}
+
+/// The path that a word leaves out of what git looks at, and whether it is from the top of the repository: `:(exclude)PATH`.
+/// A pattern is none, as it is not matched here.
+fn excluded(word: &Word) -> Option<(&str, bool)> {
+    const FORMS: &[(&str, bool)] =
+        &[(":(exclude)", false), (":(top,exclude)", true), (":(exclude,top)", true), (":!", false), (":^", false)];
+    let text = word.literal()?;
+    let (path, top) = FORMS.iter().find_map(|(form, top)| Some((text.strip_prefix(form)?, *top)))?;
+    let plain = !path.is_empty() && !path.contains(['*', '?', '[', '\\', ':', '(', '!', '^']) && !path.starts_with('/');
+    (plain && !path.split('/').any(|name| matches!(name, "" | "." | ".."))).then_some((path, top))
+}
+
+/// Whether a word leaves out this name, or a folder that it is in.
+fn excludes(word: &Word, prefix: &str, name: &str) -> bool {
+    let Some((path, top)) = excluded(word) else { return false };
+    let path = if top { path.to_owned() } else { format!("{prefix}{path}") };
+    name.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The places of words that only say what git leaves out.
+pub(crate) fn left_out(args: &[Word]) -> Vec<usize> {
+    (0..args.len()).filter(|&at| excluded(&args[at]).is_some()).collect()
+}
+
+/// `REVISION:PATH`, from the top of the repository down.
+fn is_file_of_commit(text: &str) -> bool {
+    let Some((revision, path)) = text.split_once(':') else { return false };
+    let plain = !path.is_empty() && !path.starts_with('/') && !path.split('/').any(|name| name == "..");
+    is_name(revision) && plain
+}
+
+/// A revision that is surely no blob: a bare number of an object may be one, its parent may not.
+fn is_commit(text: &str) -> bool {
+    let bare = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let parent = bare.ends_with(['~', '^']);
+    let number = |name: &str| name.len() > 3 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name(text)
+        && (parent || !text.split(['.', '-']).any(|part| number(part) || number(part.trim_start_matches('g'))))
+}
+
+fn is_name(revision: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./~^@-".contains(&byte);
+    !revision.is_empty() && revision.bytes().all(plain)
+}
+
+/// The repository must make git run nothing; and where it begins above the root, files of a commit may be outside.
+fn repository(inspection: &Inspection<'_>, named_from_top: bool) -> Checked {
+    if inspection.ground.facts.sandbox().hold {
+        return Ok(());
+    }
+    let Some(folders) = inspection.folders else {
+        return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+    };
+    for folder in folders {
+        match inspection.ground.facts.repository(folder) {
+            RepositoryFact::Plain => {}
+            RepositoryFact::Above if !named_from_top => {}
+            RepositoryFact::Above => {
+                let reason = "The repository begins above the project: its commits hold more than the project.";
+                return Err(Finding::ask("outside_root", reason));
+            }
+            RepositoryFact::Special => {
+                let reason = "The settings of the repository may make git run programs of its own.";
+                return Err(Finding::ask("repository_runs", reason));
+            }
+            RepositoryFact::Unknown => {
+                let reason = "Nobody can tell what the repository would make git run.";
+                return Err(Finding::ask("repository_runs", reason));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Which calls write a repository and are git alone, so that the repository may be writable for them.
+//!
+//! The unit is the whole line: one command that is not git, in whatever way it is reached, and what it runs could plant
+//! something in a repository that is writable.
+
+use super::git_calls::{GitCall, git_call};
+use super::report::Finding;
+use super::{Input, Walker, known};
+use crate::shell::expand::Word;
+use crate::shell::shown;
+
+/// What the commands of a line do to a repository.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GitCalls {
+    /// Whether a command of git writes a repository and makes git run no other program.
+    writes: bool,
+    /// The first thing in the line that is neither such a command, nor git that reads, nor one of [`BESIDE`].
+    other: Option<String>,
+}
+
+/// What may stand beside git: built into the shell, these run nothing and write no file.
+const BESIDE: &[&str] = &["cd", "echo", "true", "printf"];
+
+impl GitCalls {
+    /// Something in the line is not git alone.
+    pub(crate) fn other(&mut self, what: &str) {
+        self.other.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// Whether the line writes a repository and is git alone.
+    pub(crate) fn writes_alone(&self) -> bool {
+        self.writes && self.other.is_none()
+    }
+
+    /// The answer to a line that writes a repository and is more than git: a sandbox in which the repository is read-only
+    /// would make it fail halfway.
+    pub(crate) fn mixed(&self) -> Option<Finding> {
+        let other = self.other.as_deref().filter(|_| self.writes)?;
+        let reason = format!(
+            "It writes the git repository and holds {} too: the repository is only writable for a call of git commands \
+             alone. Send the git commands as a call of their own, without pipes, redirects and wrappers (cd, echo, true \
+             and printf may stand beside them); a commit message from a file is `git commit -F FILE`.",
+            shown(other, 80)
+        );
+        Some(Finding::deny("git_mixed", reason))
+    }
+}
+
+/// Counts a command, and notes where it would set configuration that only a person may let git have. `system` says whether
+/// the program is one of the system by its name.
+pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, system: bool) {
+    let literal = argv.first().is_some_and(|word| word.literal().is_some());
+    if !literal || !system {
+        return walker.git.other(program);
+    }
+    let folders = walker.folders.clone();
+    if program == "git" {
+        match git_call(walker.ground, folders.as_deref(), &argv[1..]) {
+            GitCall::Reads => {}
+            GitCall::Writes => walker.git.writes = true,
+            GitCall::Configures { reason, alone } => {
+                walker.report.note(Finding { needs_person: true, ..Finding::ask("git_config", reason) });
+                match alone {
+                    true => walker.git.writes = true,
+                    false => walker.git.other("git that sets configuration"),
+                }
+            }
+            GitCall::Other(reason) => {
+                walker.git.other(&format!("git that is not known to run nothing else ({reason})"));
+            }
+        }
+        return;
+    }
+    // `cat` that is given a text of the line itself is a way of quoting: `git commit -m "$(cat <<'E' ...)"`.
+    let quotes = program == "cat" && argv.len() == 1 && matches!(input, Input::Text(_));
+    let is_beside =
+        || BESIDE.contains(&program) && known::is_known(walker.ground, folders.as_deref(), program, &argv[1..]);
+    if !quotes && !is_beside() {
+        walker.git.other(program);
+    }
+}

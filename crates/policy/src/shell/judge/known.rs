@@ -1,0 +1,484 @@
+//! Commands that are known: those that only read, and those that run the project's own code, which the sandbox
+//! holds. Exact options, operands that are inside the project and not blocked.
+
+use super::cwd::below;
+use super::report::Finding;
+use super::{block_list, expressions, files, git};
+use crate::PathFact;
+use crate::shell::Ground;
+use crate::shell::expand::Word;
+use crate::shell::programs::arguments::Arguments;
+use crate::shell::programs::wrappers::{self, Adds, Inner};
+use crate::shell::programs::{self, Operands, Profile, Reads, has, options};
+use crate::shell::shown;
+use std::cell::Cell;
+
+/// A command that is held against what the table says of programs, with what stands around it.
+pub(crate) struct Inspection<'a> {
+    pub(crate) ground: Ground<'a>,
+    pub(crate) folders: Option<&'a [String]>,
+    /// Whether something is piped into it: without operands some programs read the folder instead.
+    pub(crate) fed: bool,
+    pub(crate) deeds: &'a Deeds,
+}
+
+/// What a known command does beside reading.
+#[derive(Default)]
+pub(crate) struct Deeds {
+    /// It wants a project that can be written.
+    pub(crate) writes: Cell<bool>,
+    /// It runs code of the project.
+    pub(crate) runs: Cell<bool>,
+    /// It writes to the private `/tmp`.
+    pub(crate) stores: Cell<bool>,
+}
+
+/// Whether a command that needs no sandbox is known to only read.
+pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
+    Inspection::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
+}
+
+pub(crate) type Checked = Result<(), Finding>;
+
+impl<'a> Inspection<'a> {
+    pub(crate) fn new(
+        ground: Ground<'a>,
+        folders: Option<&'a [String]>,
+        fed: bool,
+        deeds: &'a Deeds,
+    ) -> Inspection<'a> {
+        Inspection { ground, folders, fed, deeds }
+    }
+
+    /// Why the command is not known.
+    pub(crate) fn check(&self, program: &str, args: &[Word]) -> Checked {
+        let checked = self.known(program, args);
+        match &checked {
+            Err(finding) if program == "git" && !finding.beyond_sandbox => git::unknown_prints(self, args).and(checked),
+            _ => checked,
+        }
+    }
+
+    pub(crate) fn known(&self, program: &str, args: &[Word]) -> Checked {
+        match program {
+            "echo" | "true" | "false" | ":" => return expressions::echo(self, args),
+            "test" | "[" => return expressions::test(self, program, args),
+            "printf" => return expressions::printf(self, args),
+            _ => {}
+        }
+        // In the sandbox the place of such a word says what it may be.
+        let open = self.held() && !matches!(program, "git" | "tar" | "date" | "set" | "command" | "cd");
+        if let Some(word) = args.iter().find(|word| word.is_open() && (!open || word.is_hidden())) {
+            return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
+        }
+        match program {
+            "read" => expressions::read(self, args),
+            _ if self.held() && programs::is(program, "stores") => expressions::private(self, program, args),
+            "find" => expressions::find(self, args),
+            "date" => expressions::date(args),
+            "cd" => expressions::cd(self, args),
+            "set" => expressions::set(args),
+            "tar" => expressions::tar(self, args),
+            "command" => expressions::command(self, args),
+            "git" if args.len() != 1 || args[0].literal() != Some("--version") => git::check(self, args),
+            _ => self.table(program, args),
+        }
+    }
+
+    pub(crate) fn held(&self) -> bool {
+        self.ground.facts.sandbox().hold
+    }
+
+    /// Whether a variable in front of this command is held by the sandbox as the code of the project that it runs.
+    pub(crate) fn holds_variable(&self, argv: &[Word], variable: (&str, &str)) -> bool {
+        let Some((program, args)) = argv.split_first() else { return false };
+        let Some(name) = program.literal() else { return false };
+        let inners = wrappers::inner(name, argv);
+        let checked = match inners.as_slice() {
+            [Inner::Command { adds: Adds::Project, .. }] => self.runs(name),
+            [Inner::File { at }] => self.program_of_its_own(&argv[*at], &args[*at..]),
+            [] if name.contains('/') => self.program_of_its_own(program, args),
+            [] => self.check(name, args),
+            _ => return false,
+        };
+        let inside = |path: &str| files::is_private(self.ground, path) || self.inside(path).is_ok();
+        checked.is_ok() && self.deeds.runs.get() && options::variable(variable.0, variable.1, inside)
+    }
+
+    /// A program of the project, at a place of its own: its words are its own business, but for names that are blocked.
+    pub(crate) fn program_of_its_own(&self, program: &Word, args: &[Word]) -> Checked {
+        let name = shown(&program.pattern(), 80);
+        let open = |word: &&Word| word.is_open() && (!self.held() || word.is_hidden()) || word.is_found();
+        if let Some(word) = args.iter().find(open) {
+            return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
+        }
+        let Some(folders) = self.folders else {
+            return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+        };
+        let Some(text) = program.literal() else { return unknown(format!("{name} is not literal.")) };
+        let inside = |folder: &String| matches!(files::ask(self.ground, folder, text), PathFact::Inside { .. });
+        // A name like `PAGER=less x` was meant for something else.
+        if text.starts_with('-') || text.contains(' ') || !folders.iter().all(inside) {
+            return unknown(format!("{name} is a program at a place of its own."));
+        }
+        self.runs(&name)
+    }
+
+    /// What runs code of the project is held by the sandbox alone.
+    pub(crate) fn runs(&self, program: &str) -> Checked {
+        self.deeds.runs.set(true);
+        if self.held() { Ok(()) } else { Err(project_code(program)) }
+    }
+
+    /// Every way in which the table knows the program; the reason is that of the first.
+    pub(crate) fn table(&self, program: &str, args: &[Word]) -> Checked {
+        let Known { verb, folders, profiles, from, module } = known(program, args);
+        folders.into_iter().try_for_each(|folder| self.inside(folder))?;
+        let mut first = None;
+        for profile in profiles.iter().filter(|profile| !module || profile.runs) {
+            match self.profiled(program, profile, &args[from..]) {
+                Ok(()) => return Ok(()),
+                Err(finding) => first = Some(better(first, finding)),
+            }
+        }
+        Err(first.unwrap_or_else(|| {
+            let what =
+                if profiles.is_empty() && !verb.is_empty() && !programs::ways(program).is_empty() { verb } else { "" };
+            let name = format!("{} {what}", shown(program, 40));
+            ask(format!("{} is not on the list of commands that only read.", name.trim_end()))
+        }))
+    }
+
+    pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
+        let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
+        if !profile.needs.is_empty() && !read.has_any(profile.needs) {
+            return unknown(format!("{program} is only known with one of: {}.", profile.needs));
+        }
+        self.operands(program, profile, &read)?;
+        if read.paths.contains(&"-") {
+            return unknown(format!("{program} is not known with a file that is its input."));
+        }
+        read.paths.iter().try_for_each(|path| match profile.runs {
+            true => self.inside(path),
+            false => self.path(&Word::text(path)),
+        })?;
+        if let Some(output) =
+            read.outputs.iter().find(|path| **path != "/dev/null" && !files::is_private(self.ground, path))
+        {
+            return unknown(format!("{program} would write to {}.", shown(output, 80)));
+        }
+        if !read.outputs.is_empty() {
+            self.deeds.stores.set(true);
+        }
+        if profile.runs {
+            return self.runs(program);
+        }
+        // What only goes into folders when it is told to does so whatever is piped into it.
+        let reads_input = self.fed && read.places(profile).is_empty() && profile.recursive.is_empty();
+        if profile.reads == Reads::Folders && !reads_input && read.goes_down(profile) {
+            self.sandbox(program)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn operands(&self, program: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
+        let operands = &read.operands;
+        match profile.operands {
+            Operands::None if !operands.is_empty() => return unknown(format!("{program} with operands is not known.")),
+            Operands::None | Operands::Text => return Ok(()),
+            Operands::Checked(passes) => {
+                // What does no harm whatever its words are.
+                let harmless = |word: &&&Word| profile.harmless && self.held() && word.is_open();
+                let rest: Vec<&Word> = operands.iter().filter(|word| !harmless(word)).copied().collect();
+                return checked(program, &rest, passes);
+            }
+            Operands::Verb(verbs) => {
+                return match operands.first() {
+                    Some(verb) if verb.literal().is_some_and(|verb| has(verbs, verb)) => Ok(()),
+                    _ => unknown(format!("{program} is only known with one of: {verbs}.")),
+                };
+            }
+            Operands::One if operands.len() > 1 || operands.iter().any(|word| word.is_open() && word.is_loose()) => {
+                return unknown(format!("{program} may write to its second operand."));
+            }
+            Operands::ScriptThenPaths(only_reads) => self.script(program, read, only_reads)?,
+            Operands::Program => return self.program(program, operands),
+            _ => {}
+        }
+        read.places(profile).iter().try_for_each(|operand| self.place(program, profile, operand))
+    }
+
+    pub(crate) fn place(&self, program: &str, profile: &Profile, operand: &Word) -> Checked {
+        if operand.is_found() {
+            let below = operand.parts.len() > 1;
+            if below && profile.reads == Reads::Names && !profile.runs {
+                return self.path(operand);
+            }
+            if !profile.reads_only {
+                return unknown(format!("{program} is not known with names that another command found."));
+            }
+            return self.sandbox(program);
+        }
+        if profile.runs {
+            self.code(operand)?;
+        }
+        if programs::is(program, "at-file") && operand.pattern().starts_with('@') {
+            return unknown(format!("{program} would take options from {}.", shown(&operand.pattern(), 80)));
+        }
+        self.path(operand)?;
+        if (operand.is_glob() || operand.is_open()) && profile.reads != Reads::Names {
+            self.sandbox(program)?;
+        }
+        Ok(())
+    }
+
+    /// A program in an argument has to be one that only reads.
+    pub(crate) fn script(&self, program: &str, read: &Arguments<'_>, only_reads: fn(&[&str]) -> bool) -> Checked {
+        let operand = if read.has_pattern { None } else { read.operands.first().copied() };
+        let texts = scripts(read);
+        if texts.is_empty() {
+            return unknown(format!("{program} is only known with a literal program."));
+        }
+        if !only_reads(&texts) {
+            let text = shown(&texts.join("; "), 80);
+            return unknown(format!("{text} is not a program for {program} that is known to only read."));
+        }
+        // The yq in Go takes an expression that is the name of a file for that file.
+        let names = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+        let may_be_file = |word: &&Word| word.literal().is_some_and(names);
+        let blocked = |word: &Word| files::blocked(self.ground, self.folders, word).is_some();
+        if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.sandbox(program) } else { Ok(()) }
+    }
+
+    /// An interpreter that runs a file of the project.
+    pub(crate) fn program(&self, program: &str, operands: &[&Word]) -> Checked {
+        match operands.first() {
+            Some(file) if file.literal().is_some_and(|text| text != "-" && !text.contains(['@', ':'])) => {
+                self.code(file)?;
+                self.path(file)
+            }
+            _ => unknown(format!("{program} is only known with a file of the project.")),
+        }
+    }
+
+    /// A path that is inside and not blocked.
+    pub(crate) fn path(&self, word: &Word) -> Checked {
+        files::operand(self.ground, self.folders, word).map_or(Ok(()), Err)
+    }
+
+    /// What a program takes for code of the project has to be of the project. What stands in the private `/tmp`, or comes from
+    /// a command beside, is code that the command line itself has made.
+    pub(crate) fn code(&self, word: &Word) -> Checked {
+        let made = word.literal().is_some_and(|path| files::is_private(self.ground, path)) || *word == Word::stream();
+        if made { unknown(format!("{} is no file of the project.", shown(&word.pattern(), 80))) } else { Ok(()) }
+    }
+
+    /// A path in the project.
+    pub(crate) fn inside(&self, path: &str) -> Checked {
+        self.code(&Word::text(path))?;
+        self.path(&Word::text(path))
+    }
+
+    /// Where the shell goes if it takes `..` for the folder in the text, and not for the one above where a link has led.
+    pub(crate) fn collapsed(&self, target: &str) -> Checked {
+        let folders = self.folders.unwrap_or(&[]);
+        let mut places = folders.iter().map(|folder| block_list::collapsed(&below(folder, target)));
+        places.try_for_each(|place| {
+            let place = if place.is_empty() { ".".to_owned() } else { place };
+            files::operand(self.ground, Some(&[String::new()]), &Word::text(&place)).map_or(Ok(()), Err)
+        })
+    }
+
+    /// What reads files that no word names is only sure of blocked ones where the sandbox hides them.
+    pub(crate) fn sandbox(&self, program: &str) -> Checked {
+        if self.held() {
+            return Ok(());
+        }
+        let reason = format!(
+            "{program} would read files that no word names, blocked ones too; only the sandbox could hide those."
+        );
+        Err(Finding::ask("unnamed_files", reason))
+    }
+}
+
+/// What the project means by a program is not known, and only the sandbox holds it.
+pub(crate) fn project_code(program: &str) -> Finding {
+    let reason = format!("{} runs code of the project, which only the sandbox could hold.", shown(program, 80));
+    Finding::ask("project_code", reason)
+}
+
+pub(crate) fn ask(reason: String) -> Finding {
+    Finding::ask("not_known_read_only", reason)
+}
+
+pub(crate) fn unknown(reason: String) -> Checked {
+    Err(ask(reason))
+}
+
+/// The one of two reasons that says more: that the sandbox is all that is missing.
+fn better(first: Option<Finding>, second: Finding) -> Finding {
+    match first {
+        Some(first) if second.rule == "not_known_read_only" || first.rule != "not_known_read_only" => first,
+        _ => second,
+    }
+}
+
+/// Options that stand before a subcommand and only say how much is told.
+fn is_global(text: &str) -> bool {
+    matches!(text, "-q" | "--quiet" | "-s" | "--silent" | "-r" | "--no-color" | "--offline" | "--locked")
+}
+
+fn checked(program: &str, operands: &[&Word], passes: fn(&str) -> bool) -> Checked {
+    match operands.iter().find(|word| !word.literal().is_some_and(passes)) {
+        Some(word) => unknown(format!("{program} {} is not known.", shown(&word.pattern(), 40))),
+        None => Ok(()),
+    }
+}
+
+/// The words before a subcommand, which only say how much is told, with which toolchain, or where.
+struct Globals<'a> {
+    count: usize,
+    /// The folders to go to first.
+    folders: Vec<&'a str>,
+}
+
+fn globals<'a>(program: &str, args: &'a [Word]) -> Globals<'a> {
+    let texts: Vec<&str> = args.iter().map_while(Word::literal).collect();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let chosen = texts.first().and_then(|text| text.strip_prefix('+')).filter(|_| program == "cargo");
+    let mut at = usize::from(chosen.is_some_and(|name| !name.is_empty() && name.bytes().all(plain)));
+    let mut folders = Vec::new();
+    while let Some(text) = texts.get(at) {
+        let (name, attached) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
+        let takes = |key: &str| programs::fact(program, key).is_some_and(|names| has(names, name));
+        let folder = takes("go-to");
+        if !folder && !takes("chooses") {
+            if !is_global(text) {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        let Some(value) = attached.or_else(|| texts.get(at + 1).copied()) else { break };
+        if folder {
+            folders.push(value);
+        }
+        at += 1 + usize::from(attached.is_none());
+    }
+    Globals { count: at, folders }
+}
+
+/// What the table knows of a command.
+struct Known<'a> {
+    /// The word that would be a subcommand.
+    verb: &'a str,
+    /// The folders that options before it go to.
+    folders: Vec<&'a str>,
+    /// Every way in which the table knows the program.
+    profiles: &'static [&'static Profile],
+    /// The place from which on its own arguments stand.
+    from: usize,
+    /// Whether they are those of another program, which is named in the words: a module of Python, a tool of the project.
+    module: bool,
+}
+
+fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
+    let Globals { count, folders } = globals(program, args);
+    let verb = args.get(count).and_then(Word::literal).unwrap_or_default();
+    let subcommands = programs::ways_of(program, verb);
+    // Other programs in words of their own: `python -m pytest`, `yarn eslint`.
+    let other = match args {
+        _ if !subcommands.is_empty() => None,
+        [option, ..] if programs::is(program, "modules") => (option.literal() == Some("-m")).then_some(1),
+        _ if has("yarn pnpm", program) && !has("npm yarn pnpm bun deno", verb) => Some(count),
+        _ => None,
+    };
+    let named = other.and_then(|at| args.get(at)?.literal()).map_or(&[][..], programs::ways);
+    let named = if named.iter().any(|profile| profile.runs) { named } else { &[] };
+    let (profiles, from) = match (subcommands, other) {
+        ([], Some(at)) if !named.is_empty() || programs::is(program, "modules") => (named, args.len().min(at + 1)),
+        ([], _) => (programs::ways(program), 0),
+        (subcommands, _) => (subcommands, count + 1),
+    };
+    Known { verb, folders, profiles, from, module: !named.is_empty() }
+}
+
+/// Whether the program is an interpreter that runs a file of the project, with words of the file's own.
+pub(crate) fn runs_a_file(program: &str) -> bool {
+    programs::ways(program).iter().any(|profile| matches!(profile.operands, Operands::Program))
+}
+
+/// Whether a program tells no more than names and sizes of what it is pointed at.
+pub(crate) fn tells_names_only(program: &str) -> bool {
+    programs::ways(program).first().is_some_and(|profile| profile.reads == Reads::Names && !profile.runs)
+}
+
+/// Whether the command, with just these words, tells no more than names, sizes and dates of the files it names.
+pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
+    let names = |profile: &&Profile, args: &[Word]| {
+        let known = Arguments::of(program, profile, args, false);
+        profile.reads == Reads::Names
+            && !profile.runs
+            && known.is_ok_and(|read| {
+                let prints = has(profile.names, "cat-file") && read.has_any("p");
+                !prints && (profile.needs.is_empty() || read.has_any(profile.needs))
+            })
+    };
+    match program {
+        "test" | "[" => expressions::tests(args).is_ok(),
+        "find" => expressions::find_lists(args),
+        "git" => git::profile(args).is_some_and(|(profile, from)| names(&profile, &args[from..])),
+        _ => {
+            let Known { profiles, from, module, .. } = known(program, args);
+            !module && profiles.iter().any(|profile| names(profile, &args[from..]))
+        }
+    }
+}
+
+/// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for, the program of
+/// `sed`, if it opens no files itself.
+pub(crate) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
+    match program {
+        "echo" | "printf" | "true" | "false" | ":" => (0..args.len()).collect(),
+        "git" => git::left_out(args).into_iter().chain(texts(program, args)).collect(),
+        _ => texts(program, args),
+    }
+}
+
+/// The places of words that are text by what the table says of the program.
+fn texts(program: &str, args: &[Word]) -> Vec<usize> {
+    let (profiles, from) = match program {
+        "git" => match git::profile(args) {
+            Some((profile, from)) => (vec![profile], from),
+            None => return Vec::new(),
+        },
+        _ => {
+            let Known { profiles, from, .. } = known(program, args);
+            (profiles.to_vec(), from)
+        }
+    };
+    // A word that may become several, or an option, moves those behind it.
+    let certain = |word: &Word| match word.guess() {
+        Some(text) => word.literal().is_some() || !text.starts_with('-'),
+        None => (word.is_glob() || word.is_found()) && !word.may_be_option(),
+    };
+    if !args.iter().all(certain) {
+        return Vec::new();
+    }
+    let own = &args[from..];
+    let texts = profiles.iter().filter(|profile| !profile.runs).find_map(|profile| {
+        let read = Arguments::sorted_only(profile, own)?;
+        match profile.operands {
+            Operands::ScriptThenPaths(only_reads) => only_reads(&scripts(&read)).then_some(read.texts),
+            _ => Some(read.texts),
+        }
+    });
+    let literal = |at: &usize| own[*at].literal().is_some();
+    texts.unwrap_or_default().into_iter().filter(literal).map(|at| from + at).collect()
+}
+
+/// The pieces of the program that an interpreter of a little language is given.
+fn scripts<'a>(read: &Arguments<'a>) -> Vec<&'a str> {
+    let operand = if read.has_pattern { None } else { read.operands.first().copied() };
+    operand.and_then(Word::literal).into_iter().chain(read.scripts.iter().copied()).collect()
+}

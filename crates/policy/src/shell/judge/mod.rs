@@ -1,0 +1,487 @@
+//! The verdict on a parsed script: every simple command that could be reached, whatever the conditions.
+//!
+//! The walk through the shapes of the language is here, in [`compound`] and in [`redirects`]. What one simple command means is
+//! put together in [`command`], step by step: the rules of the settings ([`deny_rules`]), what is never run ([`block_list`],
+//! [`reach`]), what it does to a repository ([`git_lines`]), the files it names ([`files`]), what it runs in turn
+//! ([`nested`]), and whether all of it is [`known`] to only read or to run code that the sandbox holds ([`expressions`] and
+//! [`git`] have rules of their own). What was found is held against what a person has allowed before ([`approvals`]) and
+//! folded to the strictest ([`report`]).
+
+mod approvals;
+mod block_list;
+mod command;
+mod compound;
+mod cwd;
+mod deny_names;
+mod deny_rules;
+mod expressions;
+mod files;
+mod git;
+mod git_calls;
+mod git_config;
+mod git_lines;
+mod known;
+mod nested;
+mod reach;
+mod redirects;
+pub(crate) mod report;
+
+use crate::shell::Ground;
+use crate::shell::expand::{self, Substitution, Variables, Word};
+use crate::shell::shown;
+use crate::shell::syntax::{self, Fault, MOST_BYTES, MOST_DEPTH};
+use brush_parser::ast;
+use git_lines::GitCalls;
+use report::{Finding, Report};
+use std::rc::Rc;
+
+/// The most simple commands of a script and of everything it holds as text.
+const MOST_COMMANDS: usize = 1000;
+/// The most words of a simple command: each is looked up as a name.
+const MOST_ARGUMENTS: usize = 2000;
+/// The most bytes that are parsed for one command, as text that is fed to a shell is parsed again.
+const MOST_READ: usize = 2 * MOST_BYTES;
+
+/// The most rounds of `for` loops, taken together, in which commands may be started in the background.
+const MOST_ROUNDS: usize = 16;
+
+const UNCOUNTED: &str =
+    "It starts commands in the background in a loop, and how many of them run at once is not known.";
+
+/// What a command reads on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// What the whole command reads: nothing.
+    Nothing,
+    /// Text that is known.
+    Text(Rc<str>),
+    /// Text that another command was told to print. It is not followed, but it may say anything.
+    Printed,
+    /// What another command writes.
+    Unknown,
+}
+
+/// Every folder the script may be in behind a pipeline, by how that ended; `None` where it cannot be known.
+struct Ends {
+    success: Option<Vec<String>>,
+    failure: Option<Vec<String>>,
+}
+
+/// A simple command, expanded as far as that can be done without running it.
+#[derive(Debug)]
+pub(crate) struct Simple {
+    pub(crate) argv: Vec<Word>,
+    /// The variables that are set before it, each with its value where that is certain.
+    pub(crate) assigned: Vec<(String, Option<String>)>,
+    pub(crate) input: Input,
+}
+
+pub(crate) struct Walker<'a> {
+    pub(crate) ground: Ground<'a>,
+    pub(crate) report: Report,
+    /// What the commands so far do to a repository.
+    pub(crate) git: GitCalls,
+    pub(crate) variables: Variables,
+    /// Every folder the script may be in; `None` once it cannot be known.
+    pub(crate) folders: Option<Vec<String>>,
+    /// Where the script is if the last command was `cd` and succeeded.
+    pub(crate) arrived: Option<Option<Vec<String>>>,
+    /// What the first command of a pipeline reads.
+    stdin: Input,
+    /// Whether the command at hand runs beside another one.
+    pub(crate) beside: bool,
+    /// How many scripts are being read, one inside the other.
+    pub(crate) depth: usize,
+    /// How many groups, loops, functions and the like of them are open.
+    pub(crate) groups: usize,
+    commands: usize,
+    bytes: usize,
+    suspicions: usize,
+    /// How many loops are open around what is read whose rounds nobody counted: also what `xargs` and `find` start again and
+    /// again.
+    pub(crate) loops: usize,
+    /// How often the other loops that are open, `for` over literal words, run what is read, all of them taken together.
+    rounds: usize,
+    /// The variables that are set for every command behind, but for those that change nothing but how output looks.
+    pub(crate) exported: Vec<String>,
+    /// Whether a file was read into the shell: its functions may stand for any program behind.
+    pub(crate) sourced: bool,
+    /// Whether the body of a loop is being read for one of its values.
+    unrolling: bool,
+    /// Whether the member of a pipeline at hand prints text that stands in the command line.
+    pub(crate) prints: bool,
+}
+
+impl<'a> Walker<'a> {
+    pub(crate) fn new(ground: Ground<'a>, cwd: &str) -> Walker<'a> {
+        Walker {
+            ground,
+            report: Report::default(),
+            git: GitCalls::default(),
+            variables: Variables::default(),
+            folders: Some(vec![cwd.to_owned()]),
+            arrived: None,
+            stdin: Input::Nothing,
+            beside: false,
+            depth: 0,
+            groups: 0,
+            commands: 0,
+            bytes: 0,
+            suspicions: 0,
+            loops: 0,
+            rounds: 1,
+            exported: Vec::new(),
+            sourced: false,
+            unrolling: false,
+            prints: false,
+        }
+    }
+
+    /// Reads a script: the command itself, a substitution, or text that is fed to a shell.
+    pub(crate) fn script(&mut self, text: &str) {
+        self.bytes += text.len();
+        if self.bytes > MOST_READ {
+            let reason = format!("It holds more than {MOST_READ} bytes of commands inside commands.");
+            return self.report.note(Fault::TooLarge(reason));
+        }
+        self.deeper(|walker| match syntax::parse(text) {
+            Ok(program) => walker.program(text, &program),
+            Err(fault) => walker.report.note(fault),
+        });
+    }
+
+    /// A variable that was judged by what it was, and then set to something else: whether before or after cannot be told.
+    pub(crate) fn upset_variables(&mut self) {
+        if let Some(name) = self.variables.upset() {
+            let name = shown(name, 40);
+            self.report
+                .note(Finding::ask("assignment", format!("It sets {name} after it was used for what it was before.")));
+        }
+    }
+
+    /// Reads a script that is fed something.
+    pub(crate) fn script_on(&mut self, text: &str, input: &Input) {
+        let before = std::mem::replace(&mut self.stdin, input.clone());
+        self.script(text);
+        self.stdin = before;
+    }
+
+    /// Reads text that may be a script, where it is a question anyway: only what is refused counts.
+    pub(crate) fn suspected(&mut self, text: &str) {
+        self.suspicions += text.len();
+        if self.suspicions > MOST_BYTES || self.depth >= MOST_DEPTH {
+            return;
+        }
+        let (commands, bytes) = (self.commands, self.bytes);
+        let before = std::mem::take(&mut self.report);
+        let git = self.git.clone();
+        self.script(text);
+        let found = std::mem::replace(&mut self.report, before);
+        self.git = git;
+        self.report.note_refusal(found);
+        (self.commands, self.bytes) = (commands, bytes);
+    }
+
+    /// Commands in the subscripts of a word that the shell takes for the name of a variable or for arithmetic.
+    pub(crate) fn subscripts(&mut self, word: &Word) {
+        let Some(text) = word.guess().filter(|text| text.contains("$(") || text.contains('`')) else { return };
+        let mut found = Vec::new();
+        expand::heredoc(text, &mut found);
+        found.iter().for_each(|substitution| self.suspected(&substitution.text));
+    }
+
+    /// One level further in, where the limit of nesting lets it.
+    pub(crate) fn deeper(&mut self, go: impl FnOnce(&mut Self)) {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            self.report.note(Fault::TooLarge(format!("The command is nested deeper than {MOST_DEPTH}.")));
+        } else {
+            go(self);
+        }
+        self.depth -= 1;
+    }
+
+    fn program(&mut self, text: &str, program: &ast::Program) {
+        if let Some(hidden) = syntax::hidden(text) {
+            self.report.note(hidden);
+        }
+        if program.complete_commands.is_empty() && self.depth == 1 {
+            self.report.note(Finding::ask("unreadable", "There is no command in it."));
+        }
+        program.complete_commands.iter().for_each(|list| self.list(list));
+    }
+
+    /// The commands of a process substitution run beside the one that reads what they write, and go to folders of their own.
+    fn substituted(&mut self, list: &ast::CompoundList) {
+        let before = (self.folders.clone(), std::mem::replace(&mut self.beside, true));
+        self.groups += 1;
+        self.list(list);
+        self.groups -= 1;
+        (self.folders, self.beside) = before;
+    }
+
+    /// Reads what may run again and again.
+    pub(crate) fn looped(&mut self, go: impl FnOnce(&mut Self)) {
+        self.loops += 1;
+        go(self);
+        self.loops -= 1;
+    }
+
+    fn list(&mut self, list: &ast::CompoundList) {
+        for ast::CompoundListItem(and_or, separator) in &list.0 {
+            let before = self.beside;
+            let in_background = matches!(separator, ast::SeparatorOperator::Async);
+            let folders = self.folders.clone();
+            self.beside |= in_background;
+            if in_background && self.loops > 0 {
+                self.report.note(Finding::ask("background_in_loop", UNCOUNTED));
+            } else if in_background && self.rounds > MOST_ROUNDS {
+                let reason = format!(
+                    "It starts commands in the background in {} rounds of a loop; up to {MOST_ROUNDS} need no question.",
+                    self.rounds
+                );
+                self.report.note(Finding::ask("background_in_loop", reason));
+            }
+            let mut ends = self.ended(&and_or.first);
+            for next in &and_or.additional {
+                // Behind `&&` what stands before has succeeded, behind `||` it has failed.
+                let (pipeline, skips) = match next {
+                    ast::AndOr::And(pipeline) => {
+                        self.folders.clone_from(&ends.success);
+                        (pipeline, Ends { success: Some(Vec::new()), failure: ends.failure })
+                    }
+                    ast::AndOr::Or(pipeline) => {
+                        self.folders.clone_from(&ends.failure);
+                        (pipeline, Ends { success: ends.success, failure: Some(Vec::new()) })
+                    }
+                };
+                let ran = self.ended(pipeline);
+                ends = Ends {
+                    success: cwd::either(ran.success, skips.success),
+                    failure: cwd::either(ran.failure, skips.failure),
+                };
+            }
+            self.folders = cwd::either(ends.success, ends.failure);
+            if in_background {
+                // Where it goes is its own.
+                self.folders = folders;
+            }
+            self.beside = before;
+        }
+    }
+
+    /// Reads a pipeline; gives back where the script is where it succeeds and where it fails.
+    fn ended(&mut self, pipeline: &ast::Pipeline) -> Ends {
+        self.arrived = None;
+        let before = self.folders.clone();
+        self.pipeline(pipeline);
+        let alone = matches!(pipeline.seq.as_slice(), [ast::Command::Simple(_)]) && !pipeline.bang;
+        match self.arrived.take().filter(|_| alone) {
+            Some(arrived) => Ends { success: arrived, failure: before },
+            None => Ends { success: self.folders.clone(), failure: self.folders.clone() },
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+        if self.commands > MOST_COMMANDS {
+            return;
+        }
+        let before = self.beside;
+        self.beside |= pipeline.seq.len() > 1;
+        let mut input = self.stdin.clone();
+        for command in pipeline.seq.iter().take(MOST_COMMANDS + 1) {
+            let printed = std::mem::take(&mut self.prints);
+            self.command(command, input);
+            input = if self.prints { Input::Printed } else { Input::Unknown };
+            self.prints |= printed;
+        }
+        self.beside = before;
+    }
+
+    fn command(&mut self, command: &ast::Command, input: Input) {
+        if let ast::Command::Simple(command) = command {
+            return self.simple(command, input);
+        }
+        self.groups += 1;
+        self.grouped(command, input);
+        self.groups -= 1;
+    }
+
+    fn grouped(&mut self, command: &ast::Command, input: Input) {
+        match command {
+            ast::Command::Simple(_) => {}
+            ast::Command::Compound(compound, redirects) => {
+                let input = match self.redirects(redirects.as_ref()) {
+                    Input::Unknown if redirects.is_none() => input,
+                    redirected => redirected,
+                };
+                let before = std::mem::replace(&mut self.stdin, input);
+                self.compound(compound);
+                self.stdin = before;
+            }
+            ast::Command::Function(function) => self.function(function),
+            ast::Command::ExtendedTest(test, redirects) => {
+                self.unheld("[[ ]]");
+                self.test(&test.expr);
+                self.redirects(redirects.as_ref());
+            }
+        }
+    }
+
+    /// A construct that the sandbox holds, where it is around the command. It is never git alone.
+    fn unheld(&mut self, what: &str) {
+        self.git.other(what);
+        if !self.ground.facts.sandbox().hold {
+            self.construct(what);
+        }
+    }
+
+    /// A construct that is read, but not known to only read.
+    fn construct(&mut self, what: &str) {
+        let reason = format!("It uses {what}, which is not on the list of what only reads.");
+        self.git.other(what);
+        self.report.note(Finding::ask("not_known_read_only", reason));
+    }
+
+    /// Judges a command by itself, then holds what was found against what the person has answered before.
+    fn simple(&mut self, command: &ast::SimpleCommand, input: Input) {
+        let before = std::mem::take(&mut self.report);
+        let given = approvals::Given { folders: self.folders.clone(), fed: input != Input::Nothing };
+        let simple = self.alone(command, input);
+        // What a wrapper runs is another process, which goes nowhere for the script.
+        let goes = simple.as_ref().and_then(|simple| simple.argv.first()?.literal()) == Some("cd");
+        self.arrived = self.arrived.take().filter(|_| goes);
+        let own = std::mem::replace(&mut self.report, before);
+        approvals::settle(self, own, command, simple.as_ref(), &given);
+    }
+
+    /// `None` where a limit is passed.
+    fn alone(&mut self, command: &ast::SimpleCommand, input: Input) -> Option<Simple> {
+        self.commands += 1;
+        if self.commands > MOST_COMMANDS {
+            self.report.note(Fault::TooLarge(format!("It holds more than {MOST_COMMANDS} commands.")));
+            return None;
+        }
+        self.report.command(&command.to_string());
+        let mut simple = Simple { argv: Vec::new(), assigned: Vec::new(), input };
+        let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
+        prefix.for_each(|item| self.item(item, &mut simple, true));
+        if let Some(name) = &command.word_or_name {
+            simple.argv.extend(self.arguments(&name.value));
+        }
+        let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
+        suffix.for_each(|item| self.item(item, &mut simple, false));
+        if simple.argv.len() > MOST_ARGUMENTS {
+            self.report.note(Fault::TooLarge(format!("A command has more than {MOST_ARGUMENTS} words.")));
+            return None;
+        }
+        command::judge(self, &simple);
+        Some(simple)
+    }
+
+    fn item(&mut self, item: &ast::CommandPrefixOrSuffixItem, simple: &mut Simple, before: bool) {
+        match item {
+            ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect, &mut simple.input),
+            ast::CommandPrefixOrSuffixItem::Word(word) => simple.argv.extend(self.arguments(&word.value)),
+            ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
+                let words = self.words(&word.value);
+                words.iter().for_each(|word| self.subscripts(word));
+                let assigned = self.assign(assignment);
+                match before {
+                    true => simple.assigned.push(assigned),
+                    false => simple.argv.extend(words),
+                }
+            }
+            ast::CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                self.stream(kind, subshell);
+                let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.sandbox().hold;
+                simple.argv.push(if reads { Word::stream() } else { Word::unknown() });
+            }
+        }
+    }
+
+    /// A command beside, whose output is read like a file, or that is written to like one.
+    fn stream(&mut self, kind: &ast::ProcessSubstitutionKind, subshell: &ast::SubshellCommand) {
+        match kind {
+            ast::ProcessSubstitutionKind::Read => self.unheld("a process substitution"),
+            ast::ProcessSubstitutionKind::Write => self.construct("a process substitution"),
+        }
+        self.substituted(&subshell.list);
+    }
+
+    /// The name that is assigned, and its value where that is certain; what it may be is followed.
+    fn assign(&mut self, assignment: &ast::Assignment) -> (String, Option<String>) {
+        let (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _)) =
+            &assignment.name;
+        command::renames(self, name);
+        match (&assignment.name, &assignment.value) {
+            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
+                // Its substitutions were met with the whole word.
+                let values = expand::read(&value.value, &self.variables, &mut Vec::new());
+                for value in &values {
+                    self.variables.may_be_word(name, value);
+                    self.subscripts(value);
+                }
+                // In front of a command, no name is looked for by a pattern.
+                let certain = |word: &Word| match word.is_glob() {
+                    true => Some(word.pattern().into_owned()),
+                    false => word.literal().map(str::to_owned),
+                };
+                let value = if let [value] = values.as_slice() { certain(value) } else { None };
+                (name.clone(), value)
+            }
+            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
+                self.construct("an array or `+=`");
+                let words =
+                    elements.iter().flat_map(|(_, word)| expand::read(&word.value, &self.variables, &mut Vec::new()));
+                let text: Vec<String> = words.map(|word| word.pattern().into_owned()).collect();
+                self.variables.may_be(name, Some(&text.join(" ")));
+                (name.clone(), None)
+            }
+            (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _), _) => {
+                self.construct("an array or `+=`");
+                (name.clone(), None)
+            }
+        }
+    }
+
+    /// The words a raw word stands for, where without a sandbox nothing but a literal word or a pattern is sure to only
+    /// read; what its substitutions would run is judged on the way.
+    fn words(&mut self, raw: &str) -> Vec<Word> {
+        let words = self.arguments(raw);
+        if words.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
+            self.unheld("a word that only a run would tell");
+        }
+        words
+    }
+
+    /// The words that a raw word of a simple command stands for. What may stand in each place is judged with the command.
+    fn arguments(&mut self, raw: &str) -> Vec<Word> {
+        let mut found = Vec::new();
+        let words = expand::read(raw, &self.variables, &mut found);
+        if words.iter().any(Word::is_hidden) {
+            self.construct("a word that only a run would tell");
+        } else if words.iter().any(Word::is_uncertain) {
+            // In the sandbox its place says what it may be: text, what is read, or an option.
+            self.unheld("a word that only a run would tell");
+        }
+        self.substitutions(found);
+        words
+    }
+
+    fn substitutions(&mut self, found: Vec<Substitution>) {
+        for substitution in found {
+            let beside = std::mem::replace(&mut self.beside, true);
+            self.groups += 1;
+            match substitution.certain {
+                true => self.script(&substitution.text),
+                false => {
+                    self.git.other("text that may be a command");
+                    self.suspected(&substitution.text);
+                }
+            }
+            self.groups -= 1;
+            self.beside = beside;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
+
+use super::command::{command, is_system};
+use super::report::Finding;
+use super::{Input, Walker, cwd, deny_rules, known};
+use crate::shell::expand::Word;
+use crate::shell::programs::wrappers::{Adds, Inner};
+use crate::shell::shown;
+
+/// Judges what the command would run in turn; whether that says all there is to say.
+pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
+    let mut known = false;
+    for inner in inners {
+        match inner {
+            Inner::Command { from, adds, folder, replace } => {
+                let own = argv[..from].iter().all(|word| word.literal().is_some());
+                if program == "xargs" {
+                    walker.looped(|walker| fed(walker, &argv[from..], input, replace.as_deref()));
+                } else {
+                    in_folder(walker, folder, |walker| command(walker, &argv[from..], input));
+                }
+                known = own && adds_nothing(walker, program, adds);
+            }
+            Inner::Range { from, to } => {
+                let argv = found_words(&argv[from..to], roots(argv));
+                walker.looped(|walker| walker.deeper(|walker| command(walker, &argv, &Input::Unknown)));
+            }
+            Inner::Script { text, transparent } => {
+                walker.script_on(&text, input);
+                known = transparent && argv[0].literal().is_some() && is_system(walker, program);
+            }
+            Inner::File { at } => known = file(walker, program, argv, at),
+            Inner::Input => script(walker, input),
+            Inner::Untold => {
+                let reason = format!("Nobody can tell what {} would run.", shown(program, 40));
+                walker.report.note(Finding::ask("unknown_program", reason));
+                deny_rules::behind(walker.ground, argv).into_iter().for_each(|finding| walker.report.note(finding));
+            }
+        }
+    }
+    known
+}
+
+/// Whether a wrapper changes nothing about what it runs.
+fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
+    match adds {
+        Adds::Nothing => is_system(walker, program),
+        Adds::Project => {
+            match walker.ground.facts.sandbox().hold {
+                true => walker.report.runs(),
+                false => walker.report.note(known::project_code(program)),
+            }
+            is_system(walker, program)
+        }
+        Adds::Unknown => false,
+    }
+}
+
+fn in_folder(walker: &mut Walker<'_>, folder: Option<String>, go: impl FnOnce(&mut Walker<'_>)) {
+    let before = walker.folders.clone();
+    if let (Some(folder), Some(folders)) = (folder, before.clone()) {
+        walker.folders = cwd::into(folders, &folder, true);
+    }
+    walker.deeper(go);
+    walker.folders = before;
+}
+
+/// A shell runs a file: code of the project, if it is in it. What `source` reads runs in the script's own shell: behind it
+/// every name may stand for code of the project, which the sandbox holds as it holds that of `bash FILE`, and no earlier answer
+/// of a person counts.
+fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> bool {
+    walker.sourced |= matches!(program, "source" | ".");
+    let here = walker.folders.clone().unwrap_or_default();
+    if let Some(finding) = deny_rules::finding(walker.ground, &here, &argv[at..]) {
+        walker.report.note(finding);
+    }
+    if let Some(finding) = deny_rules::among(walker.ground, "", &argv[at..]) {
+        walker.report.note(finding);
+    }
+    let deeds = known::Deeds::default();
+    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    match inspection.program_of_its_own(&argv[at], &argv[1..]) {
+        Err(finding) => walker.report.note(finding),
+        Ok(()) => walker.report.runs(),
+    }
+    is_system(walker, program)
+}
+
+/// What `xargs` runs: its words, and behind them or in place of a mark whatever it reads.
+fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&str>) {
+    // Names that another command found are names of the project. What the line itself says may be any.
+    let word = if matches!(input, Input::Text(_) | Input::Printed) { Word::unknown() } else { Word::found() };
+    let behind = if replace.is_some() { None } else { Some(word.clone()) };
+    let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace, &word)).chain(behind).collect();
+    walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
+}
+
+fn unknown_in(arg: &Word, replace: Option<&str>, word: &Word) -> Word {
+    match (arg.guess(), replace) {
+        (Some(text), Some(mark)) if text == mark => word.clone(),
+        (Some(text), Some(mark)) if text.contains(mark) => Word::unknown(),
+        _ => arg.clone(),
+    }
+}
+
+/// Where `find` begins to look.
+fn roots(argv: &[Word]) -> &[Word] {
+    let starts = |prefix: &'static [char]| move |word: &Word| word.guess().is_some_and(|text| text.starts_with(prefix));
+    let options = argv.iter().skip(1).take_while(|word| matches!(word.guess(), Some("-H" | "-L" | "-P"))).count();
+    let rest = argv.get(1 + options..).unwrap_or(&[]);
+    let end = rest.iter().position(starts(&['-', '(', '!'])).unwrap_or(rest.len());
+    &rest[..end]
+}
+
+/// The words of `find -exec`, where `{}` is one of the roots or any name below them.
+fn found_words(words: &[Word], roots: &[Word]) -> Vec<Word> {
+    let mut out = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        match word.guess() {
+            // What is found is the program itself.
+            Some(text) if at == 0 && text.contains("{}") => out.push(Word::unknown()),
+            Some("{}") if roots.is_empty() => out.extend([Word::text("."), below(&Word::text("."))]),
+            Some("{}") => out.extend(roots.iter().flat_map(|root| [root.clone(), below(root)])),
+            Some(text) if text.contains("{}") => out.push(Word::unknown()),
+            _ => out.push(word.clone()),
+        }
+    }
+    out
+}
+
+/// Any name below a folder.
+fn below(root: &Word) -> Word {
+    let Some(text) = root.literal().filter(|text| !text.is_empty()) else { return Word::unknown() };
+    Word::below(text)
+}
+
+/// A shell that reads its script from its input.
+fn script(walker: &mut Walker<'_>, input: &Input) {
+    match input {
+        Input::Text(text) => walker.script(text),
+        Input::Printed | Input::Unknown => {
+            walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
+            deny_rules::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));
+        }
+        Input::Nothing => {}
+    }
+}

@@ -1,0 +1,248 @@
+//! What the rules found on the way through a command, folded to the strictest.
+
+use crate::answers::Offer;
+use crate::decision::MOST_MET;
+use crate::shell::syntax::{Fault, shown};
+use crate::{Decision, Judgement, Met, Rule};
+use std::ops::Range;
+use toolfence_protocol::ErrorCode;
+
+/// The most simple commands that are shown, and the most characters of each.
+const MOST_SHOWN: usize = 64;
+const LONGEST_SHOWN: usize = 200;
+
+/// One thing a rule has to say.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    pub(crate) judgement: Judgement,
+    pub(crate) rule: &'static str,
+    pub(crate) reason: String,
+    pub(crate) unreadable: bool,
+    /// Whether only a person may say yes to it.
+    pub(crate) needs_person: bool,
+    /// Whether the sandbox does not hold what it is about.
+    pub(crate) beyond_sandbox: bool,
+    pub(crate) code: Option<ErrorCode>,
+}
+
+impl Finding {
+    pub(crate) fn ask(rule: &'static str, reason: impl Into<String>) -> Finding {
+        Finding {
+            judgement: Judgement::Ask,
+            rule,
+            reason: reason.into(),
+            unreadable: false,
+            needs_person: false,
+            beyond_sandbox: false,
+            code: None,
+        }
+    }
+
+    pub(crate) fn deny(rule: &'static str, reason: impl Into<String>) -> Finding {
+        Finding { judgement: Judgement::Deny, ..Finding::ask(rule, reason) }
+    }
+}
+
+impl From<Fault> for Finding {
+    fn from(fault: Fault) -> Finding {
+        match fault {
+            Fault::TooLarge(reason) => {
+                let reason = format!("{reason} Split it, or put it into a script file.");
+                Finding { code: Some(ErrorCode::TooLarge), ..Finding::deny("too_large", reason) }
+            }
+            Fault::Unreadable(reason) => Finding { unreadable: true, ..Finding::ask("unreadable", reason) },
+            Fault::Hidden(reason) => Finding { unreadable: true, ..Finding::ask("hidden_text", reason) },
+        }
+    }
+}
+
+/// The findings so far.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    worst: Option<Finding>,
+    met: Vec<Met>,
+    pub(crate) unreadable: bool,
+    pub(crate) needs_person: bool,
+    pub(crate) beyond_sandbox: bool,
+    commands: Vec<String>,
+    /// Where the commands that ask stand in the script, in characters.
+    marks: Vec<Range<usize>>,
+    offer: Offer,
+    /// The last rule that allows a command which is not known to only read.
+    allowed_by: Option<&'static str>,
+    /// Whether a command in it is known, but not for one that only reads.
+    writes: bool,
+    /// Whether it runs code of the project, and whether it writes to the sandbox's private `/tmp`.
+    runs: bool,
+    stores: bool,
+}
+
+impl Report {
+    pub(crate) fn note(&mut self, finding: impl Into<Finding>) {
+        let finding = finding.into();
+        self.unreadable |= finding.unreadable;
+        self.needs_person |= finding.needs_person;
+        self.beyond_sandbox |= finding.beyond_sandbox;
+        if finding.judgement == Judgement::Ask {
+            self.offer.refuse("more than plain commands is asked about");
+        }
+        self.keep(&finding);
+        self.worsen(finding);
+    }
+
+    /// Takes from another report only what is refused for what it would do.
+    pub(crate) fn note_refusal(&mut self, other: Report) {
+        let limit = |finding: &Finding| finding.code == Some(ErrorCode::TooLarge);
+        other.worst.into_iter().filter(|f| f.judgement == Judgement::Deny && !limit(f)).for_each(|f| self.note(f));
+    }
+
+    /// A command in it wants a project that can be written.
+    pub(crate) fn writes(&mut self) {
+        self.writes = true;
+    }
+
+    /// A command in it runs code of the project, which the sandbox holds.
+    pub(crate) fn runs(&mut self) {
+        (self.writes, self.runs) = (true, true);
+    }
+
+    /// A command in it writes to the sandbox's private `/tmp`.
+    pub(crate) fn stores(&mut self) {
+        (self.writes, self.stores) = (true, true);
+    }
+
+    /// Takes over what is done by commands that were allowed.
+    fn does(&mut self, other: &Report) {
+        self.writes |= other.writes;
+        self.runs |= other.runs;
+        self.stores |= other.stores;
+    }
+
+    /// What an allowed command does, in a sentence that says no more than is true.
+    fn told(&self) -> String {
+        let done = [
+            (self.allowed_by.is_some(), "is allowed by name"),
+            (self.stores, "writes to the private /tmp of the sandbox"),
+            (self.runs, "may run code of the project, which the sandbox holds"),
+        ];
+        let done: Vec<&str> = done.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
+        match done.split_last() {
+            None => "Every part only reads.".to_owned(),
+            Some((last, [])) => format!("Every part only reads, or {last}."),
+            Some((last, rest)) => format!("Every part only reads, {}, or {last}.", rest.join(", ")),
+        }
+    }
+
+    /// The strictest judgement so far.
+    pub(crate) fn judgement(&self) -> Judgement {
+        self.worst.as_ref().map_or(Judgement::Allow, |worst| worst.judgement)
+    }
+
+    fn worsen(&mut self, finding: Finding) {
+        if self.worst.as_ref().is_none_or(|worst| finding.judgement > worst.judgement) {
+            self.worst = Some(finding);
+        }
+    }
+
+    fn keep(&mut self, finding: &Finding) {
+        let Finding { judgement, rule, reason, .. } = finding;
+        self.meet(Met { judgement: *judgement, rule: (*rule).to_owned(), reason: reason.clone(), command: None });
+    }
+
+    fn meet(&mut self, met: Met) {
+        let known = self.met.iter().any(|known| known.rule == met.rule && known.reason == met.reason);
+        if !known && self.met.len() < MOST_MET {
+            self.met.push(met);
+        }
+    }
+
+    /// Takes in the report of one command. `offer` is what "always" would store for it.
+    pub(crate) fn absorb(&mut self, own: Report, offer: Result<Rule, String>, mark: Option<Range<usize>>) {
+        if own.judgement() == Judgement::Ask {
+            self.offer.add(offer);
+        }
+        if own.judgement() > Judgement::Allow && self.marks.len() < MOST_SHOWN {
+            self.marks.extend(mark);
+        }
+        self.does(&own);
+        let first = self.commands.len();
+        for met in own.met {
+            let command = Some(first + met.command.unwrap_or(0)).filter(|index| *index < MOST_SHOWN);
+            self.meet(Met { command, ..met });
+        }
+        self.commands.extend(own.commands);
+        self.commands.truncate(MOST_SHOWN);
+        self.unreadable |= own.unreadable;
+        self.needs_person |= own.needs_person;
+        self.beyond_sandbox |= own.beyond_sandbox;
+        self.allowed_by = own.allowed_by.or(self.allowed_by);
+        own.worst.into_iter().for_each(|worst| self.worsen(worst));
+    }
+
+    /// Takes in the report of commands that were met before, for other values of a variable.
+    pub(crate) fn absorb_again(&mut self, again: Report) {
+        if again.judgement() == Judgement::Ask {
+            self.offer.refuse("more than plain commands is asked about");
+        }
+        self.does(&again);
+        again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
+        self.unreadable |= again.unreadable;
+        self.needs_person |= again.needs_person;
+        self.beyond_sandbox |= again.beyond_sandbox;
+        self.allowed_by = self.allowed_by.or(again.allowed_by);
+        again.worst.into_iter().for_each(|worst| self.worsen(worst));
+    }
+
+    /// Takes in a command that is allowed by this rule, whatever was found in it.
+    pub(crate) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<String>) {
+        let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
+        self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
+        self.does(&own);
+        self.commands.extend(own.commands);
+        self.commands.truncate(MOST_SHOWN);
+        self.allowed_by = Some(rule);
+    }
+
+    pub(crate) fn command(&mut self, words: &str) {
+        if self.commands.len() < MOST_SHOWN {
+            self.commands.push(shown(words, LONGEST_SHOWN));
+        }
+    }
+
+    /// The decision; with nothing found, every part is known to only read.
+    pub(crate) fn decide(self, script: &str) -> Decision {
+        let told = self.told();
+        let commands = self.commands;
+        let Some(worst) = self.worst else {
+            let Some(rule) = self.allowed_by else {
+                let rule = if self.runs || self.stores { "sandboxed" } else { "read_only" };
+                let decision = Decision::new(Judgement::Allow, rule, told);
+                return Decision { commands, only_reads: !self.writes, ..decision };
+            };
+            let decision = Decision::new(Judgement::Allow, rule, told);
+            return Decision { commands, met: self.met, ..decision };
+        };
+        let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);
+        decision.unreadable = self.unreadable;
+        decision.needs_person = self.needs_person;
+        decision.code = worst.code;
+        decision.commands = commands;
+        decision.marks = self.marks.iter().filter_map(|mark| bytes(script, mark)).collect();
+        decision.offer = self.offer;
+        // The one that decided is told even where the list was full before it.
+        if self.met.iter().any(|met| met.rule == decision.rule && met.reason == decision.reason) {
+            decision.met = self.met;
+        } else {
+            decision.met.extend(self.met.into_iter().take(MOST_MET - 1));
+        }
+        decision
+    }
+}
+
+/// A range of characters as a range of bytes.
+fn bytes(text: &str, mark: &Range<usize>) -> Option<Range<usize>> {
+    let mut starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    let start = starts.nth(mark.start)?;
+    let length = mark.end.checked_sub(mark.start)?.checked_sub(1)?;
+    Some(start..starts.nth(length)?)
+}

@@ -1,0 +1,341 @@
+//! What is known of programs: one table, `programs.table`, that every part of the judge asks. Its head says how it is written.
+
+pub(crate) mod arguments;
+mod languages;
+pub(crate) mod options;
+mod shells;
+pub(crate) mod wrappers;
+
+use languages::{awk, jq, sed, yq};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+const TABLE: &str = include_str!("programs.table");
+
+/// What operands are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Operands {
+    /// There are none.
+    None,
+    /// At most one path: a second would be written.
+    One,
+    #[default]
+    Paths,
+    /// A pattern and then paths.
+    PatternThenPaths,
+    /// A program in a language of its own, held against a reader of it that gets all its pieces, and then paths.
+    ScriptThenPaths(fn(&[&str]) -> bool),
+    /// A file of the project that is run, and then its own words.
+    Program,
+    /// Words of which each has to pass.
+    Checked(fn(&str) -> bool),
+    /// A verb of this list, and then text.
+    Verb(&'static str),
+    /// Text that names nothing.
+    Text,
+}
+
+/// What a program tells of the files it is pointed at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Names, sizes and dates.
+    Names,
+    /// The contents of the files its operands name.
+    #[default]
+    Contents,
+    /// The contents of files below the folders its operands name, where an option or its nature makes it go there.
+    Folders,
+}
+
+/// An entry of the table, whose head says what each field means. Lists are words apart by blanks.
+#[derive(Debug, Default)]
+pub(crate) struct Profile {
+    kind: &'static str,
+    pub(crate) names: &'static str,
+    pub(crate) short: &'static str,
+    pub(crate) short_value: &'static str,
+    pub(crate) long: &'static str,
+    pub(crate) long_value: &'static str,
+    pub(crate) pairs: &'static str,
+    pub(crate) path_pairs: &'static str,
+    pub(crate) paths: &'static str,
+    pub(crate) outputs: &'static str,
+    pub(crate) scripts: &'static str,
+    pub(crate) texts: &'static str,
+    pub(crate) others: &'static str,
+    pub(crate) needs: &'static str,
+    pub(crate) recursive: &'static str,
+    pub(crate) names_only: &'static str,
+    pub(crate) restricts: &'static str,
+    pub(crate) number: bool,
+    pub(crate) one_dash: bool,
+    pub(crate) operands: Operands,
+    pub(crate) reads: Reads,
+    pub(crate) reads_only: bool,
+    pub(crate) harmless: bool,
+    /// Whether it runs code of the project, which only the sandbox holds.
+    pub(crate) runs: bool,
+    pub(crate) passes: bool,
+    pub(crate) asks: &'static str,
+    pub(crate) folder: &'static str,
+    pub(crate) replace: &'static str,
+    /// How many words stand between the options of a wrapper and its command.
+    pub(crate) skips: usize,
+    pub(crate) assigns: bool,
+    pub(crate) transparent: bool,
+    /// What else there is to say of its programs, by its key.
+    facts: Vec<(&'static str, &'static str)>,
+}
+
+impl Profile {
+    /// An entry, read from its lines: each a key with its place in the table, the first of them its kind.
+    fn read(lines: &[(&'static str, &'static str)]) -> Profile {
+        let (kind, names) = lines.first().copied().unwrap_or_default();
+        let mut profile = Profile { kind, names, runs: kind == "runs", ..Profile::default() };
+        for (key, text) in lines.iter().skip(1) {
+            profile.set(key, text);
+        }
+        profile
+    }
+
+    fn set(&mut self, key: &'static str, text: &'static str) {
+        let list = match key {
+            "short" => &mut self.short,
+            "value" => &mut self.short_value,
+            "long" => &mut self.long,
+            "long-value" => &mut self.long_value,
+            "pairs" => &mut self.pairs,
+            "path-pairs" => &mut self.path_pairs,
+            "paths" => &mut self.paths,
+            "outputs" => &mut self.outputs,
+            "texts" => &mut self.texts,
+            "scripts" => &mut self.scripts,
+            "others" => &mut self.others,
+            "needs" => &mut self.needs,
+            "recursive" => &mut self.recursive,
+            "names-only" => &mut self.names_only,
+            "restricts" => &mut self.restricts,
+            "asks" => &mut self.asks,
+            "folder" => &mut self.folder,
+            "replace" => &mut self.replace,
+            "operands" => return self.skips = text.parse().unwrap_or_default(),
+            "script" => return self.operands = Operands::ScriptThenPaths(language(text)),
+            "checked" => return self.names_nothing(Operands::Checked(check(text))),
+            "verbs" => return self.names_nothing(Operands::Verb(text)),
+            _ if self.flag(key) => {
+                // Several single words may stand in a line.
+                for key in text.split_ascii_whitespace() {
+                    self.flag(key);
+                }
+                return;
+            }
+            _ => return self.facts.push((key, text)),
+        };
+        *list = text;
+    }
+
+    /// Sets what a single word says; whether it says anything.
+    fn flag(&mut self, key: &str) -> bool {
+        match key {
+            "number" => self.number = true,
+            "one-dash" => self.one_dash = true,
+            "names" => self.reads = Reads::Names,
+            "goes-down" => self.reads = Reads::Folders,
+            "reads-only" => self.reads_only = true,
+            "harmless" => (self.harmless, self.reads_only) = (true, true),
+            "passes" => self.passes = true,
+            "assigns" => self.assigns = true,
+            "transparent" => self.transparent = true,
+            "one-operand" => self.operands = Operands::One,
+            "pattern-first" => self.operands = Operands::PatternThenPaths,
+            "runs-file" => self.operands = Operands::Program,
+            "no-operands" => self.operands = Operands::None,
+            "nothing" => self.names_nothing(Operands::None),
+            "text" => self.names_nothing(Operands::Text),
+            _ => return false,
+        }
+        true
+    }
+
+    fn names_nothing(&mut self, operands: Operands) {
+        (self.operands, self.reads) = (operands, Reads::Names);
+    }
+}
+
+/// The reader of a little language, which passes what only reads.
+fn language(name: &str) -> fn(&[&str]) -> bool {
+    match name {
+        "sed" => sed::only_reads,
+        "awk" => awk::only_reads,
+        "jq" => jq::only_reads,
+        "yq" => yq::only_reads,
+        _ => |_| false,
+    }
+}
+
+/// What operands are held against.
+fn check(name: &str) -> fn(&str) -> bool {
+    match name {
+        "number" => is_number,
+        "time" => |word| is_number(word.trim_end_matches(['s', 'm'])),
+        "process-flags" => |word| is_number(word) || word.bytes().all(|byte| b"afjlmrTuvxw".contains(&byte)),
+        "target" => is_target,
+        "goal" => is_goal,
+        // It asks for a look, and for no change of the project and nothing outside.
+        "plain-goal" => |word| is_goal(word) && options::option(word),
+        _ => |_| false,
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.len() < 10 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// A target of a build file: no assignment that could name a program.
+fn is_target(word: &str) -> bool {
+    let name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+".contains(&byte);
+    let flag = word.split_once('=').is_some_and(|(key, value)| {
+        matches!(key, "V" | "VERBOSE" | "DEBUG" | "TEST" | "TESTS" | "NAME") && value.bytes().all(name)
+    });
+    !word.starts_with('/') && !word.contains("..") && (flag || word.bytes().all(name))
+}
+
+/// A target that is no publication.
+fn is_goal(word: &str) -> bool {
+    let places = ["deploy", "publish", "upload", "release"];
+    is_target(word) && !places.iter().any(|name| word.contains(name))
+}
+
+/// What the table says of one program, or of a subcommand of one.
+#[derive(Default)]
+struct Entries {
+    /// Every way in which it is known to only read, or to run code of the project.
+    ways: Vec<&'static Profile>,
+    /// Every entry of it.
+    all: Vec<&'static Profile>,
+}
+
+static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| entries(TABLE).iter().map(|e| Profile::read(e)).collect());
+
+static PROGRAMS: LazyLock<HashMap<&'static str, Entries>> = LazyLock::new(|| {
+    let mut programs: HashMap<&str, Entries> = HashMap::new();
+    for profile in PROFILES.iter() {
+        // The subcommands of git are told apart by what they do.
+        let of_git = profile.kind.starts_with("git-");
+        for name in profile.names.split_ascii_whitespace().filter(|_| !of_git) {
+            let program = programs.entry(name).or_default();
+            program.all.push(profile);
+            if matches!(profile.kind, "reads" | "runs") {
+                program.ways.push(profile);
+            }
+        }
+    }
+    programs
+});
+
+/// The entries of a table, each as its lines: the first word of a line, and the rest with what goes on below it.
+fn entries(table: &'static str) -> Vec<Vec<(&'static str, &'static str)>> {
+    let mut entries: Vec<Vec<(&str, &str)>> = Vec::new();
+    let mut open: Option<usize> = None;
+    let mut at = 0;
+    for line in table.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let goes_on = line.starts_with("        ");
+        let says = !goes_on && !line.starts_with('#') && !line.trim().is_empty();
+        let (Some(begun), true) = (if says { Some(start) } else { open }, goes_on || says) else {
+            open = None;
+            continue;
+        };
+        let text = table[begun..at].trim();
+        let (key, rest) = text.split_once(' ').unwrap_or((text, ""));
+        match entries.last_mut() {
+            Some(entry) if goes_on => {
+                entry.pop();
+                entry.push((key, rest));
+            }
+            Some(entry) if line.starts_with(' ') => entry.push((key, rest)),
+            _ => entries.push(vec![(key, rest)]),
+        }
+        open = Some(begun);
+    }
+    entries
+}
+
+/// Every way in which the program is known to only read, or to run code of the project.
+pub(crate) fn ways(name: &str) -> &'static [&'static Profile] {
+    PROGRAMS.get(name).map_or(&[], |program| &program.ways)
+}
+
+/// Every way in which `program verb` is known.
+pub(crate) fn ways_of(program: &str, verb: &str) -> &'static [&'static Profile] {
+    ways(&[program, verb].join(":"))
+}
+
+/// The entry of this kind.
+pub(crate) fn entry(name: &str, kind: &str) -> Option<&'static Profile> {
+    PROGRAMS.get(name)?.all.iter().find(|profile| profile.kind == kind).copied()
+}
+
+/// The entry of a subcommand of git: `git-before`, `git-reads` or `git-writes`.
+pub(crate) fn git(kind: &str, name: &str) -> Option<&'static Profile> {
+    git_entries(kind).find(|profile| has(profile.names, name))
+}
+
+/// All entries of git of a kind.
+pub(crate) fn git_entries(kind: &str) -> impl Iterator<Item = &'static Profile> {
+    PROFILES.iter().filter(move |profile| profile.kind == kind)
+}
+
+/// What the table says of the program under a key, each time it does.
+pub(crate) fn facts(name: &str, key: &str) -> impl Iterator<Item = &'static str> {
+    let entries = PROGRAMS.get(name).map_or(&[][..], |program| &program.all);
+    let of_entry = move |profile: &&'static Profile| profile.facts.iter();
+    entries.iter().flat_map(of_entry).filter(move |(known, _)| *known == key).map(|(_, text)| *text)
+}
+
+/// The first thing that the table says of the program under a key.
+pub(crate) fn fact(name: &str, key: &str) -> Option<&'static str> {
+    facts(name, key).next()
+}
+
+/// Whether the table says this of the program.
+pub(crate) fn is(name: &str, key: &str) -> bool {
+    fact(name, key).is_some()
+}
+
+/// Whether the name is in a list of names apart by blanks.
+pub(crate) fn has(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_says_nothing_that_nobody_reads() {
+        let kinds = "reads runs wraps runner joins git-before git-reads git-writes about words";
+        let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
+            runs-others subcommands flags values go-to chooses each-operand joined own nouns same below also tests valued \
+            stores are";
+        for profile in PROFILES.iter() {
+            assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
+            assert!(!profile.names.is_empty(), "{}", profile.kind);
+            for (key, _) in &profile.facts {
+                assert!(has(facts, key), "{key} of {}", profile.names);
+            }
+        }
+        assert!(PROFILES.len() > 300, "{}", PROFILES.len());
+    }
+
+    #[test]
+    fn an_entry_is_all_that_is_indented_below_it() {
+        let read =
+            entries("# x\n\nreads a b\n    short x\n    long one\n        two\n# y\nabout c\n    never it stops\n");
+        assert_eq!(read.len(), 2);
+        assert_eq!(read[0][0], ("reads", "a b"));
+        assert_eq!(read[0][2].1.split_ascii_whitespace().collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!(read[1], [("about", "c"), ("never", "it stops")]);
+    }
+}

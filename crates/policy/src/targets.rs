@@ -1,0 +1,96 @@
+//! The files that a call names, by the kinds of its parameters.
+
+use crate::decision::Target;
+use crate::{Facts, PathFact};
+use serde_json::Value;
+use std::collections::HashSet;
+use toolfence_patch as patch;
+use toolfence_protocol::{Args, Param, ParamKind, ToolSpec};
+
+/// Whether every file that the call would change is among its [`paths`]: a patch that cannot be read may name any.
+pub(crate) fn names_all(spec: &ToolSpec, args: &Args) -> bool {
+    let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
+    let mut texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
+    texts.all(|text| patch::names(text).read)
+}
+
+/// Every path a call names, with whether it is a folder to start from and not a file to change.
+pub(crate) fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
+    let runs = spec.params.iter().any(|param| param.kind == ParamKind::Command);
+    spec.params.iter().flat_map(|param| paths_of(param, args, runs)).collect()
+}
+
+fn paths_of(param: &Param, args: &Args, runs: bool) -> Vec<(String, bool)> {
+    let Some(value) = args.get(param.name.as_ref()) else { return Vec::new() };
+    match (&param.kind, value) {
+        (ParamKind::Path, Value::String(path)) => vec![(path.clone(), runs)],
+        (ParamKind::Patch, Value::String(patch)) => {
+            patch::names(patch).names.into_iter().map(|path| (path, false)).collect()
+        }
+        (ParamKind::Objects(fields), Value::Array(items)) => {
+            let objects = items.iter().filter_map(Value::as_object);
+            objects.flat_map(|item| fields.iter().flat_map(move |field| paths_of(field, item, runs))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the paths of a call that changes something really name.
+pub(crate) fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Target> {
+    let mut seen = HashSet::new();
+    let unused = unused_spellings(spec, args, facts);
+    let files = paths(spec, args).into_iter();
+    let files = files.filter(|(path, folder)| !folder && !unused.contains(path) && seen.insert(path.clone()));
+    let target = |(path, _): (String, bool)| {
+        let PathFact::Inside { names } = facts.path("", &path) else { return None };
+        let name = names.into_iter().next()?;
+        let link = facts.link(&path);
+        Some(Target { written: (path != name).then_some(path), name, link })
+    };
+    files.filter_map(target).collect()
+}
+
+/// The spellings in patches, with a prefix such as `a/` or without, that are not taken because the file is under the other.
+fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<String> {
+    let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
+    let texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
+    let files: Vec<_> = texts
+        .filter_map(|text| patch::parse_below(text, |name| Some(name.to_owned())).ok())
+        .flat_map(|patch| patch.files)
+        .collect();
+    let (mut used, mut unused) = (HashSet::new(), HashSet::new());
+    for file in files {
+        // What an earlier part of the patch makes or removes, the host does not know yet.
+        let known = |path: &str| if used.contains(path) { None } else { facts.is_there(path) };
+        let taken = |name: &patch::Name| match (known(&name.path), name.prefixed.as_deref().and_then(known)) {
+            _ if file.kind == patch::Kind::Create => (true, false),
+            (Some(true), _) | (_, Some(false)) => (true, false),
+            (Some(false), Some(true)) => (false, true),
+            _ => (true, true),
+        };
+        let old = taken(&file.old);
+        // The new name of a file that moves does not exist; it is read as the old one is.
+        let new = if file.kind == patch::Kind::Modify { taken(&file.new) } else { old };
+        for (name, (bare, prefixed)) in [(file.old, old), (file.new, new)] {
+            let bare = bare || name.prefixed.is_none();
+            let prefixed = name.prefixed.map(|name| (name, prefixed));
+            for (name, taken) in [(name.path, bare)].into_iter().chain(prefixed) {
+                if taken {
+                    used.insert(name)
+                } else {
+                    unused.insert(name)
+                };
+            }
+        }
+    }
+    unused.retain(|name| !used.contains(name));
+    unused
+}
+
+/// Paths below the root that may be what is meant by those that lead out of it.
+pub(crate) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<String> {
+    /// Each of them is looked for in all of the tree.
+    const MOST_ASKED: usize = 3;
+    let outside = paths(spec, args).into_iter().filter(|(path, _)| facts.path("", path) == PathFact::Outside);
+    outside.take(MOST_ASKED).flat_map(|(path, _)| facts.instead(&path)).collect()
+}

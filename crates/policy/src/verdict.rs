@@ -1,0 +1,152 @@
+//! What becomes of a call: it may run, it waits for a person, or it is refused.
+
+use crate::answers::Rule;
+use crate::decision::Decision;
+use toolfence_protocol::{Args, Effect, ErrorCode, ToolCall, ToolFailure, ToolResult};
+
+/// What becomes of a call.
+#[derive(Debug)]
+#[must_use]
+pub enum Verdict {
+    /// It may run.
+    Cleared(Cleared),
+    /// A person has to say.
+    Ask(Pending),
+    /// It may not; this is the answer to the model.
+    Denied(ToolResult),
+}
+
+/// A call that may run, once: it is not `Clone`, and only this crate makes one.
+///
+/// It cannot be made outside this crate:
+/// ```compile_fail,E0451
+/// # use toolfence_policy::Cleared;
+/// # use toolfence_protocol::{Args, Effect, ToolCall};
+/// let call = ToolCall::new("1", "bash", Args::new());
+/// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
+/// ```
+/// nor copied, for what is cleared runs once:
+/// ```compile_fail,E0599
+/// # fn twice(cleared: toolfence_policy::Cleared) {
+/// let copy = cleared.clone();
+/// # }
+/// ```
+/// It is got from a review or from an approval, and only looked at:
+/// ```
+/// # use toolfence_policy::{Cleared, Pending};
+/// # use toolfence_protocol::Effect;
+/// # fn look(pending: Pending) {
+/// let cleared: Cleared = pending.approve();
+/// assert_eq!(cleared.effect(), Effect::Execute);
+/// assert_eq!(cleared.call().name, "bash");
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Cleared {
+    call: ToolCall,
+    effect: Effect,
+    decision: Decision,
+    approved: bool,
+}
+
+impl Cleared {
+    /// A call that the rules let run: only a review makes one.
+    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision) -> Cleared {
+        Cleared { call, effect, decision, approved: false }
+    }
+
+    /// The call under the taught names of tool and arguments.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// What it can do.
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Whether it may change anything: it does more than read, and is no command of which every part only reads.
+    pub fn may_change(&self) -> bool {
+        self.effect != Effect::Read && !self.decision.only_reads
+    }
+
+    /// What the rules said of it.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Whether a person said yes to it.
+    pub fn is_approved(&self) -> bool {
+        self.approved
+    }
+}
+
+/// A call that waits for a person.
+#[derive(Debug)]
+#[must_use]
+pub struct Pending {
+    call: ToolCall,
+    effect: Effect,
+    decision: Decision,
+}
+
+impl Pending {
+    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision) -> Pending {
+        Pending { call, effect, decision }
+    }
+
+    /// The call under the taught names of tool and arguments.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// What it could do.
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Why a person is asked.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The person said yes.
+    pub fn approve(self) -> Cleared {
+        Cleared { call: self.call, effect: self.effect, decision: self.decision, approved: true }
+    }
+
+    /// What [`Pending::approve_always`] would store: see [`Decision::always`].
+    ///
+    /// # Errors
+    /// Why "always" is not on offer.
+    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+        self.decision.always()
+    }
+
+    /// A rule for every command that begins with these words, which the person typed. They must begin one of the simple
+    /// commands that ask, and the program must be one that runs nothing else. Redirects, assignments and blocked names
+    /// still count.
+    pub fn beginning(&self, words: &[String]) -> Option<Rule> {
+        self.decision.offer.beginning(words)
+    }
+
+    /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`]; it is empty
+    /// where [`Pending::always`] has nothing on offer.
+    pub fn approve_always(self) -> (Cleared, Vec<Rule>) {
+        let rules = self.always().unwrap_or_default().to_vec();
+        (self.approve(), rules)
+    }
+
+    /// The person said no; `why` is told to the model.
+    pub fn deny(self, why: &str) -> ToolResult {
+        let message = format!("{why} Do not repeat the call; ask, or do it another way.");
+        ToolResult::refused(self.call.id, self.call.name, ToolFailure::new(ErrorCode::Denied, message))
+    }
+
+    /// The person changed the arguments: the new call has to be reviewed again.
+    pub fn edit(self, args: Args) -> ToolCall {
+        let mut call = self.call;
+        call.args = args;
+        call
+    }
+}
