@@ -50,7 +50,7 @@ impl Hands {
         let ours = || {
             let wanted =
                 ListFiles { limit: usize::MAX, include_hidden: true, respect_gitignore: false, ..ListFiles::new(".") };
-            self.workspace.list(&wanted, &Stop::default()).expect("it is there").entries.len()
+            self.workspace.files().list(&wanted, &Stop::default()).expect("it is there").entries.len()
         };
         let crates = || {
             let walk = ignore::WalkBuilder::new(&self.tree).standard_filters(false).sort_by_file_name(Ord::cmp).build();
@@ -60,7 +60,8 @@ impl Hands {
         row("list all, with type and size", &ours, &crates, &find, &|| 0);
         let names = || program(&self.tree, "rg", &["--files", "-uu"]);
         row("the same, of rg only the names", &ours, &|| 0, &|| 0, &names);
-        let first = || self.workspace.list(&ListFiles::new("."), &Stop::default()).map_or(0, |list| list.entries.len());
+        let first =
+            || self.workspace.files().list(&ListFiles::new("."), &Stop::default()).map_or(0, |list| list.entries.len());
         let find = || program(&self.tree, "bash", &["-c", "find . -printf '%y %s %p\n' | head -200"]);
         row("list the first 200", &first, &|| 0, &find, &|| 0);
     }
@@ -68,7 +69,7 @@ impl Hands {
     fn searching(&self) {
         let search = |pattern: &str| {
             let wanted = SearchFiles { literal: true, ..SearchFiles::new(pattern) };
-            self.workspace.search(&wanted, &Stop::default()).expect("it is there").matches
+            self.workspace.files().search(&wanted, &Stop::default()).expect("it is there").matches
         };
         let rare = || search("needle_in_the_tree");
         let crates = || self.by_crates("needle_in_the_tree");
@@ -111,7 +112,7 @@ fn reading(home: &Path) {
     let range = |count_lines| {
         let wanted =
             ReadFile { start_line: Some(100_000), end_line: Some(100_200), count_lines, ..ReadFile::new("log") };
-        workspace.read(&wanted, &Stop::default()).expect("it is text").text.len()
+        workspace.files().read(&wanted, &Stop::default()).expect("it is text").text.len()
     };
     let limit = || counted(&root.join("log"), 100_200);
     let sed = || program(&root, "sed", &["-n", "100000,100200p;100200q", "log"]);
@@ -148,7 +149,7 @@ fn editing(home: &Path) {
     };
     let lines = || {
         let edit = EditLines { start_line: 12_000, end_line: 12_000, replacement: format!("line {}", next()) };
-        workspace.edit(&EditFile::new("x", vec![edit])).map_or(0, |written| written.added as usize)
+        workspace.changes().edit(&EditFile::new("x", vec![edit])).map_or(0, |written| written.added as usize)
     };
     let sed = || program(&root, "sed", &["-i", &format!("12000c line {}", next()), "x"]);
     let raw = || {
@@ -162,7 +163,7 @@ fn editing(home: &Path) {
     row("one line of 25,000 replaced (fsync, not so sed)", &lines, &raw, &sed, &|| 0);
     let passage = || {
         let (one, other) = if next() % 2 == 0 { ("_20000 =", "_20000  =") } else { ("_20000  =", "_20000 =") };
-        workspace.replace_text(&ReplaceText::new("x", one, other)).map_or(1, |written| written.added as usize)
+        workspace.changes().replace_text(&ReplaceText::new("x", one, other)).map_or(1, |written| written.added as usize)
     };
     row("one passage replaced", &passage, &raw, &|| 0, &|| 0);
 }

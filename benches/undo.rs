@@ -59,11 +59,12 @@ fn change(act: Act, bytes: usize, recorded: bool) -> Duration {
     let (history, workspace) = opened(home.path(), recorded);
     let content = |number: usize| format!("{number:08}").repeat(bytes / 8);
     let name = |number: usize| if act == Act::ChangeAgain { "a".to_owned() } else { number.to_string() };
-    let write = |number: usize, text: &str| drop(workspace.write(&name(number), text).expect("it can be written"));
+    let write =
+        |number: usize, text: &str| drop(workspace.changes().write(&name(number), text).expect("it can be written"));
     if act == Act::Change {
         (1..=CHANGES).for_each(|number| write(number, &content(CHANGES + number)));
     }
-    let turn = history.begin(&workspace, "");
+    let turn = history.begin(workspace.root(), "");
     write(0, &content(0));
     let timed = |number: usize| {
         let (text, started) = (content(number), Instant::now());
@@ -81,7 +82,7 @@ fn look(entries: usize) -> [Duration; 3] {
     let home = tempfile::tempdir().expect("a folder");
     let (history, workspace) = opened(home.path(), true);
     for number in 0..entries {
-        let folder = workspace.root().join(format!("{:03}", number / 50));
+        let folder = workspace.root().path().join(format!("{:03}", number / 50));
         fs::create_dir_all(&folder).expect("a folder can be made");
         fs::write(folder.join(number.to_string()), format!("{number:08}").repeat(375)).expect("it can be written");
     }
@@ -92,13 +93,13 @@ fn look(entries: usize) -> [Duration; 3] {
         started.elapsed()
     };
     let stop = Stop::default();
-    let begins = || history.command_begins(&workspace, &stop);
-    let ended = || history.command_ended(&workspace, &stop);
-    let turn = history.begin(&workspace, "");
+    let begins = || history.command_begins(workspace.root(), &stop);
+    let ended = || history.command_ended(workspace.root(), &stop);
+    let turn = history.begin(workspace.root(), "");
     let first = timed(&begins);
     ended();
     let before = timed(&begins);
-    fs::write(workspace.root().join("000/1"), "changed").expect("it can be written");
+    fs::write(workspace.root().path().join("000/1"), "changed").expect("it can be written");
     let after = timed(&ended);
     turn.end();
     [first, before, after]

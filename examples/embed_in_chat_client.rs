@@ -7,8 +7,10 @@ use toolfence::agent::{Agent, Host};
 use toolfence::backend::{Backend, Chunk, Sink};
 use toolfence::parse::Event;
 use toolfence::policy::{Pending, Policy};
+use toolfence::sandbox::Settings;
 use toolfence::session::{Answer, Session, SessionOptions, StopReason};
 use toolfence::toolbox::BoxFuture;
+use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 use toolfence::{FinishReason, Message, Result, Role, ToolResult, prompt, tools};
 
@@ -66,11 +68,12 @@ impl Host for MyWindow {
 async fn answer(question: &str, root: &str) -> Result<StopReason> {
     let policy = Policy::default();
     let workspace = Arc::new(Workspace::open(root, policy.paths().clone())?);
-    let toolbox = tools::standard(workspace.clone());
+    let commands = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    let toolbox = tools::standard(commands.clone());
     let catalog = Arc::new(toolbox.catalog());
     let mut options = SessionOptions::default();
     options.system = prompt::instructions(&catalog, prompt::Language::English);
-    let session = Session::new(options, catalog, policy, workspace);
+    let session = Session::new(options, catalog, policy, commands);
     let mut agent = Agent::new(session, toolbox, Arc::new(MyChat)); // keep it: it has the conversation
     agent.run(question, &mut MyWindow).await
 }

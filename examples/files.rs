@@ -27,20 +27,20 @@ fn look(base: &Path) -> Result<(), Box<dyn Error>> {
     let stop = Stop::default();
 
     let listing =
-        workspace.list(&ListFiles { pattern: Some("*.{rs,toml,md}".into()), ..ListFiles::new(".") }, &stop)?;
+        workspace.files().list(&ListFiles { pattern: Some("*.{rs,toml,md}".into()), ..ListFiles::new(".") }, &stop)?;
     for entry in &listing.entries {
         println!("{:?} {} {:?}", entry.kind, entry.path, entry.size);
     }
     println!("truncated: {}", listing.truncated);
 
-    let found = workspace.search(&SearchFiles { context: 1, ..SearchFiles::new(r"fn \w+") }, &stop)?;
+    let found = workspace.files().search(&SearchFiles { context: 1, ..SearchFiles::new(r"fn \w+") }, &stop)?;
     for line in found.lines.iter().filter(|line| line.matched) {
         println!("{}:{}: {}", line.path, line.line, line.text);
     }
     println!("{} matches in {} files", found.matches, found.files);
 
     // What is wrong is data too.
-    match workspace.read(&ReadFile::new("src/mian.rs"), &stop) {
+    match workspace.files().read(&ReadFile::new("src/mian.rs"), &stop) {
         Err(failure) if failure.code == ErrorCode::NotFound => println!("{failure} {:?}", failure.suggestions),
         other => println!("{other:?}"),
     }
@@ -50,23 +50,23 @@ fn look(base: &Path) -> Result<(), Box<dyn Error>> {
 /// Changing. Each function changes all it was asked to, or nothing at all.
 fn change(base: &Path) -> Result<(), Box<dyn Error>> {
     let workspace = Workspace::open(base, PathRules::default())?;
-    workspace.write("src/main.rs", "fn main() {\n    run(1);\n}\n")?;
+    workspace.changes().write("src/main.rs", "fn main() {\n    run(1);\n}\n")?;
 
     // What was read says which content it was; an edit of another content is a conflict.
-    let seen = workspace.read(&ReadFile::new("src/main.rs"), &Stop::default())?;
+    let seen = workspace.files().read(&ReadFile::new("src/main.rs"), &Stop::default())?;
     let edits = vec![EditLines { start_line: 1, end_line: 0, replacement: "mod run;\n\n".into() }];
     let mut edit = EditFile::new("src/main.rs", edits);
     (edit.base, edit.dry_run) = (seen.version, true);
-    println!("{}", workspace.edit(&edit)?.diff.unwrap_or_default());
+    println!("{}", workspace.changes().edit(&edit)?.diff.unwrap_or_default());
     edit.dry_run = false;
-    workspace.edit(&edit)?;
-    assert_eq!(workspace.edit(&edit).map_err(|failure| failure.code), Err(ErrorCode::Conflict));
+    workspace.changes().edit(&edit)?;
+    assert_eq!(workspace.changes().edit(&edit).map_err(|failure| failure.code), Err(ErrorCode::Conflict));
 
-    workspace.replace_text(&ReplaceText::new("src/main.rs", "run(1)", "run::run(2)"))?;
+    workspace.changes().replace_text(&ReplaceText::new("src/main.rs", "run(1)", "run::run(2)"))?;
 
     let patch = "*** Begin Patch\n*** Add File: src/run.rs\n+pub fn run(_: u8) {}\n*** Update File: src/main.rs\n@@ fn \
                  main\n-    run::run(2);\n+    run::run(3);\n*** End Patch\n";
-    let done = workspace.apply_patch(patch, false)?;
+    let done = workspace.changes().apply_patch(patch, false)?;
     println!("changed: {}", done.modified.join(", "));
     Ok(())
 }

@@ -11,9 +11,9 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use toolfence::policy::PathRules;
-use toolfence::process::{self, Ahead, Job, Outcome, environment};
-use toolfence::sandbox::Errand;
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::process::{self, Job, Outcome, Prespawn, environment};
+use toolfence::sandbox::{Enclosure, Request, Settings};
+use toolfence::workspace::{Access, Stop, Workspace};
 
 /// Commands of one figure.
 const RUNS: usize = 300;
@@ -32,10 +32,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     toolfence::sandbox::enter_if_asked();
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| ".".into());
     let workspace = Workspace::open(Path::new(&folder), PathRules::default())?;
-    let report = workspace.enclosure().report();
+    let enclosure = Enclosure::new(Settings::new(), workspace.root().as_ref());
+    let report = enclosure.report();
     eprintln!("{:?} by {:?}", report.kind, report.helper);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let host = Host::new(&workspace)?;
+    let host = Host::new(&workspace, &enclosure)?;
     runtime.block_on(async {
         println!("| `bash -c true` | p50 | p90 | p50 more than bare |\n|---|---|---|---|");
         host.starts("").await?;
@@ -48,9 +49,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 struct Host<'w> {
     workspace: &'w Workspace,
+    enclosure: &'w Enclosure,
     root: rustix::fd::OwnedFd,
     environment: Vec<(OsString, OsString)>,
-    ahead: Ahead,
+    ahead: Prespawn,
 }
 
 /// Ways to start a command.
@@ -67,11 +69,11 @@ enum Way {
 const BASH: &[&str] = &["/bin/bash", "--noprofile", "--norc", "-c"];
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 
-impl Host<'_> {
-    fn new(workspace: &Workspace) -> Result<Host<'_>, Box<dyn Error>> {
-        let root = workspace.folder(".").map_err(|failure| failure.message)?;
-        let environment = environment(std::env::vars_os(), workspace.search_path());
-        Ok(Host { workspace, root, environment, ahead: Ahead::new() })
+impl<'w> Host<'w> {
+    fn new(workspace: &'w Workspace, enclosure: &'w Enclosure) -> Result<Host<'w>, Box<dyn Error>> {
+        let root = workspace.root().folder(".").map_err(|failure| failure.message)?;
+        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
+        Ok(Host { workspace, enclosure, root, environment, ahead: Prespawn::new() })
     }
 
     async fn starts(&self, name: &str) -> Result<(), Box<dyn Error>> {
@@ -100,7 +102,7 @@ impl Host<'_> {
 
     async fn timed(&self, way: Way) -> Result<Option<Duration>, Box<dyn Error>> {
         let bare = [BASH, &["true"]].concat();
-        let covers = self.workspace.covers(&Stop::default()).map_err(|failure| failure.message)?;
+        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(|failure| failure.message)?;
         let started = Instant::now();
         match way {
             Way::Bare => drop(self.run(&bare).await?),
@@ -108,20 +110,20 @@ impl Host<'_> {
             Way::Bubblewrap => drop(self.run(&[&bubblewrap(), &bare[..]].concat()).await?),
             Way::Cold | Way::Ready => {
                 let command: Vec<&OsStr> = bare.iter().map(OsStr::new).collect();
-                let errand = Errand {
+                let request = Request {
                     command: &command,
                     folder: Path::new(""),
-                    covers: covers.list(),
+                    masks: masks.list(),
                     network: false,
                     looks: false,
                     only_git: false,
                 };
-                let entry = self.workspace.enclosure().entry(&errand).ok_or("there is no sandbox here")?;
+                let entry = self.enclosure.entry(&request).ok_or("there is no sandbox here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
                 let job = self.job(&entry.program, &arguments);
                 match way {
-                    Way::Cold => process::run_kept(&job, &entry.told).await?,
-                    _ => process::run_kept_ahead(&job, &entry.told, entry.beginning, &self.ahead).await?,
+                    Way::Cold => process::run_supervised(&job, &entry.told).await?,
+                    _ => process::run_prespawned(&job, &entry.told, entry.beginning, &self.ahead).await?,
                 };
             }
         }

@@ -25,6 +25,12 @@
 //! is no sandbox, and [`Enclosure::report`] says so.
 
 pub use toolfence_sandbox::isolation::{
-    Container, Cover, Enclosure, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings, environment,
+    Container, Enclosure, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings,
+    environment,
 };
-pub use toolfence_workspace::enter_if_asked;
+
+/// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
+/// started by a person; where it was started as the helper, it becomes the command and ends with it.
+pub fn enter_if_asked() {
+    toolfence_sandbox::isolation::enter_if_asked(toolfence_workspace::settle_for_a_host);
+}

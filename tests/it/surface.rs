@@ -34,9 +34,9 @@ fn the_session_can_be_sent_shared_and_shown() {
 #[cfg(feature = "tools")]
 #[test]
 fn the_tools_can_be_sent_shared_and_shown() {
-    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::Views)>();
+    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::CommandRunner, tools::Views)>();
     usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, tools::Standing)>();
-    usual::<(sandbox::Enclosure, sandbox::Report, process::Live, trial::Trial)>();
+    usual::<(sandbox::Enclosure, sandbox::Report, process::Background, trial::Trial)>();
 }
 
 #[cfg(feature = "cli")]

@@ -24,8 +24,9 @@ use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, Effect, Error, Result, ToolCall, ToolResult};
 use toolfence_sandbox::isolation::Kind;
+use toolfence_sandbox::random_name;
 use toolfence_session::Answer;
-use toolfence_workspace::Workspace;
+use toolfence_tools::CommandRunner;
 
 /// The version of a line's form.
 const VERSION: u32 = 1;
@@ -49,7 +50,7 @@ pub struct Audit {
     path: PathBuf,
     redactor: Redactor,
     session: String,
-    workspace: Arc<Workspace>,
+    commands: Arc<CommandRunner>,
     file: Mutex<Option<File>>,
     /// What was read in a reply and is in no line yet, in its order.
     unlogged: Mutex<VecDeque<Read>>,
@@ -65,19 +66,17 @@ struct Read {
 
 impl Audit {
     /// Adds to the file, which is made with its folder where it is missing, for its owner alone. It is about the commands and
-    /// files of this workspace.
+    /// files of the project of this runner.
     ///
     /// # Errors
     /// The file cannot be made or written.
-    pub fn open(path: &Path, redactor: Redactor, workspace: Arc<Workspace>) -> Result<Audit> {
+    pub fn open(path: &Path, redactor: Redactor, commands: Arc<CommandRunner>) -> Result<Audit> {
         let doing = || format!("open the audit log {}", path.display());
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|cause| Error::because(doing(), cause))?;
-        let session = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let session = random_name().map_err(|cause| Error::because(doing(), cause))?;
         let file = opened(path).map_err(|cause| Error::because(doing(), cause))?;
-        let root = workspace.root().display().to_string();
+        let root = commands.workspace().root().path().display().to_string();
         let file = Mutex::new(Some(file));
-        let audit = Audit { path: path.to_owned(), redactor, session, workspace, file, unlogged: Mutex::default() };
+        let audit = Audit { path: path.to_owned(), redactor, session, commands, file, unlogged: Mutex::default() };
         audit.line("session", json!({"root": root}));
         Ok(audit)
     }
@@ -103,7 +102,7 @@ impl Audit {
         line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
         if cleared.effect() == Effect::Execute {
             let outside = cleared.call().args.get("outside_sandbox").and_then(Value::as_bool) == Some(true);
-            let report = self.workspace.enclosure().report();
+            let report = self.commands.enclosure().report();
             line["sandbox"] = json!(if outside { Kind::Nothing } else { report.kind });
             line["hold"] = (report.holds && !outside).into();
         }
@@ -263,12 +262,15 @@ mod tests {
     use super::*;
     use toolfence_policy::{NoFacts, Policy};
     use toolfence_rules::PathRules;
+    use toolfence_sandbox::isolation::Settings;
+    use toolfence_workspace::Workspace;
 
     #[test]
     fn reasons_are_clipped_and_without_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
-        let audit = Audit::open(&folder.path().join("log"), Redactor::new(), workspace).unwrap();
+        let commands = Arc::new(CommandRunner::new(workspace, Settings::new()));
+        let audit = Audit::open(&folder.path().join("log"), Redactor::new(), commands).unwrap();
         let mut decision = Policy::default().judge_command("ls", "", &NoFacts);
         decision.reason = "DB_PASSWORD=letmein12345 is long. ".repeat(LONGEST);
         let line = audit.decided(&ToolCall::new("1", "bash", toolfence_protocol::Args::new()), &decision);

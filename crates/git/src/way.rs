@@ -27,7 +27,7 @@ pub struct Way {
 /// A folder, a file or a link on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Its path; no part of it is a link but the last.
+    /// The path of the step; no part of it is a link but the last.
     pub at: PathBuf,
     /// Device and inode.
     pub is: (u64, u64),

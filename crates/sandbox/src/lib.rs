@@ -8,3 +8,6 @@
 
 pub mod isolation;
 pub mod process;
+mod random;
+
+pub use random::random_name;

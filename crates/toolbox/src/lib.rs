@@ -1,6 +1,6 @@
 //! What runs a cleared call, and only that.
 //!
-//! This module decides nothing: whoever holds a [`Cleared`] has been judged. It knows no policy, no files and no runtime.
+//! This module decides nothing: a call that is [`Cleared`] has been judged. It knows no policy, no files and no runtime.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ pub trait Tool: Send + Sync {
     fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>>;
 }
 
-/// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] and by nobody else.
+/// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] alone.
 ///
 /// ```compile_fail,E0451
 /// # use toolfence_protocol::{Args, Effect};
@@ -89,7 +89,7 @@ pub trait Progress: Send + Sync {
     fn note(&self, text: &str);
 }
 
-/// Nobody watches.
+/// Progress that is not shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProgress;
 
@@ -130,7 +130,7 @@ impl Toolbox {
         Toolbox::default()
     }
 
-    /// The same with one more tool; one of the same name is replaced.
+    /// Adds a tool; one of the same name is replaced.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Toolbox {
         let tool: Arc<dyn Tool> = Arc::new(tool);
@@ -141,7 +141,7 @@ impl Toolbox {
         self
     }
 
-    /// The same with only the tools of these names, in the order they have here.
+    /// Keeps only the tools of these names, in the order they have here.
     #[must_use]
     pub fn only(mut self, names: &[String]) -> Toolbox {
         self.tools.retain(|tool| names.iter().any(|name| *name == tool.spec().name));

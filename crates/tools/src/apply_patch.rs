@@ -1,11 +1,10 @@
 //! `apply_patch`: a patch over many files, all of them or none, with what was made of each hunk.
 
-use super::changes::{LONGEST_DIFF, not_carried};
-use super::checks::{Checked, How};
-use super::{Checks, Views, blocking, capped, counted, spec_of};
+use super::change::{ChangePipeline, LONGEST_DIFF, not_carried};
+use super::checks::How;
+use super::{Views, capped, counted, spec_of};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::sync::Arc;
 use toolfence_patch::{Kind, Placed};
 use toolfence_protocol::{Output, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
@@ -15,30 +14,13 @@ use toolfence_workspace::{Patched, PatchedFile, Workspace};
 #[derive(Debug)]
 pub struct Patch {
     spec: ToolSpec,
-    workspace: Arc<Workspace>,
-    views: Views,
-    checks: Checks,
+    pipeline: ChangePipeline,
 }
 
 impl Patch {
-    /// On one workspace, with the usual checks.
-    pub fn new(workspace: Arc<Workspace>) -> Patch {
-        let checks = Checks::new(Arc::clone(&workspace));
-        Patch { spec: spec_of("apply_patch"), workspace, views: Views::default(), checks }
-    }
-
-    /// The same, with what it leaves remembered for the tools that change files.
-    #[must_use]
-    pub fn views(mut self, views: &Views) -> Patch {
-        self.views = views.clone();
-        self
-    }
-
-    /// The same with these checks around every change.
-    #[must_use]
-    pub fn checks(mut self, checks: &Checks) -> Patch {
-        self.checks = checks.clone();
-        self
+    /// Changes files by this pipeline.
+    pub fn new(pipeline: &ChangePipeline) -> Patch {
+        Patch { spec: spec_of("apply_patch"), pipeline: pipeline.clone() }
     }
 }
 
@@ -49,23 +31,16 @@ impl Tool for Patch {
 
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let patch = permit.text("patch").unwrap_or_default().to_owned();
-        let dry_run = permit.flag("dry_run", false);
-        let how = How { validate: true, dry_run };
-        Box::pin(async move {
-            let drafted = blocking(&self.workspace, move |workspace, _| Ok((workspace.draft_patch(&patch)?, patch)));
-            let (drafts, patch) = drafted.await?;
-            Ok(match self.checks.change(drafts, how, move |workspace| workspace.apply_patch(&patch, dry_run)).await? {
-                Checked::Made(done, found) => {
-                    done.after.iter().for_each(|(name, version)| self.views.patched(name, *version));
-                    let told = capped(words(&done, dry_run), false);
-                    let mut output = told;
-                    output.data = Some(data_of(&done, dry_run));
-                    found.add_to(output)
-                }
-                Checked::Refused(output) => output,
-            })
-        })
+        let how = How { validate: true, dry_run: permit.flag("dry_run", false) };
+        let draft = move |workspace: &Workspace, _: &Views| workspace.changes().draft_patch(&patch);
+        Box::pin(self.pipeline.make(how, draft, Views::patched, move |done| output_of(done, how.dry_run)))
     }
+}
+
+fn output_of(done: &Patched, dry_run: bool) -> Output {
+    let mut output = capped(words(done, dry_run), false);
+    output.data = Some(data_of(done, dry_run));
+    output
 }
 
 fn words(done: &Patched, dry_run: bool) -> String {

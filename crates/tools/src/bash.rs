@@ -1,13 +1,12 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
-use super::commands::{KEPT, MOST_SECONDS, Wanted, shell_line};
 use super::jobs::{Jobs, Waited};
+use super::runner::{KEPT, MOST_SECONDS, Wanted, shell_line};
 use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_workspace::Workspace;
 
 /// Seconds a command may run unless it says otherwise.
 const SECONDS: u64 = 30;
@@ -18,8 +17,7 @@ const YIELD: Duration = Duration::from_secs(60);
 /// How long the start of a job is watched: servers say then where they listen, or why they cannot.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// The tool. Commands run inside the sandbox of the workspace where it can be set up; see
-/// [`Workspace::sandbox`](toolfence_workspace::Workspace::sandbox).
+/// The tool. Commands run in the sandbox of their [`CommandRunner`](super::CommandRunner), where it can be raised.
 #[derive(Debug)]
 pub struct Bash {
     spec: ToolSpec,
@@ -28,17 +26,12 @@ pub struct Bash {
 }
 
 impl Bash {
-    /// On one workspace, with what of this process's environment may be passed on. Its jobs are its own.
-    pub fn new(workspace: Arc<Workspace>) -> Bash {
-        Bash::with_jobs(Arc::new(Jobs::new(workspace)))
-    }
-
-    /// The same with jobs that other tools see.
-    pub fn with_jobs(jobs: Arc<Jobs>) -> Bash {
+    /// Runs commands among these jobs, which other tools see too.
+    pub fn new(jobs: Arc<Jobs>) -> Bash {
         Bash { spec: spec_of("bash"), jobs, patience: YIELD }
     }
 
-    /// The same where a command that was given more time than this becomes a job after it. The default is 60 s.
+    /// Sets after how long a command that was given more time becomes a job. The default is 60 s.
     #[must_use]
     pub fn yield_after(self, patience: Duration) -> Bash {
         Bash { patience, ..self }

@@ -1,7 +1,7 @@
 //! `job`: looks at a command in the background, writes to it, or ends it.
 
-use super::commands::noted;
 use super::jobs::{Jobs, Running};
+use super::runner::noted;
 use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;

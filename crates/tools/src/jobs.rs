@@ -1,8 +1,7 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
-use super::appeared::Appeared;
-use super::commands::{Commands, KEPT, Ran, Wanted, noted, spilled};
+use super::runner::{Appeared, CommandRunner, KEPT, Ran, Wanted, block_on, noted, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
-use toolfence_sandbox::process::{Live, Overflow};
+use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::Workspace;
+use toolfence_workspace::{Workspace, overflow_file};
 
 /// The most jobs at a time.
 const MOST: usize = 16;
@@ -30,7 +29,7 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// What the tools that run commands share. When the last of them is dropped, the jobs are ended.
 #[derive(Debug)]
 pub struct Jobs {
-    pub(super) commands: Arc<Commands>,
+    pub(super) commands: Arc<CommandRunner>,
     all: Mutex<Vec<Arc<Running>>>,
     next: AtomicU32,
 }
@@ -39,7 +38,7 @@ pub struct Jobs {
 #[derive(Debug)]
 pub(super) struct Running {
     id: String,
-    live: Arc<Live>,
+    live: Arc<Background>,
     appeared: Appeared,
     ended: watch::Receiver<bool>,
     end: Arc<Mutex<End>>,
@@ -47,19 +46,19 @@ pub(super) struct Running {
     thread: Mutex<mpsc::Receiver<()>>,
 }
 
-/// What is known of the end of a job. Calls that run side by side may ask for it at once, and it is told to one of them.
+/// What is known of the end of a job. Calls that run side by side may ask for it at once, and one of them gets it.
 #[derive(Debug, Default)]
 enum End {
     #[default]
-    Ahead,
+    Prespawn,
     Come(Result<Ran, ToolError>),
     Told,
 }
 
 impl Jobs {
-    /// None yet, on one workspace.
-    pub fn new(workspace: Arc<Workspace>) -> Jobs {
-        Jobs { commands: Arc::new(Commands::new(workspace)), all: Mutex::default(), next: AtomicU32::new(1) }
+    /// No jobs yet; `commands` will run them.
+    pub fn new(commands: Arc<CommandRunner>) -> Jobs {
+        Jobs { commands, all: Mutex::default(), next: AtomicU32::new(1) }
     }
 
     /// Starts one; with a stdin that can be written to, or an empty one.
@@ -91,8 +90,8 @@ impl Jobs {
         // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
-            End::Ahead if !is_over => return job.so_far(self.commands.workspace()).await,
-            End::Ahead => {
+            End::Prespawn if !is_over => return job.so_far(self.commands.workspace()).await,
+            End::Prespawn => {
                 Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a job has died.")))
             }
             End::Come(result) => result,
@@ -147,9 +146,11 @@ impl Drop for Jobs {
 }
 
 impl Running {
-    fn start(id: String, commands: Arc<Commands>, wanted: Wanted, input: bool) -> io::Result<Running> {
+    fn start(id: String, commands: Arc<CommandRunner>, wanted: Wanted, input: bool) -> io::Result<Running> {
         let workspace = Arc::clone(commands.workspace());
-        let live = Arc::new(Live::new(KEPT, input)?.overflow(Overflow::new(move || workspace.spill())));
+        let live = Arc::new(
+            Background::new(KEPT, input)?.overflow(Overflow::new(move || overflow_file::create(workspace.root()))),
+        );
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
@@ -168,7 +169,7 @@ impl Running {
         &self.id
     }
 
-    pub(super) fn live(&self) -> &Live {
+    pub(super) fn live(&self) -> &Background {
         &self.live
     }
 
@@ -224,11 +225,11 @@ impl Running {
         Ok(output)
     }
 
-    /// Its end, for the one who tells it. One that is ahead stays so, unless the thread is gone that would bring it.
+    /// Takes the end of the job, for the one call that gives it. A job that has not ended stays so, unless its thread is gone.
     fn take_end(&self, is_over: bool) -> End {
         let mut end = self.end();
-        if matches!(*end, End::Ahead) && !is_over {
-            return End::Ahead;
+        if matches!(*end, End::Prespawn) && !is_over {
+            return End::Prespawn;
         }
         std::mem::replace(&mut *end, End::Told)
     }
@@ -244,21 +245,12 @@ impl Running {
     }
 }
 
-/// The answer to whoever asks for a job that is not among these.
+/// The answer to a call that names a job which is not among these.
 fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
     let known = if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };
     let message = format!("There is no job of this id, or its end was told already. {known}");
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
-}
-
-pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
-    let ran = runtime.block_on(run);
-    // Nothing that counts is left on it.
-    runtime.shutdown_background();
-    ran
 }
 
 /// A job that a call waits for: when the call is cancelled, so is the job.
@@ -281,6 +273,7 @@ impl Drop for Waited<'_> {
 mod tests {
     use super::*;
     use toolfence_rules::PathRules;
+    use toolfence_sandbox::isolation::Settings;
 
     fn block_on_it<T>(future: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
@@ -290,7 +283,7 @@ mod tests {
     fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
-        let live = Arc::new(Live::new(KEPT, false).unwrap());
+        let live = Arc::new(Background::new(KEPT, false).unwrap());
         let appeared = Appeared::default();
         let job = Running { id: id.to_owned(), live, appeared, ended, end: Arc::default(), thread: Mutex::new(thread) };
         let job = Arc::new(job);
@@ -301,7 +294,8 @@ mod tests {
     fn none() -> (tempfile::TempDir, Jobs) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
-        (folder, Jobs::new(Arc::new(workspace)))
+        let commands = CommandRunner::new(Arc::new(workspace), Settings::new());
+        (folder, Jobs::new(Arc::new(commands)))
     }
 
     #[test]

@@ -4,12 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-mod appeared;
 mod apply_patch;
 mod bash;
-mod changes;
+mod change;
 mod checks;
-mod commands;
 mod edit_file;
 mod job;
 mod jobs;
@@ -17,6 +15,7 @@ mod list_files;
 mod read_file;
 mod replace_text;
 mod run_python;
+mod runner;
 mod search;
 mod terminal;
 mod views;
@@ -24,6 +23,7 @@ mod write_file;
 
 pub use apply_patch::Patch;
 pub use bash::Bash;
+pub use change::ChangePipeline;
 pub use checks::{Checks, PROJECT_CHECK, ProjectChecks, Standing};
 pub use edit_file::Edit;
 pub use job::Job;
@@ -32,6 +32,7 @@ pub use list_files::List;
 pub use read_file::Read;
 pub use replace_text::Replace;
 pub use run_python::Python;
+pub use runner::CommandRunner;
 pub use search::Search;
 pub use views::Views;
 pub use write_file::Write;
@@ -40,30 +41,32 @@ use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{Error, Output, ToolFailure, ToolSpec, clip};
 use toolfence_toolbox::{NoProgress, Progress, ToolError, Toolbox};
-use toolfence_workspace::{Stop, Workspace};
+use toolfence_workspace::Stop;
 
 /// The longest text of a result in bytes; head and tail of what is longer are kept.
 pub const RESULT_LIMIT: usize = 100 * 1000;
 
-/// The tools built so far, on one workspace, with the usual checks around changes.
-pub fn standard(workspace: Arc<Workspace>) -> Toolbox {
-    let checks = Checks::new(Arc::clone(&workspace));
-    checked(workspace, &checks)
+/// The built-in tools on the project of this runner, with the usual checks around changes.
+pub fn standard(commands: Arc<CommandRunner>) -> Toolbox {
+    let checks = Checks::new(commands);
+    checked(&checks)
 }
 
-/// The same with these checks.
-pub fn checked(workspace: Arc<Workspace>, checks: &Checks) -> Toolbox {
-    let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
+/// The built-in tools with these checks around changes, on the project whose commands the checks run.
+pub fn checked(checks: &Checks) -> Toolbox {
+    let (workspace, commands) = (checks.workspace(), checks.commands());
+    let jobs = Arc::new(Jobs::new(Arc::clone(commands)));
     let views = Views::default();
+    let pipeline = ChangePipeline::new(checks, &views);
     Toolbox::new()
-        .with(Read::new(Arc::clone(&workspace)).views(&views))
-        .with(List::new(Arc::clone(&workspace)))
-        .with(Search::new(Arc::clone(&workspace)))
-        .with(Write::new(Arc::clone(&workspace)).views(&views).checks(checks))
-        .with(Edit::new(Arc::clone(&workspace)).views(&views).checks(checks))
-        .with(Replace::new(Arc::clone(&workspace)).views(&views).checks(checks))
-        .with(Patch::new(workspace).views(&views).checks(checks))
-        .with(Bash::with_jobs(Arc::clone(&jobs)))
+        .with(Read::new(Arc::clone(workspace)).views(&views))
+        .with(List::new(Arc::clone(workspace)))
+        .with(Search::new(Arc::clone(workspace)))
+        .with(Write::new(&pipeline))
+        .with(Edit::new(&pipeline))
+        .with(Replace::new(&pipeline))
+        .with(Patch::new(&pipeline))
+        .with(Bash::new(Arc::clone(&jobs)))
         .with(Python::new(Arc::clone(&jobs)))
         .with(Job::new(jobs))
 }
@@ -73,28 +76,30 @@ fn spec_of(name: &'static str) -> ToolSpec {
     toolfence_toolset::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
 }
 
-/// How often it is told how far a walk is.
+/// How often a walk says how far it is.
 const BETWEEN_NOTES: Duration = Duration::from_secs(1);
 
 /// Runs blocking work on a thread made for that. Dropping the future asks the work to stop.
-async fn blocking<T, W>(workspace: &Arc<Workspace>, work: W) -> Result<T, ToolError>
+async fn blocking<C, T, W>(context: &Arc<C>, work: W) -> Result<T, ToolError>
 where
+    C: Send + Sync + 'static,
     T: Send + 'static,
-    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+    W: FnOnce(&C, &Stop) -> Result<T, ToolFailure> + Send + 'static,
 {
-    watched(workspace, &NoProgress, work).await
+    watched(context, &NoProgress, work).await
 }
 
-/// The same for work that walks a tree: now and then it is told how much of it was seen.
-async fn watched<T, W>(workspace: &Arc<Workspace>, progress: &dyn Progress, work: W) -> Result<T, ToolError>
+/// Runs blocking work that walks a tree like [`blocking`], and tells now and then how much of the tree was seen.
+async fn watched<C, T, W>(context: &Arc<C>, progress: &dyn Progress, work: W) -> Result<T, ToolError>
 where
+    C: Send + Sync + 'static,
     T: Send + 'static,
-    W: FnOnce(&Workspace, &Stop) -> Result<T, ToolFailure> + Send + 'static,
+    W: FnOnce(&C, &Stop) -> Result<T, ToolFailure> + Send + 'static,
 {
     let stop = Arc::new(Stop::default());
     let guard = StopOnDrop(Arc::clone(&stop));
-    let workspace = Arc::clone(workspace);
-    let mut working = tokio::task::spawn_blocking(move || work(&workspace, &stop));
+    let context = Arc::clone(context);
+    let mut working = tokio::task::spawn_blocking(move || work(&context, &stop));
     let done = loop {
         match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
             Ok(done) => break done,
@@ -154,7 +159,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
     use toolfence_rules::PathRules;
-    use toolfence_workspace::ListFiles;
+    use toolfence_workspace::{ListFiles, Workspace};
 
     #[derive(Default)]
     struct Notes(Mutex<Vec<String>>);
@@ -172,7 +177,7 @@ mod tests {
         let workspace = Arc::new(Workspace::open(home.path(), PathRules::default()).expect("it is a folder"));
         let notes = Notes::default();
         let work = |workspace: &Workspace, stop: &Stop| {
-            let listing = workspace.list(&ListFiles::new("."), stop)?;
+            let listing = workspace.files().list(&ListFiles::new("."), stop)?;
             std::thread::sleep(BETWEEN_NOTES + BETWEEN_NOTES / 2);
             Ok(listing.entries.len())
         };

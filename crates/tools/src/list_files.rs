@@ -36,7 +36,8 @@ impl Tool for List {
         };
         Box::pin(async move {
             let listing =
-                watched(&self.workspace, progress, move |workspace, stop| workspace.list(&wanted, stop)).await?;
+                watched(&self.workspace, progress, move |workspace, stop| workspace.files().list(&wanted, stop))
+                    .await?;
             Ok(output_of(&listing))
         })
     }

@@ -23,14 +23,14 @@ impl Read {
         Read { spec: spec_of("read_file"), workspace, limits: ReadLimits::default(), views: Views::default() }
     }
 
-    /// The same, with what it shows remembered for the tools that change files.
+    /// Remembers in these views what the tool shows, for the tools that change files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Read {
         self.views = views.clone();
         self
     }
 
-    /// The same with other limits.
+    /// Sets how much is read at once.
     #[must_use]
     pub fn limits(mut self, limits: ReadLimits) -> Read {
         self.limits = limits;
@@ -54,7 +54,7 @@ impl Tool for Read {
         };
         let numbered = permit.flag("line_numbers", true);
         Box::pin(async move {
-            let file = blocking(&self.workspace, move |workspace, stop| workspace.read(&wanted, stop)).await?;
+            let file = blocking(&self.workspace, move |workspace, stop| workspace.files().read(&wanted, stop)).await?;
             self.views.read(&file);
             Ok(output_of(&file, numbered))
         })

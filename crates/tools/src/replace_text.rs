@@ -1,9 +1,8 @@
 //! `replace_text`: a passage that occurs exactly once in a file.
 
-use super::changes::output_of;
-use super::checks::{Checked, How};
-use super::{Checks, Views, blocking, spec_of};
-use std::sync::Arc;
+use super::change::{ChangePipeline, output_of};
+use super::checks::How;
+use super::{Views, spec_of};
 use toolfence_protocol::{Output, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{ReplaceText, Workspace};
@@ -12,30 +11,13 @@ use toolfence_workspace::{ReplaceText, Workspace};
 #[derive(Debug)]
 pub struct Replace {
     spec: ToolSpec,
-    workspace: Arc<Workspace>,
-    views: Views,
-    checks: Checks,
+    pipeline: ChangePipeline,
 }
 
 impl Replace {
-    /// On one workspace, with the usual checks.
-    pub fn new(workspace: Arc<Workspace>) -> Replace {
-        let checks = Checks::new(Arc::clone(&workspace));
-        Replace { spec: spec_of("replace_text"), workspace, views: Views::default(), checks }
-    }
-
-    /// The same, with what it leaves remembered for the tools that change files.
-    #[must_use]
-    pub fn views(mut self, views: &Views) -> Replace {
-        self.views = views.clone();
-        self
-    }
-
-    /// The same with these checks around every change.
-    #[must_use]
-    pub fn checks(mut self, checks: &Checks) -> Replace {
-        self.checks = checks.clone();
-        self
+    /// Changes files by this pipeline.
+    pub fn new(pipeline: &ChangePipeline) -> Replace {
+        Replace { spec: spec_of("replace_text"), pipeline: pipeline.clone() }
     }
 }
 
@@ -46,21 +28,9 @@ impl Tool for Replace {
 
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let text = |name: &str| permit.text(name).unwrap_or_default();
-        let dry_run = permit.flag("dry_run", false);
-        let wanted = ReplaceText { dry_run, ..ReplaceText::new(text("path"), text("old"), text("new")) };
-        let how = How { validate: true, dry_run };
-        Box::pin(async move {
-            let drafted =
-                blocking(&self.workspace, move |workspace, _| Ok((workspace.draft_replacement(&wanted)?, wanted)));
-            let (draft, wanted) = drafted.await?;
-            let wanted = ReplaceText { base: draft.base(), ..wanted };
-            Ok(match self.checks.change(vec![draft], how, move |workspace| workspace.replace_text(&wanted)).await? {
-                Checked::Made(written, found) => {
-                    self.views.changed(&written);
-                    found.add_to(output_of(&written, dry_run))
-                }
-                Checked::Refused(output) => output,
-            })
-        })
+        let wanted = ReplaceText::new(text("path"), text("old"), text("new"));
+        let how = How { validate: true, dry_run: permit.flag("dry_run", false) };
+        let draft = move |workspace: &Workspace, _: &Views| workspace.changes().draft_replacement(&wanted);
+        Box::pin(self.pipeline.make(how, draft, Views::changed, move |written| output_of(written, how.dry_run)))
     }
 }

@@ -1,7 +1,7 @@
 //! `run_python`: a Python file of the project, run inside the sandbox as a command is.
 
-use super::commands::{KEPT, MOST_SECONDS, Wanted};
 use super::jobs::Jobs;
+use super::runner::{KEPT, MOST_SECONDS, Wanted};
 use super::{blocking, spec_of};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -33,9 +33,9 @@ impl Python {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let workspace = self.jobs.commands.workspace();
         let (file, interpreter) = blocking(workspace, move |workspace, _| {
-            let file = workspace.named_file(&path)?;
-            let found = INTERPRETERS.iter().find_map(|name| workspace.system_program(name));
-            Ok((workspace.root().join(file), found.ok_or_else(no_python)?))
+            let file = workspace.root().named_file(&path)?;
+            let found = INTERPRETERS.iter().find_map(|name| workspace.root().programs().of_system(name));
+            Ok((workspace.root().path().join(file), found.ok_or_else(no_python)?))
         })
         .await?;
         let wanted = Wanted {

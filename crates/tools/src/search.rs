@@ -43,7 +43,8 @@ impl Tool for Search {
         Box::pin(async move {
             let context = wanted.context > 0;
             let found =
-                watched(&self.workspace, progress, move |workspace, stop| workspace.search(&wanted, stop)).await?;
+                watched(&self.workspace, progress, move |workspace, stop| workspace.files().search(&wanted, stop))
+                    .await?;
             Ok(output_of(&found, context))
         })
     }

@@ -1,4 +1,4 @@
-//! What is told of a command that wanted somebody at a terminal: there is none, and stdin is empty.
+//! The sentence for a command that wanted a person at a terminal: there is none, and stdin is empty.
 
 use toolfence_sandbox::process::Outcome;
 

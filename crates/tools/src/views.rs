@@ -1,11 +1,11 @@
 //! What a model knows of files: which content it was shown with line numbers, and which it was shown or left itself.
 //!
 //! An edit by line numbers is made only on what the numbers belong to. A whole file is written only over what the model has
-//! seen or written, so that nobody's changes in between are lost. A file it never saw has no view, and nothing is compared.
+//! seen or written, so that no changes in between are lost. A file it never saw has no view, and nothing is compared.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use toolfence_workspace::{FileText, Version, Workspace, Written};
+use toolfence_workspace::{FileText, Patched, Version, Workspace, Written};
 
 /// Files that are remembered; the half that was met longest ago is forgotten then.
 const MOST: usize = 4096;
@@ -54,23 +54,25 @@ impl Views {
         }
     }
 
-    /// A patch left this content, or no file.
-    pub(super) fn patched(&self, name: &str, after: Option<Version>) {
-        if after.is_none() {
-            self.lock().files.remove(name);
-        } else if self.view(name).is_some() {
-            self.set(name, |view| view.latest = after);
+    /// A patch left these contents, or no file.
+    pub(super) fn patched(&self, done: &Patched) {
+        for (name, after) in &done.after {
+            if after.is_none() {
+                self.lock().files.remove(name);
+            } else if self.view(name).is_some() {
+                self.set(name, |view| view.latest = *after);
+            }
         }
     }
 
     /// What the line numbers belong to that the model has of a file.
     pub(super) fn numbered(&self, workspace: &Workspace, path: &str) -> Option<Version> {
-        self.view(&workspace.real_name(path).ok()?)?.numbered
+        self.view(&workspace.root().real_name(path).ok()?)?.numbered
     }
 
     /// What the model knows of the content of a file.
     pub(super) fn latest(&self, workspace: &Workspace, path: &str) -> Option<Version> {
-        self.view(&workspace.real_name(path).ok()?)?.latest
+        self.view(&workspace.root().real_name(path).ok()?)?.latest
     }
 
     fn view(&self, name: &str) -> Option<View> {

@@ -1,41 +1,23 @@
 //! `write_file`: a whole file at once, with the diff of what that did.
 
-use super::changes::{data_of, notes};
-use super::checks::{Checked, How};
-use super::{Checks, Views, blocking, counted, spec_of};
-use std::sync::Arc;
+use super::change::{ChangePipeline, data_of, notes};
+use super::checks::How;
+use super::{Views, counted, spec_of};
 use toolfence_protocol::{Output, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_workspace::{Draft, Workspace, Written};
+use toolfence_workspace::{Workspace, Written};
 
 /// The tool.
 #[derive(Debug)]
 pub struct Write {
     spec: ToolSpec,
-    workspace: Arc<Workspace>,
-    views: Views,
-    checks: Checks,
+    pipeline: ChangePipeline,
 }
 
 impl Write {
-    /// On one workspace, with the usual checks.
-    pub fn new(workspace: Arc<Workspace>) -> Write {
-        let checks = Checks::new(Arc::clone(&workspace));
-        Write { spec: spec_of("write_file"), workspace, views: Views::default(), checks }
-    }
-
-    /// The same, with files left alone that somebody else changed since these views.
-    #[must_use]
-    pub fn views(mut self, views: &Views) -> Write {
-        self.views = views.clone();
-        self
-    }
-
-    /// The same with these checks around every change.
-    #[must_use]
-    pub fn checks(mut self, checks: &Checks) -> Write {
-        self.checks = checks.clone();
-        self
+    /// Changes files by this pipeline.
+    pub fn new(pipeline: &ChangePipeline) -> Write {
+        Write { spec: spec_of("write_file"), pipeline: pipeline.clone() }
     }
 }
 
@@ -47,27 +29,12 @@ impl Tool for Write {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let content = permit.text("content").unwrap_or_default().to_owned();
-        let views = self.views.clone();
-        Box::pin(async move {
-            let (wanted, known) = ((path.clone(), content.clone()), views.clone());
-            let draft = blocking(&self.workspace, move |workspace, _| {
-                workspace.draft_write(&wanted.0, &wanted.1, known.latest(workspace, &wanted.0))
-            });
-            let drafts: Vec<_> = draft.await?.into_iter().collect();
-            let seen = drafts.first().and_then(Draft::base);
-            let how = How { validate: true, dry_run: false };
-            let made = self.checks.change(drafts, how, move |workspace| {
-                let base = seen.or_else(|| views.latest(workspace, &path));
-                workspace.write_over(&path, &content, base)
-            });
-            Ok(match made.await? {
-                Checked::Made(written, found) => {
-                    self.views.wrote(&written);
-                    found.add_to(output_of(&written))
-                }
-                Checked::Refused(output) => output,
-            })
-        })
+        let how = How { validate: true, dry_run: false };
+        let draft = move |workspace: &Workspace, views: &Views| {
+            let seen = views.latest(workspace, &path);
+            workspace.changes().draft_write(&path, &content, seen)
+        };
+        Box::pin(self.pipeline.make(how, draft, Views::wrote, output_of))
     }
 }
 

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 use toolfence_rules::PathRules;
-use toolfence_sandbox::isolation::{self, Errand, Report, Settings};
+use toolfence_sandbox::isolation::{self, Enclosure, Report, Request, Settings};
 use toolfence_sandbox::process::{self, Job, environment};
-use toolfence_workspace::{Stop, Workspace};
+use toolfence_workspace::{Access, Stop, Workspace};
 
 /// How long one attempt may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -38,6 +38,7 @@ const FILES: &[(&str, &str)] = &[
 
 pub(super) struct Ground {
     workspace: Workspace,
+    enclosure: Enclosure,
     environment: Vec<(OsString, OsString)>,
     /// What the scripts must know, as the beginning of each: a container gets nothing of the environment.
     known: OsString,
@@ -66,16 +67,16 @@ impl Ground {
             fs::write(path, content)?;
         }
         fs::hard_link(root.join(".env"), root.join("other-name"))?;
-        let workspace =
-            Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?.sandbox(settings.clone());
+        let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
+        let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
-        let environment = environment(std::env::vars_os(), workspace.search_path());
+        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
         let known = known(&beside, &server, settings)?;
-        Ok(Ground { workspace, environment, known, _server: server })
+        Ok(Ground { workspace, enclosure, environment, known, _server: server })
     }
 
     pub(super) fn report(&self) -> &Report {
-        self.workspace.enclosure().report()
+        self.enclosure.report()
     }
 
     /// Runs an attempt inside.
@@ -99,19 +100,19 @@ impl Ground {
 
     async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
         let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure.message);
-        let covers = self.workspace.covers(&Stop::default()).map_err(told)?;
-        let folder = self.workspace.folder(".").map_err(told)?;
-        let errand = Errand {
+        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(told)?;
+        let folder = self.workspace.root().folder(".").map_err(told)?;
+        let request = Request {
             command,
             folder: Path::new(""),
-            covers: covers.list(),
+            masks: masks.list(),
             network: false,
             looks: false,
             only_git: false,
         };
-        let entry = self.workspace.enclosure().entry(&errand).ok_or_else(|| io::Error::other("there is no sandbox"))?;
+        let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let environment = isolation::environment(&self.environment, self.workspace.root());
+        let environment = isolation::environment(&self.environment, self.workspace.root().path());
         let job = Job {
             program: &entry.program,
             args: &arguments,
@@ -122,7 +123,7 @@ impl Ground {
             overflow: None,
             live: None,
         };
-        Ok(process::run_kept(&job, &entry.told).await?.output)
+        Ok(process::run_supervised(&job, &entry.told).await?.output)
     }
 
     /// Whether what an attempt left behind runs on.

@@ -4,18 +4,18 @@
 //! belongs to file systems below this one, and `security.ima` and `security.evm`, which sign the old content. On systems
 //! other than Linux nothing is read and nothing is given.
 
-use super::state::as_text;
+use crate::encoding::{as_hex, as_text};
 use rustix::fs::Stat;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the attributes of one file that a record holds.
-pub(super) const MOST_KEPT: usize = 16 << 10;
+pub(crate) const MOST_KEPT: usize = 16 << 10;
 
 /// Bytes of the attributes of one file that are carried over when it is replaced.
-pub(super) const MOST_CARRIED: usize = 4 << 20;
+pub(crate) const MOST_CARRIED: usize = 4 << 20;
 
 #[cfg(target_os = "linux")]
 const ACCESS: &str = "system.posix_acl_access";
@@ -37,17 +37,8 @@ pub struct Attributes(Vec<Attribute>);
 struct Attribute {
     #[serde(with = "as_text")]
     name: PathBuf,
-    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
+    #[serde(with = "as_hex")]
     value: Vec<u8>,
-}
-
-fn as_hex<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&super::state::hex(value))
-}
-
-fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    super::state::bytes_of(&text).ok_or_else(|| serde::de::Error::custom("hexadecimal digits are wanted"))
 }
 
 impl Attributes {
@@ -57,12 +48,12 @@ impl Attributes {
     }
 
     /// Bytes of all names and values.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.0.iter().map(|attribute| attribute.name.as_os_str().len() + attribute.value.len()).sum()
     }
 
     /// Whether others are the same, labels of the system apart.
-    pub(super) fn is_as(&self, other: &Attributes) -> bool {
+    pub(crate) fn is_as(&self, other: &Attributes) -> bool {
         fn own(all: &Attributes) -> impl Iterator<Item = &Attribute> {
             all.0.iter().filter(|one| !LABELS.iter().any(|label| one.name == Path::new(label)))
         }
@@ -72,22 +63,22 @@ impl Attributes {
 
 /// What a new file takes of one that it replaces, comes from or puts back.
 #[derive(Debug, Clone)]
-pub(super) struct Like {
+pub(crate) struct Like {
     /// User and group, where they are known.
-    pub(super) owner: Option<(u32, u32)>,
-    pub(super) mode: u32,
-    pub(super) attributes: Attributes,
+    pub(crate) owner: Option<(u32, u32)>,
+    pub(crate) mode: u32,
+    pub(crate) attributes: Attributes,
 }
 
 impl Like {
-    pub(super) fn of(stat: &Stat, attributes: Attributes) -> Like {
-        Like { owner: Some((stat.st_uid, stat.st_gid)), mode: super::state::mode_of(stat), attributes }
+    pub(crate) fn of(stat: &Stat, attributes: Attributes) -> Like {
+        Like { owner: Some((stat.st_uid, stat.st_gid)), mode: crate::stat::mode_of(stat), attributes }
     }
 
-    /// Gives them to a file or folder that nobody but its owner can open yet. What is given last is the mode, so that it is
+    /// Gives owner, mode and attributes to a file or folder that only its owner can open yet. What is given last is the mode, so that it is
     /// at no moment more open than it shall be. Gives the names of what the system refused; where that is something that
-    /// keeps people out, rights are taken away instead, so that nobody gains any.
-    pub(super) fn give(&self, file: &File) -> io::Result<Vec<String>> {
+    /// keeps people out, rights are taken away instead, so that no user gains any.
+    pub(crate) fn give(&self, file: &File) -> io::Result<Vec<String>> {
         let mut mode = self.owned(file)?;
         let mut lost = system::give(file, &self.attributes, &mut mode);
         lost.dedup();
@@ -119,7 +110,7 @@ impl Like {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use system::read;
+pub(crate) use system::read;
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -144,7 +135,7 @@ mod system {
     }
 
     /// The attributes of an open file; `None` where they have more than `most` bytes, or cannot be read.
-    pub(in super::super) fn read(file: impl AsFd, most: usize) -> Option<Attributes> {
+    pub(crate) fn read(file: impl AsFd, most: usize) -> Option<Attributes> {
         let names = match whole(|buffer| flistxattr(&file, buffer)) {
             Ok(names) => names,
             // A file system without attributes.
@@ -186,8 +177,8 @@ mod system {
     }
 
     /// Gives a file that is closed to others these attributes and no other list of who may open it. `mode` loses what must not
-    /// be given without what was refused. The names of that are told.
-    pub(super) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<String> {
+    /// be given without what was refused. Gives the names of what was refused.
+    pub(crate) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<String> {
         // A file that cannot be read takes what it can.
         let has = read(file, MOST_CARRIED).unwrap_or_default();
         let mut lost = Vec::new();
@@ -221,7 +212,7 @@ mod system {
         match name {
             b"system.posix_acl_access" => "access control list".into(),
             b"system.posix_acl_default" => "default access control list".into(),
-            _ => format!("attribute {}", super::super::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
+            _ => format!("attribute {}", crate::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
         }
     }
 
@@ -318,13 +309,13 @@ mod system {
 
 /// On systems where this module does not know how attributes are read there are none.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
+pub(crate) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
     Some(Attributes::default())
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    pub(super) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<String> {
+    pub(crate) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<String> {
         Vec::new()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The bound is on the work and not on the clock, so that the same change gives the same diff on any machine.
 
-use super::names;
+use crate::names;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 /// Bytes of both texts together beyond which no diff is made.
@@ -13,18 +13,18 @@ const MOST_WORK: usize = 16_000_000;
 
 /// What changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     /// `None` where it would have cost too much.
-    pub(super) unified: Option<String>,
-    pub(super) added: u64,
-    pub(super) removed: u64,
+    pub(crate) unified: Option<String>,
+    pub(crate) added: u64,
+    pub(crate) removed: u64,
     /// The first line that is not as it was, from 1; 0 where all are.
-    pub(super) first: u64,
+    pub(crate) first: u64,
 }
 
 /// The difference between two texts of the file `path`; `old` is `None` for a new file. Bytes that are not UTF-8 count as
 /// what they are and are shown as U+FFFD; where there is a NUL, nothing is.
-pub(super) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference {
+pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference {
     if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
         return Difference::default();
     }

@@ -17,7 +17,7 @@ pub(crate) fn settled(_: &std::path::Path) {}
 pub(crate) use counted::settled;
 
 /// How much of a content is written between two points.
-pub(super) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
+pub(crate) const PIECE: usize = if cfg!(test) { 16 } else { 8 << 20 };
 
 #[cfg(test)]
 pub(crate) mod counted {
@@ -29,7 +29,7 @@ pub(crate) mod counted {
     /// Names the variable with the number of the point, from 1, at which the process is killed.
     pub(crate) const AT: &str = "TOOLFENCE_TEST_KILL_AT";
 
-    /// Names the variable with the file that is told what was settled: a line each, its length and its name.
+    /// Names the variable with the file that lists what was settled: a line each, its length and its name.
     pub(crate) const SETTLED: &str = "TOOLFENCE_TEST_SETTLED";
 
     static LIMIT: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var(AT).ok()?.parse().ok());

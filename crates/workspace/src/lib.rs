@@ -1,108 +1,77 @@
 //! The only place where a model's string becomes a file, and what turns changed, kept so that it can be taken back.
 //!
-//! A [`Workspace`] holds the descriptor of one root. Every path is resolved below it, checked again on the open descriptor,
-//! and never used a second time. It also says what the sandbox has to hide of the project, and [`undo`] keeps what every turn
-//! changed. This crate knows no tools, no protocol and no runtime: its functions block. It judges files, not calls.
+//! A [`Root`] is the open folder of one project: every path is resolved below it, checked again on the open descriptor, and
+//! never used a second time. [`Files`] looks at files, [`Changes`] changes them, [`Masks`] says what the sandbox has to hide of
+//! them from a command, and a [`Workspace`] holds these for one project. [`undo`] keeps what every turn changed. This crate
+//! knows no tools, no protocol and no runtime: its functions block. It judges files, not calls, and runs no command.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
 #![forbid(unsafe_code)]
 
 mod attributes;
-mod checked;
-mod covers;
-#[cfg(test)]
-mod crash;
-pub(crate) mod diff;
-mod draft;
-mod edit;
+mod changes;
+mod diff;
+mod digest;
+mod encoding;
 mod facts;
-pub(crate) mod fault;
-mod folder;
-mod globs;
-mod history;
-mod hops;
-mod ignores;
-mod journal;
-mod links;
-mod list;
+mod fault;
+mod files;
+mod masks;
 pub mod names;
-mod patch;
-mod programs;
-mod read;
-mod record;
-mod repository;
-mod resolve;
-mod restore;
-mod search;
-mod secrets;
-pub(crate) mod snapshot;
-mod spill;
-mod stage;
-pub(crate) mod state;
-mod suggest;
-mod temp;
-mod tracked;
-mod trouble;
+pub mod overflow_file;
+mod root;
+mod stat;
+mod state;
+mod stop;
+mod text;
 pub mod undo;
 mod version;
-mod walk;
-mod wanted;
-mod write;
 
 pub use attributes::Attributes;
-pub use covers::{Access, Covers, Hooks, Looked, Withheld};
-pub use covers::{Configurations, Guarded, Running, Uncovered};
-pub use draft::Draft;
-pub use edit::{EditFile, EditLines, ReplaceText};
-pub use list::{Entry, EntryKind, ListFiles, Listing};
+pub use changes::Changes;
+pub use changes::draft::{Draft, FileDraft, Report};
+pub use changes::edit::{EditFile, EditLines, ReplaceText};
+pub use changes::patch::{Patched, PatchedFile};
+pub use changes::record::{RecordedCommand, Recorder};
+pub use changes::write::Written;
+pub use digest::Digest;
+pub use files::Files;
+pub use files::list::{Entry, EntryKind, ListFiles, Listing};
+pub use files::read::{FileText, ReadFile, ReadLimits, Total};
+pub use files::search::{Found, SearchFiles, SearchLine};
+pub use masks::{
+    Access, Configurations, GitSettings, Guarded, Hooks, MaskSet, Masks, Running, Unmasked, WalkCost, Withheld,
+};
 pub use names::quoted;
-pub use patch::{Patched, PatchedFile};
-pub use read::{FileText, ReadFile, ReadLimits, Total};
-pub use record::Command;
-pub use record::Recorder;
-pub use restore::Refusal;
-pub use search::{Found, SearchFiles, SearchLine};
-pub use snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
-pub use state::{Change, Digest, Stamp, State};
+pub use root::{Programs, Root};
+pub use stat::Stamp;
+pub use state::{Change, State};
+pub use stop::Stop;
 pub use version::Version;
-pub use write::Written;
 
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
-use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use facts::history::BlockedHistory;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use toolfence_git as git;
-use toolfence_git::Git;
-use toolfence_protocol::{Error, Result, ToolFailure};
+use toolfence_protocol::Result;
 use toolfence_rules::PathRules;
-use toolfence_sandbox::isolation::{Enclosure, Settings};
 
-/// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
-/// started by a person; where it was started as the helper, it becomes the command and ends with it.
-pub fn enter_if_asked() {
-    toolfence_sandbox::isolation::enter_if_asked(covers::settle_for_a_host);
+/// What the helper does that a host has started to settle what commands leave: it waits for the end of the host, and then takes
+/// away what they planted. Gives the status with which the helper ends.
+pub fn settle_for_a_host() -> i32 {
+    masks::settle_for_a_host(|root| Workspace::open(root, PathRules::default()).ok().map(|workspace| workspace.notices))
 }
 
-/// One project: its root as an open folder, and the rules about names in it.
+/// One project: the open root and what can be done with the files below it.
 #[derive(Debug)]
 pub struct Workspace {
-    root: OwnedFd,
-    canonical: PathBuf,
-    given: PathBuf,
-    rules: PathRules,
-    search_path: OsString,
-    sandbox: Settings,
-    enclosure: OnceLock<Enclosure>,
-    memory: covers::Memory,
-    history: OnceLock<Arc<history::History>>,
-    git: OnceLock<Option<Git>>,
-    git_memory: git::config::Memory,
+    root: Arc<Root>,
+    files: Files,
+    changes: Changes,
+    masks: Masks,
+    history: OnceLock<Arc<BlockedHistory>>,
     notices: Vec<String>,
-    settler: OnceLock<Option<covers::Settler>>,
-    recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Workspace {
@@ -113,139 +82,73 @@ impl Workspace {
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
     pub fn open(root: impl AsRef<Path>, rules: PathRules) -> Result<Workspace> {
-        let root = root.as_ref();
-        let doing = || format!("open the project root {}", root.display());
-        let canonical = root.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(&canonical, flags, Mode::empty())
-            .map_err(|cause| Error::because(doing(), std::io::Error::from(cause)))?;
-        let given = absolute(root).map_err(|cause| Error::because(doing(), cause))?;
-        let search_path = programs::search_path(std::env::var_os("PATH").as_deref(), &canonical);
-        let mut workspace = Workspace {
-            root: fd,
-            canonical,
-            given,
-            rules,
-            search_path,
-            sandbox: Settings::default(),
-            enclosure: OnceLock::new(),
-            memory: covers::Memory::default(),
+        Workspace::open_with_path(root, rules, std::env::var_os("PATH").as_deref())
+    }
+
+    /// Opens the root like [`Workspace::open`], with another PATH than that of this process; `None` for the system's default.
+    ///
+    /// # Errors
+    /// The errors of [`Workspace::open`].
+    pub fn open_with_path(root: impl AsRef<Path>, rules: PathRules, path: Option<&OsStr>) -> Result<Workspace> {
+        let root = Arc::new(Root::open(root.as_ref(), rules, path)?);
+        changes::journal::clean(&root);
+        let notices = masks::recover(&root);
+        Ok(Workspace {
+            files: Files::new(Arc::clone(&root)),
+            changes: Changes::new(Arc::clone(&root)),
+            masks: Masks::new(Arc::clone(&root), GitSettings::default()),
             history: OnceLock::new(),
-            git: OnceLock::new(),
-            git_memory: git::config::Memory::default(),
-            notices: Vec::new(),
-            settler: OnceLock::new(),
-            recorder: None,
-        };
-        journal::clean(&workspace);
-        workspace.notices = workspace.recover_commands();
-        Ok(workspace)
+            root,
+            notices,
+        })
     }
 
-    /// The root as an absolute path without links, as it was when it was opened. To be shown, not to be opened.
-    pub fn root(&self) -> &Path {
-        &self.canonical
-    }
-
-    /// The PATH of every command, as the policy knows it: this process's own without the folders of the project.
-    pub fn search_path(&self) -> &OsStr {
-        &self.search_path
-    }
-
-    /// The same with the PATH of another host than this process.
+    /// Sets the recorder, which is called before every change.
     #[must_use]
-    pub fn host_path(self, path: &OsStr) -> Workspace {
-        let search_path = programs::search_path(Some(path), &self.canonical);
-        Workspace { search_path, enclosure: OnceLock::new(), git: OnceLock::new(), history: OnceLock::new(), ..self }
+    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Workspace {
+        self.changes.record_to(recorder);
+        self
     }
 
-    /// Opens a folder inside the root, for a process to run in.
-    ///
-    /// # Errors
-    /// As for every path, and `invalid_argument` for what is no folder.
-    pub fn folder(&self, path: &str) -> std::result::Result<OwnedFd, ToolFailure> {
-        self.open_folder(path).map(|opened| opened.fd)
+    /// Sets what commands may do with the repositories of the project.
+    #[must_use]
+    pub fn git(self, settings: GitSettings) -> Workspace {
+        Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self }
     }
 
-    /// The same with its real name relative to the root, without links.
-    ///
-    /// # Errors
-    /// Those of [`Workspace::folder`].
-    pub fn named_folder(&self, path: &str) -> std::result::Result<(OwnedFd, PathBuf), ToolFailure> {
-        self.open_folder(path).map(|opened| (opened.fd, opened.name))
+    /// The open root.
+    pub fn root(&self) -> &Arc<Root> {
+        &self.root
     }
 
-    /// The real name, relative to the root and without links, of a file that may be opened.
-    ///
-    /// # Errors
-    /// Those of reading it.
-    pub fn named_file(&self, path: &str) -> std::result::Result<PathBuf, ToolFailure> {
-        self.open_file(path).map(|opened| opened.name)
+    /// Reading, listing and searching.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
-    /// Where a program of this name is in the PATH of every command, if it is none of the project's.
-    pub fn system_program(&self, name: &str) -> Option<PathBuf> {
-        let found = facts::found(self, name)?;
-        let real = found.canonicalize().ok()?;
-        (!real.starts_with(&self.canonical)).then_some(found)
+    /// Writing, editing and patching.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
-    /// The name of what a path leads to, or would if it existed: relative to the root and without links.
-    ///
-    /// # Errors
-    /// `permission_denied` outside the root, and where the system refuses.
-    pub fn real_name(&self, path: &str) -> std::result::Result<String, ToolFailure> {
-        let relative = self.relative(path)?;
-        let spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
-        let folder = self.real_folder(path, &spot.folder, &spot.folder_name)?;
-        Ok(names::text_of(&resolve::Spot { folder_name: folder, ..spot }.name()))
+    /// What the sandbox has to hide from a command.
+    pub fn masks(&self) -> &Masks {
+        &self.masks
     }
 
-    /// The absolute spellings under which the root may be named.
-    fn spellings(&self) -> [&Path; 2] {
-        [&self.canonical, &self.given]
-    }
-}
-
-/// A path as it was given, but absolute. Links stay in it: a person who works below a link names files by it.
-fn absolute(path: &Path) -> std::io::Result<PathBuf> {
-    if path.is_absolute() {
-        return Ok(path.to_owned());
-    }
-    // The current folder has no links in its name, so what leads up from it can be taken away as text.
-    let mut absolute = std::env::current_dir()?;
-    let mut rest = path.components().filter(|part| *part != Component::CurDir).peekable();
-    while rest.next_if_eq(&Component::ParentDir).is_some() {
-        absolute.pop();
-    }
-    absolute.extend(rest);
-    Ok(absolute)
-}
-
-/// Stops long work from another thread, and shows there how far it is.
-#[derive(Debug, Default)]
-pub struct Stop {
-    stopped: AtomicBool,
-    seen: AtomicU64,
-}
-
-impl Stop {
-    /// Asks the work to stop soon.
-    pub fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+    /// What had to be done when the project was opened, because an earlier program was killed while a command ran: sentences
+    /// for the person.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
-    /// Whether it was asked to.
-    pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
-    }
-
-    /// How many files and folders a walk has met so far.
-    pub fn seen(&self) -> u64 {
-        self.seen.load(Ordering::Relaxed)
-    }
-
-    fn saw(&self, entries: usize) {
-        self.seen.fetch_add(entries as u64, Ordering::Relaxed);
+    /// What is known of blocked names in the history of repositories. The first call begins to look.
+    fn history(&self) -> &Arc<BlockedHistory> {
+        self.history.get_or_init(|| {
+            let history = BlockedHistory::new(self.root.rules().clone(), self.root.programs().git().cloned());
+            let history = Arc::new(history);
+            history.begin(self.root.path());
+            history
+        })
     }
 }

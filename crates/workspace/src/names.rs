@@ -29,7 +29,7 @@ pub fn quoted(name: &str) -> Cow<'_, str> {
 }
 
 /// Whether a name is UTF-8: any other can be shown, but no call can give it.
-pub(super) fn is_text(name: &Path) -> bool {
+pub(crate) fn is_text(name: &Path) -> bool {
     name.to_str().is_some()
 }
 
@@ -73,7 +73,7 @@ fn is_unseen(c: char) -> bool {
 }
 
 /// The name itself, then its case-folded NFKC form where that is another.
-pub(super) fn spellings(name: &str) -> Vec<String> {
+pub(crate) fn spellings(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     if let Some(folded) = folded(name) {
         all.push(folded);
@@ -81,8 +81,9 @@ pub(super) fn spellings(name: &str) -> Vec<String> {
     all
 }
 
-/// The case-folded NFKC form, without the characters that nobody sees, of which some file systems ignore many; `None` where it is the same.
-pub(super) fn folded(name: &str) -> Option<String> {
+/// The case-folded NFKC form, without the characters that cannot be seen, many of which some file systems ignore in names; `None`
+/// where it is the same.
+pub(crate) fn folded(name: &str) -> Option<String> {
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return None;
     }

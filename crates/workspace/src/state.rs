@@ -1,22 +1,19 @@
 //! What stands under a name: as much of it as it takes to put it back.
 
+use crate::attributes::{self, Attributes, MOST_KEPT};
+use crate::digest::Digest;
+use crate::encoding::as_text;
+use crate::root::resolve::LOOK;
+use crate::stat::{Stamp, mode_of};
 use rustix::fd::BorrowedFd;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
-
-use super::attributes::{self, Attributes, MOST_KEPT};
-use super::resolve::LOOK;
-
-/// The bits of a mode that can be set (chmod(2)).
-const BITS: RawMode = 0o7777;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 /// What stands under a name, a link not followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,9 +24,9 @@ pub enum State {
     Nothing,
     /// A regular file.
     File {
-        /// By which its content is found.
+        /// The digest by which the content is found.
         content: Digest,
-        /// Its length.
+        /// The length of the content.
         bytes: u64,
         /// Permission bits, with those above them.
         mode: u32,
@@ -80,21 +77,21 @@ impl State {
         }
     }
 
-    pub(super) fn attributes(&self) -> Option<&Attributes> {
+    pub(crate) fn attributes(&self) -> Option<&Attributes> {
         match self {
             State::File { attributes, .. } | State::Folder { attributes, .. } => attributes.as_ref(),
             _ => None,
         }
     }
 
-    /// Its attributes are not known: a record of before they were kept does not say so itself.
+    /// Forgets the attributes: a record that was written before attributes were kept does not say that it has none.
     pub(crate) fn forget_attributes(&mut self) {
         if let State::File { attributes, .. } | State::Folder { attributes, .. } = self {
             *attributes = None;
         }
     }
 
-    pub(super) fn is_folder(&self) -> bool {
+    pub(crate) fn is_folder(&self) -> bool {
         matches!(self, State::Folder { .. })
     }
 }
@@ -122,117 +119,15 @@ pub struct Change {
 }
 
 impl Change {
-    /// That name, from the one to the other.
+    /// The change of this name from one state to another.
     pub fn new(name: PathBuf, before: State, after: State) -> Change {
         Change { name, before, after }
     }
 }
 
-/// The SHA-256 of a content.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Digest([u8; 32]);
-
-impl Digest {
-    /// That of these bytes.
-    pub fn of(content: &[u8]) -> Digest {
-        Digest(Sha256::digest(content).into())
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl From<Digest> for String {
-    fn from(digest: Digest) -> String {
-        hex(&digest.0)
-    }
-}
-
-impl TryFrom<String> for Digest {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Digest, Self::Error> {
-        let bytes = bytes_of(&text).and_then(|bytes| bytes.try_into().ok());
-        bytes.map(Digest).ok_or("64 hexadecimal digits are wanted")
-    }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
-
-pub(super) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = hex.as_bytes().chunks(2);
-    pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
-}
-
-/// A path in JSON: as it is, or behind a NUL, which no path holds, in hexadecimal where it is not UTF-8.
-pub(crate) mod as_text {
-    use super::{OsStrExt, OsString, OsStringExt, Path, PathBuf, bytes_of, hex};
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        match path.to_str() {
-            Some(text) => serializer.serialize_str(text),
-            None => serializer.serialize_str(&format!("\0{}", hex(path.as_os_str().as_bytes()))),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let Some(digits) = text.strip_prefix('\0') else { return Ok(text.into()) };
-        let bytes = bytes_of(digits).ok_or_else(|| D::Error::custom("a path in hexadecimal is wanted"))?;
-        Ok(OsString::from_vec(bytes).into())
-    }
-}
-
-/// What tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
-/// its last change of any kind, which nobody can set back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
-
-impl Stamp {
-    #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "these types differ between systems")]
-    pub(super) fn of(stat: &Stat) -> Stamp {
-        let times = |seconds: i64, nanos: i64| (seconds, nanos);
-        Stamp(
-            stat.st_dev as u64,
-            stat.st_ino as u64,
-            u64::try_from(stat.st_size).unwrap_or(0),
-            times(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            times(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-        )
-    }
-
-    /// When it was last changed in any way: seconds and nanoseconds since 1970.
-    pub(super) fn changed(&self) -> (i64, i64) {
-        self.4
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.2
-    }
-}
-
-pub(super) fn mode_of(stat: &Stat) -> u32 {
-    stat.st_mode & BITS
-}
-
 /// What stands under `last` in an open folder, and what the system says of it. Contents of up to `most` bytes go through
 /// `keep`.
-pub(super) fn look(
+pub(crate) fn look(
     folder: BorrowedFd<'_>,
     last: &OsStr,
     most: u64,
@@ -262,7 +157,7 @@ pub(super) fn look(
 }
 
 /// A regular file, read.
-pub(super) fn look_into(
+pub(crate) fn look_into(
     folder: BorrowedFd<'_>,
     last: &OsStr,
     stat: Stat,
@@ -312,7 +207,7 @@ mod tests {
             State::Link { target: latin.clone() },
             State::Folder { mode: 0o700, attributes: None },
             State::Folder { mode: 0o700, attributes: none() },
-            State::Unkept { stamp: Stamp(1, 2, 3, (4, 5), (-6, 7)) },
+            State::Unkept { stamp: serde_json::from_str("[1,2,3,[4,5],[-6,7]]").expect("it is a stamp") },
         ];
         for state in states {
             let change = Change::new(latin.clone(), state.clone(), State::Nothing);

@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use toolfence::policy::PathRules;
-use toolfence::tools::{Checks, Standing};
+use toolfence::tools::{Checks, CommandRunner, Standing};
 use toolfence::validate::Reads;
 use toolfence::validate::syntax::{self, LANGUAGES, Language};
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
     let workspace = setup::workspace(config, root, PathRules::default())?;
-    Ok(Checks::new(Arc::new(workspace)).checkers(setup::checkers(config)?).standing())
+    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
+    Ok(Checks::new(Arc::new(commands)).checkers(setup::checkers(config)?).standing())
 }
 
 /// As one JSON value.

@@ -13,7 +13,8 @@ use std::time::Duration;
 use toolfence::policy::Pending;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::tools::CommandRunner;
+use toolfence::workspace::Stop;
 
 /// What the model is told where nobody can answer.
 const NOBODY: &str = "It needs a person's yes, and there is no terminal to ask on.";
@@ -24,14 +25,14 @@ const SHOWN_RULES: usize = 4;
 /// Whoever sits at the terminal.
 pub(crate) struct AtTheTerminal {
     /// Where the files are that a change is compared to.
-    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) commands: Arc<CommandRunner>,
 }
 
 impl Person for AtTheTerminal {
     /// Shows what would be done and waits for an answer. Anything but a yes, an always or a change is no.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let preview = Preview::new(pending.call(), pending.decision(), colours(true), &self.workspace);
-        let hooks = hooks(pending, &self.workspace);
+        let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
+        let hooks = hooks(pending, &self.commands);
         Box::pin(async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
     }
 }
@@ -79,12 +80,12 @@ fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
 }
 
 /// Which hooks would run, where the settings approve some and the call is git alone.
-fn hooks(pending: &Pending, workspace: &Workspace) -> String {
+fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
     let outside = pending.call().args.get("outside_sandbox").is_some_and(|value| value.as_bool() != Some(false));
     if !pending.decision().writes_git || outside {
         return String::new();
     }
-    match workspace.hooks(&Stop::default()).run.as_slice() {
+    match commands.hooks(&Stop::default()).run.as_slice() {
         [] => String::new(),
         [hook] => format!("  the hook {hook} of the repository may run, as your settings say\n"),
         hooks => format!("  the hooks {} of the repository may run, as your settings say\n", hooks.join(", ")),

@@ -127,7 +127,8 @@ fn diff(path: &str, content: &str, workspace: &Workspace) -> Vec<String> {
     let mut wanted = ReadFile::new(path);
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
-    let old = workspace.read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
+    let old =
+        workspace.files().read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
     let (head, body) = match old {
         None => ("all of it would be:", marked(content, "  + ", "  + ")),
         Some(old) => {
@@ -146,13 +147,13 @@ fn edited(call: &ToolCall, workspace: &Workspace) -> Option<String> {
     match call.name.as_str() {
         "edit_file" => {
             let edits = call.args.get("edits")?.as_array()?.iter().map(lines_of).collect::<Option<_>>()?;
-            workspace.edit(&EditFile { dry_run: true, ..EditFile::new(text("path")?, edits) }).ok()?.diff
+            workspace.changes().edit(&EditFile { dry_run: true, ..EditFile::new(text("path")?, edits) }).ok()?.diff
         }
         "replace_text" => {
             let wanted = ReplaceText::new(text("path")?, text("old")?, text("new")?);
-            workspace.replace_text(&ReplaceText { dry_run: true, ..wanted }).ok()?.diff
+            workspace.changes().replace_text(&ReplaceText { dry_run: true, ..wanted }).ok()?.diff
         }
-        "apply_patch" => workspace.apply_patch(text("patch")?, true).ok()?.diff,
+        "apply_patch" => workspace.changes().apply_patch(text("patch")?, true).ok()?.diff,
         _ => None,
     }
 }

@@ -18,10 +18,10 @@ use toolfence::redact::Redactor;
 use toolfence::sandbox::{Container, Engine};
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
-use toolfence::tools::{self, ProjectChecks};
+use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::validate::Checker;
-use toolfence::workspace::Workspace;
+use toolfence::workspace::{GitSettings, Workspace};
 
 /// The personas that come with the program: name, English, Portuguese.
 const PERSONAS: &[(&str, &str, &str)] = &[
@@ -38,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) persona: Persona,
     pub(crate) language: Language,
     pub(crate) workspace: Arc<Workspace>,
+    /// What runs commands in the workspace, and what the policy asks about the project.
+    pub(crate) commands: Arc<CommandRunner>,
     pub(crate) toolbox: Toolbox,
     pub(crate) policy: Policy,
     /// Where the log of decisions and results is kept, if one is.
@@ -88,14 +90,15 @@ impl Setup {
             Some(history) => workspace.recorder(history),
             None => workspace,
         });
-        tracing::debug!(target: "toolfence", root = %workspace.root().display(), "root");
-        let checks = tools::Checks::new(workspace.clone()).checkers(checkers(&config)?);
-        let mut toolbox = tools::checked(workspace.clone(), &checks);
+        tracing::debug!(target: "toolfence", root = %workspace.root().path().display(), "root");
+        let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
+        let checks = tools::Checks::new(commands.clone()).checkers(checkers(&config)?);
+        let mut toolbox = tools::checked(&checks);
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
         let language = language(&config)?;
-        Ok(Setup { config, persona, language, workspace, toolbox, policy, audit: None, history })
+        Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit: None, history })
     }
 
     /// An agent in the person's service.
@@ -106,7 +109,7 @@ impl Setup {
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
             session.system = self.told();
         }
-        let session = Session::new(session, catalog, self.policy.clone(), self.workspace.clone());
+        let session = Session::new(session, catalog, self.policy.clone(), self.commands.clone());
         let agent = Agent::new(session, self.toolbox.clone(), backend);
         let agent = match &self.history {
             Some(history) => agent.history(history.clone(), self.workspace.clone()),
@@ -125,7 +128,7 @@ impl Setup {
     /// What looks at the project after changes, if anything is to.
     pub(crate) fn project_checks(&self) -> Option<ProjectChecks> {
         let lines: Vec<String> = self.config.merged.texts("checks.commands").map(str::to_owned).collect();
-        (!lines.is_empty()).then(|| ProjectChecks::new(self.workspace.clone(), lines))
+        (!lines.is_empty()).then(|| ProjectChecks::new(self.commands.clone(), lines))
     }
 
     /// The log of decisions and results. Without one the work goes on, and the person is told.
@@ -133,7 +136,7 @@ impl Setup {
         let own =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let redactor = Redactor::new().environment(own);
-        let opened = Audit::open(self.audit.as_ref()?, redactor, self.workspace.clone());
+        let opened = Audit::open(self.audit.as_ref()?, redactor, self.commands.clone());
         opened.map_err(|error| terminal::tell(&format!("{error}. Nothing is logged."))).ok()
     }
 
@@ -182,14 +185,14 @@ impl Setup {
     }
 }
 
-/// The files and commands of the project at this root, in its sandbox.
+/// The files of the project at this root.
 pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
     let workspace = Workspace::open(root, paths)
         .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
     for notice in workspace.notices() {
         eprintln!("[an earlier run was killed while a command ran: {notice}]");
     }
-    Ok(workspace.sandbox(sandbox(config)?))
+    Ok(workspace.git(git(config)?))
 }
 
 /// What turns changed, unless the person does not want it kept.
@@ -230,15 +233,19 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
         .collect()
 }
 
+/// What the layers leave to commands of the repositories of the project.
+fn git(config: &Config) -> Result<GitSettings, Failure> {
+    GitSettings::new()
+        .writable(config.merged.texts("sandbox.git_writable"))
+        .and_then(|settings| settings.hooks(config.merged.texts("sandbox.git_hooks")))
+        .map_err(|error| Failure::wrong_use(error.to_string()))
+}
+
 /// What the layers want around every command.
 pub(crate) fn sandbox(config: &Config) -> Result<toolfence::sandbox::Settings, Failure> {
     let mode = config.choice::<Sandbox>("sandbox.mode")?;
     let network = config.text("sandbox.network") == Some("on");
     let settings = toolfence::sandbox::Settings::new().mode(mode.into()).network(network);
-    let settings = settings
-        .git_writable(config.merged.texts("sandbox.git_writable"))
-        .and_then(|settings| settings.git_hooks(config.merged.texts("sandbox.git_hooks")))
-        .map_err(|error| Failure::wrong_use(error.to_string()))?;
     let memory = match config.set("sandbox.memory") {
         // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.
         Some(true) => settings.memory.min(config.count("sandbox.memory") << 20),

@@ -5,9 +5,11 @@ use toolfence::agent::{Agent, Host};
 use toolfence::backend::Replay;
 use toolfence::backend::replay::Recorded;
 use toolfence::policy::{AskMode, PathRules, Pending, Policy};
+use toolfence::sandbox::Settings;
 use toolfence::session::{Answer, Session, SessionOptions};
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools;
+use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 
 /// Says no to everything, and remembers what was asked and why.
@@ -34,9 +36,10 @@ fn turn(mode: AskMode, prompt: &str, replies: &[&str]) -> (Vec<(String, String)>
     std::fs::write(folder.path().join("README.md"), README).expect("it can be written");
     std::fs::write(folder.path().join("b.txt"), "b\n").expect("it can be written");
     let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).expect("it is a folder"));
-    let toolbox = tools::standard(Arc::clone(&workspace));
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    let toolbox = tools::standard(Arc::clone(&runner));
     let policy = Policy::default().ask(mode);
-    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, workspace);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, runner);
     let backend = Replay::new(replies.iter().map(|reply| Recorded::new(*reply)));
     let mut agent = Agent::new(session, toolbox, Arc::new(backend));
     let mut host = Asked::default();

@@ -9,7 +9,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, 
 use toolfence::agent::Canceller;
 use toolfence::pipe::{Ending, Pipe, SCHEMA};
 use toolfence::policy::AskMode;
+use toolfence::sandbox::Settings;
 use toolfence::tools;
+use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 
 pub(super) struct Client {
@@ -24,7 +26,8 @@ pub(super) struct Client {
 pub(super) fn fixture(root: &Path) -> Pipe {
     let policy = crate::support::policy(AskMode::Risky);
     let workspace = Arc::new(Workspace::open(root, policy.paths().clone()).unwrap());
-    Pipe::new(tools::standard(workspace.clone()), policy, workspace)
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    Pipe::new(tools::standard(runner.clone()), policy, runner)
 }
 
 /// Serves a client in memory until it has done what it does; then it is gone.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use toolfence::audit::Audit;
 use toolfence::policy::AskMode;
 use toolfence::redact::Redactor;
+use toolfence::sandbox::Settings;
+use toolfence::tools::CommandRunner;
 use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
 use toolfence::workspace::Workspace;
 
@@ -208,8 +210,9 @@ fn the_size_of_chunks_means_nothing() {
 fn what_looks_at_the_project_is_told_like_a_call() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Arc::new(Workspace::open(folder.path(), Default::default()).unwrap());
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
     let mut pipe = fixture(folder.path());
-    pipe.checks = Some(Arc::new(ProjectChecks::new(workspace, ["true".to_owned()])));
+    pipe.checks = Some(Arc::new(ProjectChecks::new(runner, ["true".to_owned()])));
     served(pipe, async |client: &mut Client| {
         client.say(call(&json!({"name": "write_file", "args": {"path": "a.txt", "content": "x"}}))).await;
         client.say(end()).await;
@@ -231,8 +234,9 @@ fn what_is_decided_is_logged() {
     let log = logs.path().join("audit.jsonl");
     let policy = crate::support::policy(AskMode::Risky);
     let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
     let mut pipe = fixture(folder.path());
-    pipe.audit = Some(Arc::new(Audit::open(&log, Redactor::new(), workspace).unwrap()));
+    pipe.audit = Some(Arc::new(Audit::open(&log, Redactor::new(), runner).unwrap()));
     served(pipe, async |client: &mut Client| {
         client.say(bash("touch one")).await;
         client.say(end()).await;

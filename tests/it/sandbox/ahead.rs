@@ -9,39 +9,40 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
-use toolfence::process::{Ahead, Job, environment, run_kept_ahead};
-use toolfence::sandbox::Errand;
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::process::{Job, Prespawn, environment, run_prespawned};
+use toolfence::sandbox::Request;
+use toolfence::tools::CommandRunner;
+use toolfence::workspace::{Access, Stop};
 
 /// Commands of one host, whose helpers are known by a variable of their own.
 struct Host {
-    workspace: Workspace,
+    runner: CommandRunner,
     environment: Vec<(OsString, OsString)>,
-    ahead: Ahead,
+    ahead: Prespawn,
 }
 
 impl Host {
     fn new(place: &Place, mark: &str) -> Option<Host> {
-        let workspace = place.workspace();
-        let mut environment = environment(std::env::vars_os(), workspace.search_path());
+        let runner = place.runner();
+        let mut environment = environment(std::env::vars_os(), runner.workspace().root().programs().search_path());
         environment.push(("TOOLFENCE_TEST_AHEAD".into(), own(mark).into()));
-        stands(&workspace).then(|| Host { workspace, environment, ahead: Ahead::new() })
+        stands(&runner).then(|| Host { runner, environment, ahead: Prespawn::new() })
     }
 
     fn says(&self, command: &str, network: bool) -> String {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", command].map(OsStr::new);
-        let covers = self.workspace.covers(&Stop::default()).expect("the project is small");
-        let errand = Errand {
+        let masks = self.runner.workspace().masks().find(Access::Read, &Stop::default()).expect("the project is small");
+        let request = Request {
             command: &words,
             folder: Path::new(""),
-            covers: covers.list(),
+            masks: masks.list(),
             network,
             looks: false,
             only_git: false,
         };
-        let entry = self.workspace.enclosure().entry(&errand).expect("they stood a moment ago");
+        let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let folder = self.workspace.folder(".").expect("it is the root");
+        let folder = self.runner.workspace().root().folder(".").expect("it is the root");
         let job = Job {
             program: &entry.program,
             args: &arguments,
@@ -52,7 +53,7 @@ impl Host {
             overflow: None,
             live: None,
         };
-        let ran = block_on(run_kept_ahead(&job, &entry.told, entry.beginning, &self.ahead));
+        let ran = block_on(run_prespawned(&job, &entry.told, entry.beginning, &self.ahead));
         ran.expect("it can be started").output
     }
 

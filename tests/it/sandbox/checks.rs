@@ -2,38 +2,39 @@
 //! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`, a
 //! `bin` beside what it needs: that is what a command sees of it.
 
-use super::{Place, block_on, stands, workspace};
+use super::{Place, block_on, runner, stands};
 use serde_json::{Value, json};
 use std::fs;
 use std::sync::Arc;
 use toolfence::policy::{AskMode, Policy, Verdict};
 use toolfence::sandbox::Settings;
 use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::tools::CommandRunner;
 use toolfence::validate::{Checker, Reads, Sight};
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult, tools};
 
 struct Hands {
-    workspace: Arc<Workspace>,
+    runner: Arc<CommandRunner>,
     toolbox: Toolbox,
 }
 
 impl Hands {
-    fn with(workspace: Workspace, own: Vec<Checker>) -> Option<Hands> {
-        let workspace = Arc::new(workspace);
-        let checks = tools::Checks::new(workspace.clone()).checkers(own);
-        let toolbox = tools::checked(workspace.clone(), &checks);
-        stands(&workspace).then_some(Hands { workspace, toolbox })
+    fn with(runner: CommandRunner, own: Vec<Checker>) -> Option<Hands> {
+        let runner = Arc::new(runner);
+        let checks = tools::Checks::new(runner.clone()).checkers(own);
+        let toolbox = tools::checked(&checks);
+        stands(&runner).then_some(Hands { runner, toolbox })
     }
 
     fn on(place: &Place) -> Option<Hands> {
-        Hands::with(place.workspace(), Vec::new())
+        Hands::with(place.runner(), Vec::new())
     }
 
     fn call(&self, tool: &str, args: Value) -> ToolResult {
         let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
         let policy = Policy::default().ask(AskMode::Never);
-        match policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.workspace) {
+        match policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.runner) {
             Verdict::Cleared(cleared) => {
                 block_on(self.toolbox.run(cleared, &NoProgress)).expect("no tool fails for the host")
             }
@@ -46,7 +47,7 @@ impl Hands {
     }
 
     fn has(&self, program: &str) -> bool {
-        let has = self.workspace.system_program(program).is_some();
+        let has = self.runner.workspace().root().programs().of_system(program).is_some();
         if !has {
             eprintln!("skipped: there is no {program}");
         }
@@ -172,7 +173,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         ("sleep 71029", "it took longer than 10 seconds"),
     ] {
         let place = Place::new();
-        let Some(hands) = Hands::with(place.workspace(), vec![own(command, Reads::Text)]) else { return };
+        let Some(hands) = Hands::with(place.runner(), vec![own(command, Reads::Text)]) else { return };
         let made = hands.write("a.x", "text\n");
         assert!(made.success, "{made:?}");
         assert_eq!(made.output, format!("Created a.x (5 bytes, 1 line).\n[a.x was not checked by bash: {says}.]\n"));
@@ -182,7 +183,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         "echo \"error: 'x' is not installed for the toolchain 'y'.\"; echo 'To install, run `rustup`'; exit 1";
     for nothing in [missing, own("exec no-such-program-71", Reads::Text), own(no_component, Reads::Text)] {
         let place = Place::new();
-        let Some(hands) = Hands::with(place.workspace(), vec![nothing]) else { return };
+        let Some(hands) = Hands::with(place.runner(), vec![nothing]) else { return };
         assert_eq!(hands.write("a.x", "text\n").output, "Created a.x (5 bytes, 1 line).\n");
     }
 }
@@ -192,7 +193,7 @@ fn nothing_is_wrong_with_an_empty_text() {
     let place = Place::new();
     let command = "text=$(cat); [ -n \"$text\" ] || { echo '-:1: nothing'; exit 1; }; [ \"$text\" = right ] || { echo '-:1: \
                    wrong'; exit 1; }";
-    let Some(hands) = Hands::with(place.workspace(), vec![own(command, Reads::Text)]) else { return };
+    let Some(hands) = Hands::with(place.runner(), vec![own(command, Reads::Text)]) else { return };
     refused(&place, &hands.write("a.x", "other\n"), "a.x", None);
     assert!(hands.write("a.x", "\n").success);
     refused(&place, &hands.write("a.x", "other\n"), "a.x", Some("\n"));
@@ -204,7 +205,7 @@ fn a_checker_only_looks() {
     let place = Place::new();
     let project = Reads::Project("project.txt".into());
     let command = "echo a >made; echo a >>a.x; cat a.x >/tmp/private && exit 0";
-    let Some(hands) = Hands::with(place.workspace(), vec![own(command, project)]) else { return };
+    let Some(hands) = Hands::with(place.runner(), vec![own(command, project)]) else { return };
     place.file("project.txt", "");
     place.file("a.x", "old\n");
     assert!(hands.write("a.x", "new\n").success);
@@ -218,7 +219,7 @@ fn what_somebody_else_changed_is_not_taken_back() {
     // The checker sees the new text and complains of it; meanwhile somebody outside saves the file.
     let project = Reads::Project("project.txt".into());
     let command = "grep -q new a.x || exit 0; sleep 3; echo 'a.x:1:1: wrong'; exit 1";
-    let Some(hands) = Hands::with(place.workspace(), vec![own(command, project)]) else { return };
+    let Some(hands) = Hands::with(place.runner(), vec![own(command, project)]) else { return };
     place.file("project.txt", "");
     place.file("a.x", "old\n");
     let path = place.at("a.x");
@@ -254,9 +255,10 @@ fn typescript(place: &Place) -> Option<Hands> {
     let path = std::env::join_paths(
         [std::path::PathBuf::from(folder)].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH")?)),
     );
-    let workspace = Workspace::open(&place.root, Default::default()).expect("the root is there");
-    let workspace = workspace.host_path(&path.expect("it is a path")).sandbox(Settings::new().helper(super::HELPER));
-    Hands::with(workspace, Vec::new())
+    let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(&path.expect("it is a path")));
+    let workspace = Arc::new(workspace.expect("the root is there"));
+    let runner = CommandRunner::new(workspace, Settings::new().helper(super::HELPER));
+    Hands::with(runner, Vec::new())
 }
 
 #[test]
@@ -329,11 +331,10 @@ fn a_long_file_is_checked_in_time() {
 #[test]
 fn a_project_that_sandbox_do_not_hold_is_not_asked() {
     let place = Place::new();
-    let open = workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off));
+    let runner = Arc::new(runner(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
     let project = Reads::Project("project.txt".into());
-    let checks = tools::Checks::new(Arc::new(open)).checkers([own("touch /tmp/asked-71; exit 0", project)]);
-    let workspace = Arc::new(workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
-    let hands = Hands { toolbox: tools::checked(workspace.clone(), &checks), workspace };
+    let checks = tools::Checks::new(runner.clone()).checkers([own("touch /tmp/asked-71; exit 0", project)]);
+    let hands = Hands { toolbox: tools::checked(&checks), runner };
     place.file("project.txt", "");
     let made = hands.write("a.x", "text\n");
     let note = "[a.x was not checked by bash: no sandbox is available here that would hold it.]\n";

@@ -60,8 +60,8 @@ fn a_command_runs_in_it_and_its_end_is_told() {
     place.file(".env", "KEY=SECRETVALUE\n");
     place.file("sub/f", "");
     let settings = settings(&place, "present");
-    let workspace = super::workspace(&place.root, settings.clone());
-    let report = workspace.enclosure().report();
+    let runner = super::runner(&place.root, settings.clone());
+    let report = runner.enclosure().report();
     assert!(report.kind == Kind::Container && report.holds && report.why.is_empty(), "{report:?}");
     let result = place.anyhow(settings.clone(), json!({"command": "echo one; echo two >&2; pwd; exit 3"}));
     let want = format!("one\ntwo\n{}\n", place.root.display());
@@ -103,7 +103,7 @@ fn without_it_nothing_runs() {
         (settings(&place, "absent"), "podman says: Error: no such image: absent"),
         (Settings::new().container(missing).helper(HELPER), "No such file or directory"),
     ] {
-        let report = super::workspace(&place.root, settings.clone()).enclosure().report().clone();
+        let report = super::runner(&place.root, settings.clone()).enclosure().report().clone();
         assert!(report.kind == Kind::Nothing && !report.holds && report.why[0].contains(why), "{report:?}");
         let result = place.anyhow(settings, json!({"command": "touch ran"}));
         let error = result.error.expect("it is refused");
@@ -127,7 +127,7 @@ fn the_word_of_a_real_client_is_told() {
     }
     let place = Place::new();
     let settings = Settings::new().container(Container::new(Engine::Docker, "toolfence-no-such-image"));
-    let report = super::workspace(&place.root, settings).enclosure().report().clone();
+    let report = super::runner(&place.root, settings).enclosure().report().clone();
     assert!(
         report.kind == Kind::Nothing && report.why[0].starts_with("Container cannot be raised: docker says: "),
         "{report:?}"
@@ -177,7 +177,7 @@ fn a_real_engine_holds_a_command() {
     assert!(run("touch /tmp/x && mkdir sub && mv sub other").success);
     assert_eq!(left(&program), "");
     let absent = Container::new(Engine::Podman, "localhost/toolfence-no-such-image").program(&program);
-    let report = super::workspace(&place.root, Settings::new().container(absent)).enclosure().report().clone();
+    let report = super::runner(&place.root, Settings::new().container(absent)).enclosure().report().clone();
     assert!(report.kind == Kind::Nothing && report.why[0].contains("podman says: "), "{report:?}");
 }
 

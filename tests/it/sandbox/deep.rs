@@ -1,6 +1,6 @@
 //! Trees that are deeper than a path can name: no command, no walk and no undo may fail or slow down for one.
 
-use super::{Place, bash, block_on, stands, workspace};
+use super::{Place, bash, block_on, runner, stands};
 use rustix::fs::{Mode as Bits, OFlags};
 use serde_json::json;
 use std::path::Path;
@@ -47,24 +47,24 @@ fn commands_and_walks_go_on_beside_a_tree_that_no_path_names() {
         place.file("beside/plain", "here\n");
         deep(&place.root, levels, length);
         let _removed = Removed(&place);
-        let workspace = Arc::new(workspace(&place.root, Settings::new()));
-        if !stands(&workspace) {
+        let runner = Arc::new(runner(&place.root, Settings::new()));
+        if !stands(&runner) {
             return;
         }
         let started = Instant::now();
         for _ in 0..2 {
             place.file("attempt.sh", "cat beside/plain; cat beside/.env; cd d*; cd d*; pwd | head -c 20");
-            let result = bash(&workspace, json!({"command": ". ./attempt.sh"}));
+            let result = bash(&runner, json!({"command": ". ./attempt.sh"}));
             assert!(result.output.starts_with("here\n") && !result.output.contains("SECRET"), "{result:?}");
             assert!(result.success, "{result:?}");
         }
-        let toolbox = tools::standard(Arc::clone(&workspace));
+        let toolbox = tools::standard(Arc::clone(&runner));
         for (tool, args) in [("list_files", json!({"path": "."})), ("search", json!({"pattern": "here"}))] {
             let args = args.as_object().expect("an object").clone().into_iter().collect();
             let verdict = Policy::default().ask(AskMode::Never).review(
                 ToolCall::new("1", tool, args),
                 &toolbox.catalog(),
-                workspace.as_ref(),
+                runner.as_ref(),
             );
             let Verdict::Cleared(cleared) = verdict else { panic!("{tool} is not cleared") };
             let result = block_on(toolbox.run(cleared, &NoProgress)).expect("the model can do something about it");

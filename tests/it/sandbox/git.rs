@@ -1,6 +1,6 @@
 //! What a command could leave for git to run outside. The traps with a real git are in `traps`.
 
-use super::{Place, workspace};
+use super::{Place, runner};
 use serde_json::json;
 use std::fs;
 use toolfence::sandbox::Settings;
@@ -136,19 +136,25 @@ fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
 fn repositories_that_the_settings_name_are_left_to_commands() {
     let place = Place::new();
     repository(&place, "fixtures/a/");
-    let settings = Settings::new().git_writable(["fixtures/**"]).expect("it is a glob");
+    let settings = toolfence::workspace::GitSettings::new().writable(["fixtures/**"]).expect("it is a glob");
     let command = "echo x > fixtures/a/.git/hooks/pre-commit && echo done";
-    let Some(result) = place.run_with(settings, json!({"command": command})) else { return };
+    if !super::stands(&place.runner()) {
+        return;
+    }
+    let runner = super::runner_with(&place.root, settings, Settings::new());
+    // The policy would deny it, so it stands in a file, which the policy cannot read.
+    place.file("attempt.sh", command);
+    let result = super::bash(&std::sync::Arc::new(runner), json!({"command": ". ./attempt.sh"}));
     assert_eq!(result.output, "done\n");
     refused(&place, command, "Read-only file system");
-    assert!(Settings::new().git_writable(["a[b"]).is_err());
+    assert!(toolfence::workspace::GitSettings::new().writable(["a[b"]).is_err());
 }
 
 #[test]
 fn a_command_that_cannot_write_takes_nothing_away() {
     let place = Place::new();
     let mode = toolfence::sandbox::Mode::ReadOnly;
-    let looking = workspace(&place.root, Settings::new().mode(mode));
+    let looking = runner(&place.root, Settings::new().mode(mode));
     if !super::stands(&looking) {
         return;
     }
@@ -199,14 +205,14 @@ fn what_git_uses_is_for_a_person_to_change() {
         "git init -q .; mkdir hk t2; ln -s t2 tools; git config core.hooksPath hk; git config include.path ../inc; git config \
          filter.x.clean 'sh tools/c.sh'; touch free",
     );
-    let workspace = workspace(&place.root, Settings::new());
-    let catalog = toolfence::tools::standard(std::sync::Arc::new(workspace)).catalog();
-    let workspace = super::workspace(&place.root, Settings::new());
+    let runner = runner(&place.root, Settings::new());
+    let catalog = toolfence::tools::standard(std::sync::Arc::new(runner)).catalog();
+    let runner = super::runner(&place.root, Settings::new());
     let policy = Policy::default().ask(AskMode::Never);
     let decision = |path: &str| {
         let args = json!({"path": path, "content": "x"}).as_object().expect("an object").clone();
         let call = ToolCall::new("1", "write_file", Args::from_iter(args));
-        policy.judge(&call, catalog.find("write_file").expect("it is there"), &workspace)
+        policy.judge(&call, catalog.find("write_file").expect("it is there"), &runner)
     };
     for (path, rule) in [
         ("hk/pre-commit", "used_by_git"),
@@ -220,6 +226,6 @@ fn what_git_uses_is_for_a_person_to_change() {
         let decision = decision(path);
         assert_eq!(decision.rule, rule, "{path}");
         let unattended = if rule == "write" { Effective::Run } else { Effective::Deny };
-        assert_eq!(policy.effective(&decision, &workspace), unattended, "{path}: nobody is there to ask");
+        assert_eq!(policy.effective(&decision, &runner), unattended, "{path}: nobody is there to ask");
     }
 }

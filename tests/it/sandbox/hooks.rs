@@ -1,6 +1,6 @@
 //! Hooks that the person approved, in a call that is git alone: with a real git, in a sandbox that is set up.
 
-use super::{Place, bash, stands, workspace};
+use super::{Place, bash, runner_with, stands};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use toolfence::ToolResult;
 use toolfence::sandbox::Settings;
+use toolfence::workspace::GitSettings;
 
 /// A project with a repository and one commit. `None`, said aloud, where there is no git or no sandbox is available.
 fn project() -> Option<Place> {
@@ -16,7 +17,7 @@ fn project() -> Option<Place> {
     if !git {
         eprintln!("skipped: there is no git");
     }
-    if !git || !stands(&place.workspace()) {
+    if !git || !stands(&place.runner()) {
         return None;
     }
     on_host(&place, "git init -q .; git config user.name n; git config user.email e@example.invalid");
@@ -42,13 +43,13 @@ fn hook(place: &Place, at: &str, script: &str) {
     fs::set_permissions(place.at(at), fs::Permissions::from_mode(0o755)).expect("it is there");
 }
 
-fn approved(names: &[&str]) -> Settings {
-    Settings::new().git_hooks(names).expect("they are hooks")
+fn approved(names: &[&str]) -> GitSettings {
+    GitSettings::new().hooks(names).expect("they are hooks")
 }
 
 /// Runs git commands as a person who allowed them lets them run.
-fn git(place: &Place, settings: Settings, command: &str) -> ToolResult {
-    bash(&Arc::new(workspace(&place.root, settings)), json!({"command": command, "timeout": 60}))
+fn git(place: &Place, settings: GitSettings, command: &str) -> ToolResult {
+    bash(&Arc::new(runner_with(&place.root, settings, Settings::new())), json!({"command": command, "timeout": 60}))
 }
 
 fn subject(place: &Place) -> String {
@@ -80,7 +81,7 @@ fn a_hook_that_is_not_approved_keeps_all_from_running() {
     let note = "[No hook ran in this call: post-commit stands in .git/hooks and is not in sandbox.git_hooks.]\n";
     assert_eq!((result.success, result.output.as_str()), (true, note));
     // Who approves none is told nothing.
-    let result = git(&place, Settings::new(), commit);
+    let result = git(&place, GitSettings::new(), commit);
     assert_eq!((result.success, result.output.as_str()), (true, ""));
     // One call can have git look into each repository of the project.
     fs::remove_file(place.at(".git/hooks/post-commit")).expect("it is there");
@@ -272,8 +273,8 @@ const HOST: &str = "TOOLFENCE_TEST_HOOK_HOST";
 #[test]
 fn a_host_for_the_hook() {
     if let Some(root) = std::env::var_os(HOST) {
-        let workspace = workspace(std::path::Path::new(&root), approved(&["pre-commit"]));
-        bash(&Arc::new(workspace), json!({"command": "git commit -q --allow-empty -m second", "timeout": 60}));
+        let runner = runner_with(std::path::Path::new(&root), approved(&["pre-commit"]), Settings::new());
+        bash(&Arc::new(runner), json!({"command": "git commit -q --allow-empty -m second", "timeout": 60}));
     }
 }
 
@@ -340,6 +341,6 @@ fn git_works_as_usual_where_hooks_run() {
 
 #[test]
 fn a_name_that_is_no_hook_is_told_with_the_closest() {
-    let error = Settings::new().git_hooks(["pre-comit"]).expect_err("it is no hook").to_string();
+    let error = GitSettings::new().hooks(["pre-comit"]).expect_err("it is no hook").to_string();
     assert!(error.contains("Did you mean pre-commit?"), "{error}");
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use toolfence::policy::{AskMode, Cleared, Policy, Verdict};
 use toolfence::sandbox::Settings;
 use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::tools::CommandRunner;
 use toolfence::tools::{Bash, Job, Jobs, Python};
-use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
 
 /// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
 struct Session {
-    workspace: Arc<Workspace>,
+    runner: Arc<CommandRunner>,
     toolbox: Toolbox,
 }
 
@@ -26,13 +26,13 @@ impl Session {
     }
 
     fn with(place: &Place, settings: Settings) -> Option<Session> {
-        let workspace = Arc::new(super::workspace(&place.root, settings));
-        let jobs = Arc::new(Jobs::new(Arc::clone(&workspace)));
+        let runner = Arc::new(super::runner(&place.root, settings));
+        let jobs = Arc::new(Jobs::new(Arc::clone(&runner)));
         let toolbox = Toolbox::new()
-            .with(Bash::with_jobs(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
+            .with(Bash::new(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
             .with(Python::new(Arc::clone(&jobs)))
             .with(Job::new(jobs));
-        stands(&workspace).then_some(Session { workspace, toolbox })
+        stands(&runner).then_some(Session { runner, toolbox })
     }
 
     fn call(&self, tool: &str, args: Value) -> ToolResult {
@@ -43,7 +43,7 @@ impl Session {
         let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
         let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
         let call = ToolCall::new("1", tool, args);
-        match Policy::default().ask(AskMode::Never).review(call, &self.toolbox.catalog(), &*self.workspace) {
+        match Policy::default().ask(AskMode::Never).review(call, &self.toolbox.catalog(), &*self.runner) {
             Verdict::Cleared(cleared) => cleared,
             other => panic!("not cleared: {other:?}"),
         }
@@ -191,7 +191,7 @@ fn a_call_that_is_cancelled_while_it_could_become_a_job_leaves_nothing() {
     let args = [("command".to_owned(), json!(own("sleep 72105"))), ("timeout".to_owned(), json!(60))];
     let call = ToolCall::new("1", "bash", args.into_iter().collect());
     let policy = Policy::default().ask(AskMode::Never);
-    let Verdict::Cleared(cleared) = policy.review(call, &session.toolbox.catalog(), &*session.workspace) else {
+    let Verdict::Cleared(cleared) = policy.review(call, &session.toolbox.catalog(), &*session.runner) else {
         panic!("it is not cleared");
     };
     block_on(async {
@@ -358,7 +358,7 @@ fn what_misses_a_terminal_is_told() {
 fn python_runs_inside_the_sandbox() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
-    if session.workspace.system_program("python3").is_none() {
+    if session.runner.workspace().root().programs().of_system("python3").is_none() {
         eprintln!("skipped: there is no python3");
         return;
     }

@@ -100,7 +100,7 @@ fn without_a_helper_it_is_said() {
     let place = Place::new();
     let workspace = toolfence::workspace::Workspace::open(&place.root, Default::default()).expect("it is there");
     let none = Settings::new().mode(Mode::Off);
-    let has_none = workspace.sandbox(none.clone());
+    let has_none = toolfence::tools::CommandRunner::new(Arc::new(workspace), none.clone());
     if has_none.enclosure().supervised(&[]).is_some() {
         eprintln!("skipped: there is a helper in the PATH");
         return;
@@ -181,16 +181,15 @@ fn the_bound_of_processes_is_the_commands_own() {
 #[test]
 fn a_cancelled_call_leaves_nothing() {
     let place = Place::new();
-    let workspace = Arc::new(place.workspace());
-    if !stands(&workspace) {
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
         return;
     }
-    let toolbox = toolfence::tools::standard(Arc::clone(&workspace));
+    let toolbox = toolfence::tools::standard(Arc::clone(&runner));
     let args = [("command".to_owned(), json!(own("sleep 72013 & set -m; sleep 72013 & sleep 72013")))];
     let call = toolfence::ToolCall::new("1", "bash", args.into_iter().collect());
     let policy = toolfence::policy::Policy::default().ask(toolfence::policy::AskMode::Never);
-    let toolfence::policy::Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), workspace.as_ref())
-    else {
+    let toolfence::policy::Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), runner.as_ref()) else {
         panic!("it is not cleared");
     };
     super::block_on(async {
@@ -216,12 +215,12 @@ fn a_host_that_is_killed_leaves_nothing() {
     const NO_SANDBOX: &str = "TOOLFENCE_TEST_NO_SANDBOX";
     if let Some(root) = std::env::var_os(HOST) {
         let mode = if std::env::var_os(NO_SANDBOX).is_some() { Mode::Off } else { Mode::ProjectWrite };
-        let workspace = Arc::new(super::workspace(root.as_ref(), Settings::new().mode(mode)));
-        bash(&workspace, json!({"command": "sleep 72014 & set -m; sleep 72014 & sleep 72014", "timeout": 600}));
+        let runner = Arc::new(super::runner(root.as_ref(), Settings::new().mode(mode)));
+        bash(&runner, json!({"command": "sleep 72014 & set -m; sleep 72014 & sleep 72014", "timeout": 600}));
         return;
     }
     for no_sandbox in [true, false] {
-        if !no_sandbox && !stands(&place.workspace()) {
+        if !no_sandbox && !stands(&place.runner()) {
             return;
         }
         killed(&place, HOST, no_sandbox.then_some(NO_SANDBOX));

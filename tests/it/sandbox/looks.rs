@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::UNIX_EPOCH;
 use toolfence::policy::PathRules;
 use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::workspace::{Change, Digest, Recorder, Stop, Workspace};
+use toolfence::tools::CommandRunner;
+use toolfence::workspace::{Change, Digest, Recorder, Root, Stop, Workspace};
 
 /// How many commands it was told of, and how many of them have ended.
 #[derive(Debug, Default)]
@@ -40,31 +41,31 @@ impl Recorder for Counted {
 
     fn unchanged(&self, _: u64) {}
 
-    fn command_begins(&self, _: &Workspace, _: &Stop) {
+    fn command_begins(&self, _: &Root, _: &Stop) {
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn command_ended(&self, _: &Workspace, _: &Stop) {
+    fn command_ended(&self, _: &Root, _: &Stop) {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
     fn command_dropped(&self) {}
 }
 
-fn counting(root: &Path, settings: Settings) -> (Arc<Workspace>, Arc<Counted>) {
+fn counting(root: &Path, settings: Settings) -> (Arc<CommandRunner>, Arc<Counted>) {
     let counted = Arc::new(Counted::default());
     let workspace = Workspace::open(root, PathRules::default()).expect("the root is there").recorder(counted.clone());
-    (Arc::new(workspace.sandbox(settings.helper(HELPER))), counted)
+    (Arc::new(CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))), counted)
 }
 
 #[test]
 fn what_only_reads_is_not_looked_at_and_cannot_write() {
     let place = Place::new();
-    if !stands(&place.workspace()) {
+    if !stands(&place.runner()) {
         return;
     }
     place.file("a.txt", "one\ntwo\n");
-    let (workspace, counted) = counting(&place.root, Settings::new());
+    let (runner, counted) = counting(&place.root, Settings::new());
     for (command, said, looks) in [
         ("cat a.txt | tail -1", "two\n", true),
         ("test -w a.txt && echo yes", "yes\n", false),
@@ -72,7 +73,7 @@ fn what_only_reads_is_not_looked_at_and_cannot_write() {
         ("wc -l < a.txt", "3\n", true),
     ] {
         let before = counted.all();
-        let result = bash(&workspace, json!({"command": command}));
+        let result = bash(&runner, json!({"command": command}));
         assert_eq!(result.output, said, "{command}: {result:?}");
         let more = if looks { 0 } else { 1 };
         assert_eq!(counted.all(), before.map(|count| count + more), "{command}");
@@ -84,16 +85,16 @@ fn what_only_reads_is_not_looked_at_and_cannot_write() {
 fn sandbox_hold_what_the_policy_takes_for_reading() {
     let place = Place::new();
     place.file("a.txt", "one\n");
-    let (workspace, counted) = counting(&place.root, Settings::new());
+    let (runner, counted) = counting(&place.root, Settings::new());
     let git = |args: &[&str]| Command::new("git").args(args).current_dir(&place.root).output();
-    if !stands(&workspace) || ![&["init"][..], &["add", "a.txt"]].iter().all(|args| git(args).is_ok()) {
+    if !stands(&runner) || ![&["init"][..], &["add", "a.txt"]].iter().all(|args| git(args).is_ok()) {
         return eprintln!("skipped: no sandbox, or no git");
     }
     let touched = |name: &str| fs::File::open(place.at(name)).and_then(|file| file.set_modified(UNIX_EPOCH));
     touched("a.txt").expect("it is ours");
     let index = || fs::read(place.at(".git/index")).expect("git made one");
     let before = index();
-    let result = bash(&workspace, json!({"command": "git status --short"}));
+    let result = bash(&runner, json!({"command": "git status --short"}));
     assert_eq!((result.output.as_str(), counted.all()), ("A  a.txt\n", [0, 0]), "{result:?}");
     assert!(index() == before, "it could write");
     git(&["status"]).expect("it is there");
@@ -104,12 +105,11 @@ fn sandbox_hold_what_the_policy_takes_for_reading() {
 fn where_no_command_can_write_none_is_looked_at() {
     let place = Place::new();
     place.file("a.txt", "one\n");
-    let (workspace, counted) = counting(&place.root, Settings::new().mode(Mode::ReadOnly));
-    if !stands(&workspace) {
+    let (runner, counted) = counting(&place.root, Settings::new().mode(Mode::ReadOnly));
+    if !stands(&runner) {
         return;
     }
-    let result =
-        bash(&workspace, json!({"command": "echo two >> a.txt; rm a.txt; touch b; chmod 700 a.txt; cat a.txt"}));
+    let result = bash(&runner, json!({"command": "echo two >> a.txt; rm a.txt; touch b; chmod 700 a.txt; cat a.txt"}));
     assert!(result.output.ends_with("one\n"), "{result:?}");
     assert_eq!((counted.all(), place.at("b").exists()), ([0, 0], false));
 }
@@ -122,8 +122,8 @@ fn what_does_not_hold_is_looked_at() {
     for settings in
         [Settings::new().at_most(Kind::Landlock), Settings::new().mode(Mode::Off), Settings::new().network(true)]
     {
-        let (workspace, counted) = counting(&place.root, settings);
-        assert_eq!(bash(&workspace, json!({"command": "cat a.txt"})).output, "one\n");
+        let (runner, counted) = counting(&place.root, settings);
+        assert_eq!(bash(&runner, json!({"command": "cat a.txt"})).output, "one\n");
         assert_eq!(counted.all(), [1, 1]);
     }
 }

@@ -31,7 +31,8 @@ use std::sync::Arc;
 use toolfence::policy::{AskMode, PathRules, Policy, Verdict};
 use toolfence::sandbox::{Kind, Settings};
 use toolfence::toolbox::NoProgress;
-use toolfence::workspace::Workspace;
+use toolfence::tools::CommandRunner;
+use toolfence::workspace::{GitSettings, Workspace};
 use toolfence::{Args, ToolCall, ToolResult, tools};
 
 /// The helper, as an embedder would have it installed.
@@ -66,8 +67,8 @@ impl Place {
         fs::write(path, content).expect("a file can be written");
     }
 
-    fn workspace(&self) -> Workspace {
-        workspace(&self.root, Settings::new())
+    fn runner(&self) -> CommandRunner {
+        runner(&self.root, Settings::new())
     }
 
     /// Runs a command inside, with the default sandbox. `None`, said aloud, where this kernel refuses it.
@@ -76,7 +77,7 @@ impl Place {
     }
 
     fn run_with(&self, settings: Settings, args: Value) -> Option<ToolResult> {
-        stands(&workspace(&self.root, settings.clone())).then(|| self.anyhow(settings, args))
+        stands(&runner(&self.root, settings.clone())).then(|| self.anyhow(settings, args))
     }
 
     /// Runs a command whatever stands. The policy would deny most of what is tried, so it stands in a file, which it cannot
@@ -85,7 +86,7 @@ impl Place {
         let command = args["command"].as_str().expect("there is a command").to_owned();
         self.file("attempt.sh", &own(&command));
         args["command"] = ". ./attempt.sh".into();
-        bash(&Arc::new(workspace(&self.root, settings)), args)
+        bash(&Arc::new(runner(&self.root, settings)), args)
     }
 
     /// What a command writes, trimmed.
@@ -94,16 +95,20 @@ impl Place {
     }
 }
 
-fn workspace(root: &Path, settings: Settings) -> Workspace {
-    let workspace = Workspace::open(root, PathRules::default()).expect("the root is there");
-    workspace.sandbox(settings.helper(HELPER))
+fn runner(root: &Path, settings: Settings) -> CommandRunner {
+    runner_with(root, GitSettings::new(), settings)
+}
+
+fn runner_with(root: &Path, git: GitSettings, settings: Settings) -> CommandRunner {
+    let workspace = Workspace::open(root, PathRules::default()).expect("the root is there").git(git);
+    CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))
 }
 
 use left::running;
 
 /// Whether the sandbox is set up on this machine. A test that needs it and does not have it says so.
-fn stands(workspace: &Workspace) -> bool {
-    let report = workspace.enclosure().report();
+fn stands(runner: &CommandRunner) -> bool {
+    let report = runner.enclosure().report();
     let stands = report.kind == Kind::Namespaces;
     if !stands {
         eprintln!("skipped: {:?}", report.why);
@@ -112,13 +117,13 @@ fn stands(workspace: &Workspace) -> bool {
 }
 
 /// Calls the tool as a session does, where nobody asks.
-fn bash(workspace: &Arc<Workspace>, args: Value) -> ToolResult {
-    let toolbox = tools::standard(Arc::clone(workspace));
+fn bash(runner: &Arc<CommandRunner>, args: Value) -> ToolResult {
+    let toolbox = tools::standard(Arc::clone(runner));
     let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
     let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
     let call = ToolCall::new("1", "bash", args);
     let policy = Policy::default().ask(AskMode::Never);
-    match policy.review(call, &toolbox.catalog(), workspace.as_ref()) {
+    match policy.review(call, &toolbox.catalog(), runner.as_ref()) {
         Verdict::Cleared(cleared) => {
             block_on(toolbox.run(cleared, &NoProgress)).expect("only what the model can do nothing about is an error")
         }

@@ -9,8 +9,8 @@ use toolfence::backend::replay::Recorded;
 use toolfence::policy::{AskMode, Policy};
 use toolfence::sandbox::Settings;
 use toolfence::session::{Session, SessionOptions, StopReason};
+use toolfence::tools::CommandRunner;
 use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
-use toolfence::workspace::Workspace;
 use toolfence::{Message, ToolCall, ToolResult, tools};
 
 /// Writes down what is answered, and what is noted.
@@ -47,12 +47,12 @@ impl Listener {
 }
 
 /// One turn of these replies; gives what was heard and the conversation.
-fn turn(workspace: &Arc<Workspace>, lines: &[&str], replies: &[String]) -> (Listener, Vec<Message>) {
-    let toolbox = tools::standard(workspace.clone());
+fn turn(runner: &Arc<CommandRunner>, lines: &[&str], replies: &[String]) -> (Listener, Vec<Message>) {
+    let toolbox = tools::standard(runner.clone());
     let policy = Policy::default().ask(AskMode::Never);
-    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, workspace.clone());
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, runner.clone());
     let backend = Replay::new(replies.iter().cloned().map(Recorded::new));
-    let checks = ProjectChecks::new(workspace.clone(), lines.iter().map(|line| (*line).to_owned()));
+    let checks = ProjectChecks::new(runner.clone(), lines.iter().map(|line| (*line).to_owned()));
     let mut agent = Agent::new(session, toolbox, Arc::new(backend)).checks(checks);
     let mut listener = Listener::default();
     let stopped = block_on(agent.run("begin", &mut listener)).expect("nothing fails for the host");
@@ -70,8 +70,8 @@ fn write(path: &str, content: &str) -> String {
 fn what_is_new_in_the_project_stands_below_the_results() {
     let place = Place::new();
     place.file("a.txt", "one\nWRONG an old one\n");
-    let workspace = Arc::new(place.workspace());
-    if !stands(&workspace) {
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
         return;
     }
     let look = "! grep -rn WRONG --include=*.txt .";
@@ -83,7 +83,7 @@ fn what_is_new_in_the_project_stands_below_the_results() {
         "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"rm a.txt\"}}\n```\n".to_owned(),
         "Done.".to_owned(),
     ];
-    let (heard, history) = turn(&workspace, &[look, look], &replies);
+    let (heard, history) = turn(&runner, &[look, look], &replies);
     let wanted = [
         format!("`{look}` finds 1 new error. 1 error was there before.\nb.txt: line 1: WRONG new\n"),
         format!("`{look}` finds nothing new. 1 error was there before.\n"),
@@ -104,8 +104,8 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
     place.file("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     place.file("src/main.rs", "mod other;\n\nfn main() {\n    println!(\"{}\", other::word());\n}\n");
     place.file("src/other.rs", "pub fn word() -> &'static str {\n    \"word\"\n}\n");
-    let workspace = Arc::new(place.workspace());
-    if !stands(&workspace) {
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
         return;
     }
     let replies = [
@@ -113,7 +113,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
         write("src/main.rs", "mod other;\\n\\nfn main() {\\n    println!(\\\"{}\\\", other::text());\\n}\\n"),
         "Done.".to_owned(),
     ];
-    let (heard, _) = turn(&workspace, &["cargo check --offline"], &replies);
+    let (heard, _) = turn(&runner, &["cargo check --offline"], &replies);
     let found = heard.found();
     println!("{}", found.concat());
     assert!(
@@ -127,7 +127,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
 #[test]
 fn without_sandbox_nothing_is_run_and_that_is_said_once() {
     let place = Place::new();
-    let open = super::workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off));
+    let open = super::runner(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off));
     let replies = [write("a.txt", "a"), write("b.txt", "b"), "Done.".to_owned()];
     let (heard, _) = turn(&Arc::new(open), &["touch looked"], &replies);
     let why = "No sandbox is available here that would hold it, and it may run what you wrote.";

@@ -8,8 +8,9 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::sync::Arc;
 use toolfence::policy::{Facts, HistoryFact, Judgement, Policy, Verdict};
-use toolfence::sandbox::{How, Settings};
-use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop, Workspace};
+use toolfence::sandbox::{MaskKind, Settings};
+use toolfence::tools::CommandRunner;
+use toolfence::workspace::{Access, ListFiles, ReadFile, SearchFiles, Stop};
 use toolfence::{Args, ToolCall};
 
 const NAMES: &str = include_str!("../../cases/names.tsv");
@@ -17,25 +18,27 @@ const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY---
 const PUBLIC: &str = "-----BEGIN CERTIFICATE-----\nneedle\n-----END CERTIFICATE-----\n";
 
 /// What may be read, by who is asked.
-fn answers(workspace: &Arc<Workspace>, path: &str) -> Vec<(&'static str, bool)> {
+fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)> {
     let stop = Stop::default();
     let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
     let mut search = SearchFiles::new("needle");
     search.path = path.to_owned();
     let mut listing = ListFiles::new(folder);
     (listing.include_hidden, listing.respect_gitignore) = (true, false);
-    let listed = workspace.list(&listing, &stop);
+    let listed = runner.workspace().files().list(&listing, &stop);
     let policy = Policy::default();
     let args: Args = json!({"path": path}).as_object().cloned().unwrap_or_default().into_iter().collect();
-    let catalog = toolfence::tools::standard(Arc::clone(workspace)).catalog();
-    let review = policy.review(ToolCall::new("1", "read_file", args), &catalog, workspace.as_ref());
-    let command = policy.judge_command(&format!("cat '{path}'"), "", workspace.as_ref());
-    let covers = workspace.covers(&stop).expect("the project is small");
-    let hidden =
-        covers.list().iter().any(|cover| cover.how == How::Hide && std::path::Path::new(path).starts_with(&cover.path));
+    let catalog = toolfence::tools::standard(Arc::clone(runner)).catalog();
+    let review = policy.review(ToolCall::new("1", "read_file", args), &catalog, runner.as_ref());
+    let command = policy.judge_command(&format!("cat '{path}'"), "", runner.as_ref());
+    let masks = runner.workspace().masks().find(Access::Read, &stop).expect("the project is small");
+    let hidden = masks
+        .list()
+        .iter()
+        .any(|mask| mask.how == MaskKind::Hide && std::path::Path::new(path).starts_with(&mask.path));
     vec![
-        ("read", workspace.read(&ReadFile::new(path), &stop).is_ok()),
-        ("search", workspace.search(&search, &stop).is_ok_and(|found| !found.lines.is_empty())),
+        ("read", runner.workspace().files().read(&ReadFile::new(path), &stop).is_ok()),
+        ("search", runner.workspace().files().search(&search, &stop).is_ok_and(|found| !found.lines.is_empty())),
         ("list", listed.is_ok_and(|listed| listed.entries.iter().any(|entry| entry.path == path && !entry.blocked))),
         ("review", matches!(review, Verdict::Cleared(_))),
         ("command", command.judgement != Judgement::Deny),
@@ -66,10 +69,10 @@ fn everybody_says_the_same_of_a_name() {
         files.push((name.to_owned(), readable, content));
     }
     files.iter().for_each(|(name, _, content)| place.file(name, content));
-    let workspace = Arc::new(place.workspace());
+    let runner = Arc::new(place.runner());
     let mut wrong = Vec::new();
     for (name, readable, _) in &files {
-        let answers = answers(&workspace, name);
+        let answers = answers(&runner, name);
         if answers.iter().any(|(_, answer)| answer != readable) {
             wrong.push(format!("{name} (readable: {readable}): {answers:?}"));
         }
@@ -89,18 +92,18 @@ fn everybody_says_the_same_of_a_name() {
 fn a_certificate_that_becomes_a_key_is_hidden() {
     let place = Place::new();
     place.file("a/server.pem", PUBLIC);
-    let workspace = Arc::new(place.workspace());
-    if !stands(&workspace) {
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
         return;
     }
     // Old enough for its times to be relied on.
     std::thread::sleep(std::time::Duration::from_millis(2100));
-    let read = || bash(&workspace, json!({"command": "cat a/*"})).output;
+    let read = || bash(&runner, json!({"command": "cat a/*"})).output;
     assert!(read().contains("needle"));
     assert!(read().contains("needle"));
     std::fs::write(place.at("a/server.pem"), PRIVATE).expect("it can be written");
     assert!(!read().contains("needle"));
-    assert!(workspace.read(&ReadFile::new("a/server.pem"), &Stop::default()).is_err());
+    assert!(runner.workspace().files().read(&ReadFile::new("a/server.pem"), &Stop::default()).is_err());
 }
 
 /// A rule that lies in the name of a folder, and an exception that does, are not left by moving.
@@ -111,22 +114,22 @@ fn what_was_hidden_stays_hidden_where_it_is_moved_to() {
     place.file("config/token.txt", "needle");
     place.file("credentials/prod.json", "needle");
     place.file(".docker/config.json", "needle");
-    let workspace = Arc::new(place.workspace());
-    if !stands(&workspace) {
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
         return;
     }
     place.file(
         "move.sh",
         "mkdir -p node_modules x; mv config node_modules/pkg; mv credentials x/c; mv .docker x/d; mv node_modules/pkg/server.key x/y; ls",
     );
-    bash(&workspace, json!({"command": "bash move.sh 2>&1"}));
+    bash(&runner, json!({"command": "bash move.sh 2>&1"}));
     place.file("read.sh", "grep -r needle . ; cat */*/* x/*");
-    let said = bash(&workspace, json!({"command": "bash read.sh 2>&1"})).output;
+    let said = bash(&runner, json!({"command": "bash read.sh 2>&1"})).output;
     let leaked = said.lines().filter(|line| line.contains("needle") && !line.contains(".sh")).collect::<Vec<_>>();
     assert!(leaked.is_empty(), "{leaked:?}");
     assert!(place.at("node_modules/pkg/server.key").exists() && place.at("credentials/prod.json").exists());
     for moved in ["node_modules/pkg/server.key", "node_modules/pkg/token.txt"] {
-        assert!(workspace.read(&ReadFile::new(moved), &Stop::default()).is_err(), "{moved}");
+        assert!(runner.workspace().files().read(&ReadFile::new(moved), &Stop::default()).is_err(), "{moved}");
     }
 }
 
@@ -204,16 +207,16 @@ fn a_history_with_secrets_is_asked_about() {
     let commit =
         |message: &str| git(&place, &["add", "-f", "-A"]).and_then(|()| git(&place, &["commit", "-q", "-m", message]));
     commit("one").expect("git worked before");
-    let workspace = Arc::new(place.workspace());
+    let runner = Arc::new(place.runner());
     let judged =
-        |workspace: &Arc<Workspace>, command: &str| Policy::default().judge_command(command, "", workspace.as_ref());
-    assert_eq!(workspace.history_has_blocked(""), HistoryFact::Clean);
-    if stands(&workspace) {
+        |runner: &Arc<CommandRunner>, command: &str| Policy::default().judge_command(command, "", runner.as_ref());
+    assert_eq!(runner.history_has_blocked(""), HistoryFact::Clean);
+    if stands(&runner) {
         for command in PRINTS.iter().chain(PRINTS_NOT).chain(&["git diff", "git grep --cached KEY"]) {
-            assert!(judged(&workspace, command).judgement == Judgement::Allow || command.contains('*'), "{command}");
+            assert!(judged(&runner, command).judgement == Judgement::Allow || command.contains('*'), "{command}");
         }
         for command in PERHAPS.iter().filter(|command| !command.contains("--git-dir") && !command.contains("$SUB")) {
-            assert_ne!(judged(&workspace, command).rule, "history", "{command}");
+            assert_ne!(judged(&runner, command).rule, "history", "{command}");
         }
     }
     // Staged, committed, and then taken away: the history keeps it.
@@ -222,7 +225,7 @@ fn a_history_with_secrets_is_asked_about() {
     git(&place, &["add", "-f", "-A"]).expect("git worked before");
     let staged = ["git diff", "git diff --cached", "git grep --cached KEY"];
     let asks = |command: &str| {
-        let decision = judged(&workspace, command);
+        let decision = judged(&runner, command);
         assert_eq!(
             (decision.judgement, decision.rule.as_str()),
             (Judgement::Ask, "history"),
@@ -231,26 +234,26 @@ fn a_history_with_secrets_is_asked_about() {
         );
         assert!(!decision.sandbox_suffice, "{command}");
     };
-    if stands(&workspace) {
+    if stands(&runner) {
         staged.iter().for_each(|command| asks(command));
     }
     commit("two").expect("git worked before");
     std::fs::remove_file(place.at(".env")).expect("it is there");
     std::fs::remove_file(place.at("token")).expect("it is there");
     commit("three").expect("git worked before");
-    let HistoryFact::Holds { names, all, staged, .. } = workspace.history_has_blocked("src") else {
+    let HistoryFact::Holds { names, all, staged, .. } = runner.history_has_blocked("src") else {
         panic!("it is committed")
     };
     assert_eq!((names, all, staged), (vec![".env".to_owned(), "token".to_owned()], true, false));
-    if stands(&workspace) {
+    if stands(&runner) {
         PRINTS.iter().chain(PERHAPS).filter(|command| !command.contains('*')).for_each(|command| asks(command));
         for command in PRINTS_NOT.iter().chain(&["git diff", "git grep --cached KEY"]) {
-            let decision = judged(&workspace, command);
+            let decision = judged(&runner, command);
             assert_eq!(decision.judgement, Judgement::Allow, "{command}: {}", decision.reason);
         }
     }
     // Without a sandbox they are asked about too.
-    let open = Arc::new(super::workspace(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
+    let open = Arc::new(super::runner(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
     for command in PRINTS {
         assert_ne!(judged(&open, command).judgement, Judgement::Allow, "{command}");
     }
@@ -273,9 +276,9 @@ fn every_part_of_a_history_is_looked_at() {
         &["checkout", "-q", "-"],
         &["merge", "--no-ff", "--no-commit", "-q", "side"],
     ]);
-    let workspace = Arc::new(place.workspace());
-    assert_eq!(workspace.history_has_blocked(""), HistoryFact::Clean);
-    let holds = |name: &str| match workspace.history_has_blocked("") {
+    let runner = Arc::new(place.runner());
+    assert_eq!(runner.history_has_blocked(""), HistoryFact::Clean);
+    let holds = |name: &str| match runner.history_has_blocked("") {
         HistoryFact::Holds { names, .. } => names.iter().any(|held| held == name),
         _ => false,
     };
@@ -308,24 +311,24 @@ fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
     place.file(".gitignore", "dist/\ncredentials/\n");
     place.file("credentials/prod.json", "needle");
     place.file("dist/credentials/prod.json", "needle");
-    let covers = place.workspace().covers(&Stop::default()).expect("the project is small");
+    let masks = place.runner().workspace().masks().find(Access::Read, &Stop::default()).expect("the project is small");
     let how = |path: &str| {
-        let mut found = covers.list().iter().filter(|cover| cover.path == std::path::Path::new(path));
-        let cover = found.next()?;
+        let mut found = masks.list().iter().filter(|mask| mask.path == std::path::Path::new(path));
+        let mask = found.next()?;
         let is = std::fs::metadata(place.at(path)).expect("it is there");
-        assert_eq!((cover.is.0, cover.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
-        Some(cover.how)
+        assert_eq!((mask.is.0, mask.is.1, found.count()), (is.dev(), is.ino(), 0), "{path}");
+        Some(mask.how)
     };
     for above in &deep {
-        assert_eq!(how(&format!("{above}.config")), Some(How::Keep), "{above}");
-        assert_eq!(how(&format!("{above}.config/gh")), Some(How::Keep), "{above}");
-        assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(How::Hide), "{above}");
+        assert_eq!(how(&format!("{above}.config")), Some(MaskKind::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh")), Some(MaskKind::Keep), "{above}");
+        assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(MaskKind::Hide), "{above}");
     }
     // Ignored as a whole, the folder of the rule is no build's.
-    assert_eq!(how("credentials"), Some(How::Keep));
-    assert_eq!(how("credentials/prod.json"), Some(How::Hide));
+    assert_eq!(how("credentials"), Some(MaskKind::Keep));
+    assert_eq!(how("credentials/prod.json"), Some(MaskKind::Hide));
     assert_eq!(how("dist/credentials"), None);
-    assert_eq!(how("dist/credentials/prod.json"), Some(How::HideRemovable));
-    let depths: Vec<usize> = covers.list().iter().map(|cover| cover.path.components().count()).collect();
+    assert_eq!(how("dist/credentials/prod.json"), Some(MaskKind::HideRemovable));
+    let depths: Vec<usize> = masks.list().iter().map(|mask| mask.path.components().count()).collect();
     assert!(depths.is_sorted(), "a folder stands before what is in it: {depths:?}");
 }

@@ -381,7 +381,7 @@ const END: &str = "TOOLFENCE_TEST_TRAP_END";
 #[test]
 fn a_host_for_the_trap() {
     let (Some(root), Ok(end)) = (std::env::var_os(HOST), std::env::var(END)) else { return };
-    let workspace = Arc::new(super::workspace(Path::new(&root), Settings::new()));
+    let runner = Arc::new(super::runner(Path::new(&root), Settings::new()));
     let (seconds, timeout, patience) = match end.as_str() {
         "ByItself" => (0, 30, None),
         "TimedOut" => (20, 1, None),
@@ -392,10 +392,10 @@ fn a_host_for_the_trap() {
     let command = format!("bash ./attempt.sh {seconds} >/dev/null 2>&1");
     let args = json!({"command": command, "timeout": timeout});
     let args: Args = args.as_object().expect("an object").clone().into_iter().collect();
-    let toolbox = tools::standard(Arc::clone(&workspace));
+    let toolbox = tools::standard(Arc::clone(&runner));
     let call = ToolCall::new("1", "bash", args);
     let policy = Policy::default().ask(AskMode::Never);
-    let Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), workspace.as_ref()) else {
+    let Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), runner.as_ref()) else {
         panic!("the policy does not clear it");
     };
     block_on(async {
@@ -412,7 +412,7 @@ fn is_here() -> bool {
     if !git {
         eprintln!("skipped: there is no git");
     }
-    git && stands(&Place::new().workspace())
+    git && stands(&Place::new().runner())
 }
 
 /// Every trap works where nothing stops it: else the table would show nothing.

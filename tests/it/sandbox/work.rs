@@ -9,16 +9,16 @@ use toolfence::sandbox::Settings;
 #[test]
 fn the_policy_knows_that_they_hold() {
     let place = Place::new();
-    let workspace = place.workspace();
-    if !stands(&workspace) {
+    let runner = place.runner();
+    if !stands(&runner) {
         return;
     }
-    assert!(workspace.facts_hold());
-    let open = super::workspace(&place.root, Settings::new().network(true));
+    assert!(runner.facts_hold());
+    let open = super::runner(&place.root, Settings::new().network(true));
     assert!(!open.facts_hold());
     let policy = Policy::default().ask(AskMode::Sandboxed);
-    let decision = policy.judge_command("touch x", "", &workspace);
-    assert_eq!(policy.effective(&decision, &workspace), Effective::Run, "{decision:?}");
+    let decision = policy.judge_command("touch x", "", &runner);
+    assert_eq!(policy.effective(&decision, &runner), Effective::Run, "{decision:?}");
     assert_eq!(policy.effective(&decision, &open), Effective::Ask, "{decision:?}");
 }
 
@@ -75,8 +75,8 @@ fn outside_the_sandbox_is_outside() {
 fn a_project_that_changes_under_the_sandbox_is_looked_at_again() {
     let place = Place::new();
     place.file("sub/.env", "KEY=SECRETVALUE\n");
-    let workspace = place.workspace();
-    if !stands(&workspace) {
+    let runner = place.runner();
+    if !stands(&runner) {
         return;
     }
     let done = Done::default();
@@ -118,7 +118,7 @@ impl Drop for Setter<'_> {
 #[test]
 fn toolchains_work() {
     let place = Place::new();
-    place.file("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+    place.file("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[runner]\n");
     place.file("src/main.rs", "fn main() { println!(\"built\"); }\n");
     for (program, command, want) in [
         (
@@ -198,7 +198,7 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
         .output()
         .expect("it can be started");
     let said = String::from_utf8_lossy(&output.stdout);
-    if !stands(&place.workspace()) {
+    if !stands(&place.runner()) {
         return;
     }
     let refused = said.lines().filter(|line| line.starts_with("cat:") && line.contains("Permission denied")).count();
@@ -225,9 +225,10 @@ fn long_output_is_in_a_file() {
     let name = result.output[start..].split(':').next().expect("it has an end");
     let text = std::fs::read_to_string(place.at(name)).expect("it is there");
     assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
-    let workspace = place.workspace();
+    let runner = place.runner();
     let wanted = toolfence::workspace::ReadFile::new(name);
-    let read = workspace.read(&wanted, &toolfence::workspace::Stop::default()).expect("tools can read it");
+    let read =
+        runner.workspace().files().read(&wanted, &toolfence::workspace::Stop::default()).expect("tools can read it");
     assert!(read.text.starts_with("line 1\n"));
     let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
     assert!(

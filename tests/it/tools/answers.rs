@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolfence::policy::{AskMode, Policy, Settings, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
-use toolfence::workspace::Workspace;
+use toolfence::tools::CommandRunner;
 use toolfence::{ErrorCode, ToolCall, ToolResult, tools};
 
 /// The tools of one conversation, without questions, as with `--yes`.
 pub(super) struct Hands {
-    workspace: Arc<Workspace>,
+    runner: Arc<CommandRunner>,
     toolbox: Toolbox,
     policy: Policy,
 }
 
 impl Hands {
     pub(super) fn on(place: &Place) -> Hands {
-        let workspace = Arc::new(place.workspace());
+        let runner = Arc::new(place.runner());
         let policy = Policy::new(Settings::default()).expect("the defaults are right").ask(AskMode::Never);
-        Hands { toolbox: tools::standard(Arc::clone(&workspace)), workspace, policy }
+        Hands { toolbox: tools::standard(Arc::clone(&runner)), runner, policy }
     }
 
     pub(super) fn run(&self, tool: &str, args: Value) -> ToolResult {
         let Value::Object(args) = args else { panic!("arguments are an object") };
-        match self.policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.workspace) {
+        match self.policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.runner) {
             Verdict::Denied(result) => result,
             Verdict::Ask(pending) => panic!("nothing is asked in this mode: {:?}", pending.decision()),
             Verdict::Cleared(cleared) => tokio::runtime::Builder::new_current_thread()

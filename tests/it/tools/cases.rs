@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::policy::{AskMode, Policy, Verdict};
 use toolfence::toolbox::{NoProgress, Toolbox};
-use toolfence::workspace::Workspace;
+use toolfence::tools::CommandRunner;
 use toolfence::{Args, ToolCall, ToolResult, tools};
 
 const CASES: &str = include_str!("../../cases/paths.tsv");
@@ -26,11 +26,11 @@ fn arguments(tool: &str, path: &str) -> Value {
     }
 }
 
-fn called(workspace: &Arc<Workspace>, toolbox: &Toolbox, tool: &str, path: &str) -> ToolResult {
+fn called(runner: &Arc<CommandRunner>, toolbox: &Toolbox, tool: &str, path: &str) -> ToolResult {
     let args: Args = arguments(tool, path).as_object().expect("an object").clone().into_iter().collect();
     let policy = Policy::default().ask(AskMode::Never);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    match policy.review(ToolCall::new("1", tool, args), &toolbox.catalog(), &**workspace) {
+    match policy.review(ToolCall::new("1", tool, args), &toolbox.catalog(), &**runner) {
         Verdict::Denied(result) => result,
         Verdict::Ask(pending) => panic!("nobody is there to be asked: {pending:?}"),
         Verdict::Cleared(cleared) => {
@@ -61,25 +61,25 @@ fn meant(place: &Place, path: &str) -> String {
 /// A project, and the tools on it.
 struct Ground {
     place: Place,
-    workspace: Arc<Workspace>,
+    runner: Arc<CommandRunner>,
     toolbox: Toolbox,
 }
 
 impl Ground {
     fn new() -> Ground {
         let place = Place::full();
-        let workspace = Arc::new(place.workspace());
-        let toolbox = tools::standard(Arc::clone(&workspace));
-        Ground { place, workspace, toolbox }
+        let runner = Arc::new(place.runner());
+        let toolbox = tools::standard(Arc::clone(&runner));
+        Ground { place, runner, toolbox }
     }
 }
 
 /// The answer of one tool; what writes has a project of its own.
 fn answered(tool: &str, named: &str, calm: &Ground) -> String {
     let fresh = ["write_file", "apply_patch"].contains(&tool).then(Ground::new);
-    let Ground { place, workspace, toolbox } = fresh.as_ref().unwrap_or(calm);
+    let Ground { place, runner, toolbox } = fresh.as_ref().unwrap_or(calm);
     let beside = picture(&place.beside);
-    let result = called(workspace, toolbox, tool, &meant(place, named));
+    let result = called(runner, toolbox, tool, &meant(place, named));
     let said = serde_json::to_string(&result).expect("a result is JSON");
     for secret in ["SECRETVALUE", "OUTSIDE", "localhost"] {
         assert!(!said.contains(secret), "{tool} {named}: {said}");

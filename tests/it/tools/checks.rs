@@ -108,16 +108,16 @@ fn a_change_is_taken_back_as_it_was_made() {
     let workspace = place.workspace();
     let patch = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+1\n*** Add File: b/c/d\n+new\n*** Delete File: \
                  gone\n*** End Patch\n";
-    let drafts = workspace.draft_patch(patch).expect("it applies");
+    let drafts = workspace.changes().draft_patch(patch).expect("it applies");
     assert_eq!(picture(&place.root), before, "a draft writes nothing");
-    workspace.apply_patch(patch, false).expect("it applies");
-    workspace.take_back(&drafts).expect("nobody was there");
+    workspace.changes().apply_patch(patch, false).expect("it applies");
+    workspace.changes().take_back(&drafts).expect("nobody was there");
     let now: Vec<String> = picture(&place.root).into_iter().filter(|line| !line.contains(".toolfence")).collect();
     assert_eq!(now, before);
 
-    workspace.apply_patch(patch, false).expect("it applies");
+    workspace.changes().apply_patch(patch, false).expect("it applies");
     place.file("a", "somebody else's\n");
     let left = picture(&place.root);
-    assert_eq!(workspace.take_back(&drafts).expect_err("it is theirs").code, ErrorCode::Conflict);
+    assert_eq!(workspace.changes().take_back(&drafts).expect_err("it is theirs").code, ErrorCode::Conflict);
     assert_eq!(picture(&place.root), left);
 }

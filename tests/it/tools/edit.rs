@@ -116,8 +116,8 @@ fn what_is_refused_changes_nothing() {
     ] {
         let workspace = place.workspace();
         let lines = vec![EditLines { start_line: 1, end_line: 1, replacement: "NEW".into() }];
-        let edited = workspace.edit(&EditFile::new(path, lines)).expect_err(path);
-        let replaced = workspace.replace_text(&ReplaceText::new(path, "e", "NEW")).expect_err(path);
+        let edited = workspace.changes().edit(&EditFile::new(path, lines)).expect_err(path);
+        let replaced = workspace.changes().replace_text(&ReplaceText::new(path, "e", "NEW")).expect_err(path);
         assert_eq!((edited.code, replaced.code), (code, code), "{path}: {}", edited.message);
         let told = format!("{edited:?} {replaced:?}");
         assert!(!told.contains("OUTSIDE") && !told.contains("SECRETVALUE"), "{told}");
@@ -196,20 +196,20 @@ fn versions_are_for_whoever_wants_no_tools() {
     let place = Place::new();
     place.file("f", TEN);
     let workspace = place.workspace();
-    let seen = workspace.read(&ReadFile::new("f"), &Stop::default()).expect("it is text").version;
+    let seen = workspace.files().read(&ReadFile::new("f"), &Stop::default()).expect("it is text").version;
     assert_eq!(seen, Some(Version::of(TEN.as_bytes())));
     let mut wanted = EditFile::new("f", vec![EditLines { start_line: 1, end_line: 1, replacement: "one".into() }]);
     wanted.base = seen;
-    let written = workspace.edit(&wanted).expect("it is what was seen");
+    let written = workspace.changes().edit(&wanted).expect("it is what was seen");
     assert_eq!((written.before, written.after), (seen, Some(Version::of(place.content("f").as_bytes()))));
-    assert_eq!(workspace.edit(&wanted).expect_err("it changed").code, ErrorCode::Conflict);
-    assert_eq!(workspace.write_over("f", "x\n", seen).expect_err("it changed").code, ErrorCode::Conflict);
-    assert!(workspace.write_over("f", "x\n", written.after).is_ok());
+    assert_eq!(workspace.changes().edit(&wanted).expect_err("it changed").code, ErrorCode::Conflict);
+    assert_eq!(workspace.changes().write_over("f", "x\n", seen).expect_err("it changed").code, ErrorCode::Conflict);
+    assert!(workspace.changes().write_over("f", "x\n", written.after).is_ok());
     let large = "line\n".repeat(300_000);
     place.file("large", &large);
     let wanted = ReadFile { start_line: Some(7), end_line: Some(9), ..ReadFile::new("large") };
-    let seen = workspace.read(&wanted, &Stop::default()).expect("it is text").version;
+    let seen = workspace.files().read(&wanted, &Stop::default()).expect("it is text").version;
     assert_eq!(seen, Some(Version::of(large.as_bytes())));
     place.file("huge", "line\n".repeat(3_000_000));
-    assert_eq!(workspace.read(&ReadFile::new("huge"), &Stop::default()).expect("it is text").version, None);
+    assert_eq!(workspace.files().read(&ReadFile::new("huge"), &Stop::default()).expect("it is text").version, None);
 }

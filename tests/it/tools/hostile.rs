@@ -10,15 +10,16 @@ use std::process::Command;
 use std::sync::Arc;
 use toolfence::policy::{Facts, Policy, ProgramFact, Verdict};
 use toolfence::toolbox::NoProgress;
+use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 use toolfence::{ToolCall, tools};
 
 /// What `bash` answers where it runs without a question.
-fn unasked(workspace: Workspace, command: &str) -> Option<String> {
-    let workspace = Arc::new(workspace);
-    let toolbox = tools::standard(Arc::clone(&workspace));
+fn unasked(runner: CommandRunner, command: &str) -> Option<String> {
+    let runner = Arc::new(runner);
+    let toolbox = tools::standard(Arc::clone(&runner));
     let args = json!({"command": command}).as_object().cloned().unwrap_or_default();
-    match Policy::default().review(ToolCall::new("1", "bash", args), &toolbox.catalog(), &*workspace) {
+    match Policy::default().review(ToolCall::new("1", "bash", args), &toolbox.catalog(), &*runner) {
         Verdict::Denied(_) | Verdict::Ask(_) => None,
         Verdict::Cleared(cleared) => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -41,6 +42,11 @@ fn path_behind(folders: &[&Path]) -> OsString {
     std::env::join_paths(folders.chain(std::env::split_paths(&own))).expect("no folder has a colon")
 }
 
+fn on_path(place: &Place, path: &OsString) -> CommandRunner {
+    let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(path));
+    super::runner(workspace.expect("the root is there"))
+}
+
 #[test]
 fn a_project_in_the_path_runs_under_no_name_of_the_system() {
     let place = Place::new();
@@ -49,7 +55,7 @@ fn a_project_in_the_path_runs_under_no_name_of_the_system() {
     std::os::unix::fs::symlink(place.at("bin"), place.beside.join("link")).expect("a link can be made");
     let open = || {
         let path = path_behind(&[&place.at("bin"), &place.beside.join("link"), Path::new("bin")]);
-        place.workspace().host_path(&path)
+        on_path(&place, &path)
     };
     assert_eq!(unasked(open(), "ls").as_deref(), Some("bin\n"));
     assert_eq!(unasked(open(), "own"), None);
@@ -61,7 +67,7 @@ fn a_program_of_the_host_is_judged_by_where_the_path_finds_it() {
     let place = Place::new();
     program(&place, "evil", "#!/bin/sh\necho EVIL\n");
     std::os::unix::fs::symlink(place.at("evil"), place.beside.join("ls")).expect("a link can be made");
-    let open = || place.workspace().host_path(&path_behind(&[&place.beside]));
+    let open = || on_path(&place, &path_behind(&[&place.beside]));
     assert_eq!(open().program("ls"), ProgramFact::Project);
     assert_eq!(unasked(open(), "ls"), None);
 }
@@ -119,7 +125,7 @@ fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
     spoil(&place, place.beside.join("evil.sh").to_str().expect("it is UTF-8"));
     std::fs::remove_file(&mark).ok();
     for command in READING {
-        let answer = unasked(place.workspace(), command);
+        let answer = unasked(place.runner(), command);
         assert!(!mark.exists(), "{what}: {command} ran a program: {answer:?}");
     }
     look_changed(&place);
@@ -204,18 +210,18 @@ fn git_shows_no_blocked_file() {
         "git diff -U1",
     ];
     for command in hidden.iter().map(String::as_str).chain(fixed).chain(READING) {
-        let answer = unasked(place.workspace(), command).unwrap_or_default();
+        let answer = unasked(place.runner(), command).unwrap_or_default();
         assert!(!answer.contains("SECRETVALUE"), "{command}: {answer}");
     }
-    assert!(unasked(place.workspace(), "git diff -- sub/main.rs").is_some_and(|diff| diff.contains("+two")));
-    assert_eq!(unasked(place.workspace(), "git show HEAD:sub/main.rs").as_deref(), Some("one\n"));
-    assert_eq!(unasked(place.workspace(), "git status -s").as_deref(), Some(" M sub/.env\n M sub/main.rs\n"));
+    assert!(unasked(place.runner(), "git diff -- sub/main.rs").is_some_and(|diff| diff.contains("+two")));
+    assert_eq!(unasked(place.runner(), "git show HEAD:sub/main.rs").as_deref(), Some("one\n"));
+    assert_eq!(unasked(place.runner(), "git status -s").as_deref(), Some(" M sub/.env\n M sub/main.rs\n"));
 }
 
 #[test]
 fn git_shows_nothing_above_the_root() {
     let Some(place) = repository() else { return };
-    let open = || Workspace::open(place.at("sub"), toolfence::policy::PathRules::default()).expect("it is there");
+    let open = || super::runner(Workspace::open(place.at("sub"), Default::default()).expect("it is there"));
     for command in
         ["git show HEAD:top.txt", "git show HEAD:./../top.txt", "git log -p -- :/top.txt", "git diff -- ../top.txt"]
     {
@@ -236,9 +242,9 @@ fn a_logical_change_of_folder_does_not_lead_out() {
         "cd a/link && cd .. && cat l/private.txt",
         "cd a && cd link/..; cat l/private.txt",
     ] {
-        assert_eq!(unasked(place.workspace(), command), None, "{command}");
+        assert_eq!(unasked(place.runner(), command), None, "{command}");
     }
-    assert_eq!(unasked(place.workspace(), "cd a/../b && ls").as_deref(), Some("c\n"));
+    assert_eq!(unasked(place.runner(), "cd a/../b && ls").as_deref(), Some("c\n"));
 }
 
 #[test]
@@ -247,7 +253,7 @@ fn a_listing_does_not_follow_links_out() {
     place.file("x", "");
     place.link("../beside", "out");
     for command in ["ls -LR .", "ls -RH out", "du -aL .", "ls -R", "du -a .", "find . -print", "tree", "find -L ."] {
-        let answer = unasked(place.workspace(), command).unwrap_or_default();
+        let answer = unasked(place.runner(), command).unwrap_or_default();
         assert!(!answer.contains("secret"), "{command}: {answer}");
     }
 }

@@ -17,8 +17,10 @@ mod write;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toolfence::policy::PathRules;
 use toolfence::sandbox::{Mode, Settings};
+use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 
 /// A project with everything a path can meet, and a folder beside it that nothing may touch.
@@ -84,14 +86,22 @@ impl Place {
     }
 
     fn workspace(&self) -> Workspace {
-        let workspace = Workspace::open(&self.root, PathRules::default()).expect("the root is there");
-        // Without a sandbox, but not without somebody who holds what a command starts.
-        workspace.sandbox(Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_toolfence-sandbox")))
+        Workspace::open(&self.root, PathRules::default()).expect("the root is there")
+    }
+
+    fn runner(&self) -> CommandRunner {
+        runner(self.workspace())
     }
 
     fn content(&self, path: &str) -> String {
         String::from_utf8(fs::read(self.at(path)).expect("the file is there")).expect("it is UTF-8")
     }
+}
+
+/// Without a sandbox, but not without a supervisor that holds what a command starts.
+fn runner(workspace: Workspace) -> CommandRunner {
+    let settings = Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
+    CommandRunner::new(Arc::new(workspace), settings)
 }
 
 /// Every name, kind, mode and byte below a folder: two trees are the same when these are.

@@ -73,7 +73,7 @@ fn a_link_that_leads_out_is_named() {
             panic!("{path} is denied")
         };
         let by_rule = result.error.expect("it is denied");
-        let by_tool = workspace.read(&ReadFile::new(path), &Stop::default()).expect_err("it is outside");
+        let by_tool = workspace.files().read(&ReadFile::new(path), &Stop::default()).expect_err("it is outside");
         for failure in [by_rule, by_tool] {
             assert_eq!(failure.code, PermissionDenied, "{path}");
             assert_eq!(failure.suggestions, [instead], "{path}: {failure:?}");
@@ -114,10 +114,10 @@ fn ways(workspace: &Workspace, path: &str) -> [(&'static str, Result<(), ErrorCo
     let code = |failure: toolfence::ToolFailure| failure.code;
     let search = SearchFiles { path: path.into(), ..SearchFiles::new("x") };
     [
-        ("read", workspace.read(&ReadFile::new(path), &stop).map(drop).map_err(code)),
-        ("list", workspace.list(&ListFiles::new(path), &stop).map(drop).map_err(code)),
-        ("search", workspace.search(&search, &stop).map(drop).map_err(code)),
-        ("folder", workspace.folder(path).map(drop).map_err(code)),
+        ("read", workspace.files().read(&ReadFile::new(path), &stop).map(drop).map_err(code)),
+        ("list", workspace.files().list(&ListFiles::new(path), &stop).map(drop).map_err(code)),
+        ("search", workspace.files().search(&search, &stop).map(drop).map_err(code)),
+        ("folder", workspace.root().folder(path).map(drop).map_err(code)),
     ]
 }
 
@@ -151,7 +151,7 @@ fn a_refused_write_leaves_every_byte() {
     let refused = REFUSED.iter().filter(|(path, _)| !unlike_reading.contains(path)).chain(more);
     let mut wrong = Vec::new();
     for (path, code) in refused {
-        let got = workspace.write(path, "NEW\n").map_err(|failure| failure.code);
+        let got = workspace.changes().write(path, "NEW\n").map_err(|failure| failure.code);
         let plain_file_in_the_way = *path == "plain.txt/" && got == Err(InvalidArgument);
         if got.as_ref().err() != Some(code) && !plain_file_in_the_way {
             wrong.push(format!("{path:?}: {got:?}, wanted {code:?}"));
@@ -168,9 +168,12 @@ fn no_answer_holds_what_is_outside_or_blocked() {
     let stop = Stop::default();
     for (path, _) in REFUSED {
         let answers = [
-            format!("{:?}", workspace.read(&ReadFile::new(*path), &stop)),
-            format!("{:?}", workspace.list(&ListFiles::new(*path), &stop)),
-            format!("{:?}", workspace.search(&SearchFiles { path: (*path).into(), ..SearchFiles::new(".") }, &stop)),
+            format!("{:?}", workspace.files().read(&ReadFile::new(*path), &stop)),
+            format!("{:?}", workspace.files().list(&ListFiles::new(*path), &stop)),
+            format!(
+                "{:?}",
+                workspace.files().search(&SearchFiles { path: (*path).into(), ..SearchFiles::new(".") }, &stop)
+            ),
         ];
         for answer in answers {
             assert!(!answer.contains("OUTSIDE") && !answer.contains("SECRETVALUE"), "{path}: {answer}");
@@ -194,7 +197,11 @@ fn a_link_to_a_secret_is_refused_by_its_real_name() {
         for (way, got) in ways(&workspace, path) {
             assert_eq!(got, Err(Denied), "{way} {path}");
         }
-        assert_eq!(workspace.write(path, "NEW\n").map_err(|failure| failure.code), Err(Denied), "write {path}");
+        assert_eq!(
+            workspace.changes().write(path, "NEW\n").map_err(|failure| failure.code),
+            Err(Denied),
+            "write {path}"
+        );
     }
 }
 
@@ -207,7 +214,7 @@ fn paths_that_are_fine() {
     for path in
         ["src/main.rs", "./src//main.rs", "src/../src/main.rs", "abs/main.rs", "abs_file", "rel/main.rs", absolute]
     {
-        let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| (file.path, file.text));
+        let read = workspace.files().read(&ReadFile::new(path), &Stop::default()).map(|file| (file.path, file.text));
         assert_eq!(read, Ok(("src/main.rs".into(), "fn main() {}\n".into())), "{path}");
     }
 }
@@ -226,11 +233,11 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
     let workspace = Workspace::open(&given, Default::default()).expect("it is there");
     for path in [link.join("hello.txt"), place.at("hello.txt"), "hello.txt".into()] {
         let path = path.to_str().expect("it is UTF-8");
-        let read = workspace.read(&ReadFile::new(path), &Stop::default()).map(|file| file.text);
+        let read = workspace.files().read(&ReadFile::new(path), &Stop::default()).map(|file| file.text);
         assert_eq!(read, Ok("hello\n".into()), "{path}");
     }
     let beside = place.beside.join("private.txt");
-    let failure = workspace.read(&ReadFile::new(beside.to_str().expect("it is UTF-8")), &Stop::default());
+    let failure = workspace.files().read(&ReadFile::new(beside.to_str().expect("it is UTF-8")), &Stop::default());
     assert_eq!(failure.map(drop).map_err(|failure| failure.code), Err(PermissionDenied));
 }
 
@@ -252,9 +259,9 @@ fn a_root_that_is_gone_is_not_an_empty_one() {
         for (way, got) in ways(&workspace, path) {
             assert_eq!(got, Err(IoError), "{way} {path}");
         }
-        assert_eq!(workspace.write(path, "x").map_err(|failure| failure.code), Err(IoError), "write {path}");
+        assert_eq!(workspace.changes().write(path, "x").map_err(|failure| failure.code), Err(IoError), "write {path}");
     }
-    let failure = workspace.list(&ListFiles::new("."), &Stop::default()).expect_err("it is gone");
+    let failure = workspace.files().list(&ListFiles::new("."), &Stop::default()).expect_err("it is gone");
     assert!(failure.message.contains("project root") && failure.message.contains("was removed"), "{}", failure.message);
 }
 
@@ -263,10 +270,10 @@ fn special_files_are_refused_without_hanging() {
     let place = Place::full();
     let workspace = place.workspace();
     for path in ["fifo", "socket", "src", "."] {
-        let failure = workspace.read(&ReadFile::new(path), &Stop::default()).expect_err(path);
+        let failure = workspace.files().read(&ReadFile::new(path), &Stop::default()).expect_err(path);
         assert_eq!(failure.code, InvalidArgument, "{path}: {}", failure.message);
     }
-    let folder = workspace.read(&ReadFile::new("src"), &Stop::default()).expect_err("it is a folder");
+    let folder = workspace.files().read(&ReadFile::new("src"), &Stop::default()).expect_err("it is a folder");
     assert!(folder.message.contains("Use list_files"), "{}", folder.message);
 }
 
@@ -274,7 +281,8 @@ fn special_files_are_refused_without_hanging() {
 fn a_missing_file_offers_close_names_and_no_blocked_one() {
     let place = Place::full();
     let workspace = place.workspace();
-    let suggestions = |path: &str| workspace.read(&ReadFile::new(path), &Stop::default()).expect_err(path).suggestions;
+    let suggestions =
+        |path: &str| workspace.files().read(&ReadFile::new(path), &Stop::default()).expect_err(path).suggestions;
     let nearest = |path: &str| suggestions(path).into_iter().next().unwrap_or_default();
     assert_eq!(nearest("src/mian.rs"), "src/main.rs");
     assert_eq!(nearest("scr/main.rs"), "src/main.rs");
@@ -295,7 +303,7 @@ fn a_name_that_is_elsewhere_is_offered_from_there() {
     place.file(".gitignore", "target\n");
     place.file("target/built.rs", "");
     let workspace = place.workspace();
-    let of = |path: &str| workspace.read(&ReadFile::new(path), &Stop::default()).expect_err(path).suggestions;
+    let of = |path: &str| workspace.files().read(&ReadFile::new(path), &Stop::default()).expect_err(path).suggestions;
     assert_eq!(of("helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
     assert_eq!(of("src/helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
     assert_eq!(of("dep/helper.rs"), ["deep/helper.rs", "deep/in/the/tree/helper.rs"]);
@@ -307,11 +315,14 @@ fn a_name_that_is_elsewhere_is_offered_from_there() {
     for path in ["only.rs", "built.rs", "x/.env.local"] {
         assert_eq!(of(path), [""; 0], "{path}");
     }
-    let edit = workspace.replace_text(&ReplaceText::new("main.rs", "a", "b")).expect_err("it is elsewhere");
+    let edit = workspace.changes().replace_text(&ReplaceText::new("main.rs", "a", "b")).expect_err("it is elsewhere");
     assert_eq!(edit.message, "\"main.rs\" does not exist. Did you mean \"src/main.rs\"?");
     let patch = "--- a/main.rs\n+++ b/main.rs\n@@ -1 +1 @@\n-a\n+b\n";
-    assert_eq!(workspace.apply_patch(patch, false).expect_err("it is elsewhere").suggestions, ["src/main.rs"]);
-    let list = workspace.list(&ListFiles::new("tree"), &Stop::default()).expect_err("it is elsewhere");
+    assert_eq!(
+        workspace.changes().apply_patch(patch, false).expect_err("it is elsewhere").suggestions,
+        ["src/main.rs"]
+    );
+    let list = workspace.files().list(&ListFiles::new("tree"), &Stop::default()).expect_err("it is elsewhere");
     assert_eq!(list.suggestions.first().map(String::as_str), Some("deep/in/the/tree"));
 }
 
@@ -320,8 +331,8 @@ fn names_that_are_too_long_are_an_error_and_not_a_crash() {
     let place = Place::new();
     let workspace = place.workspace();
     for path in ["n".repeat(300), "n/".repeat(3000), "n".repeat(100_000)] {
-        let read = workspace.read(&ReadFile::new(path.as_str()), &Stop::default()).expect_err("no such file");
-        let write = workspace.write(&path, "x").expect_err("no such name");
+        let read = workspace.files().read(&ReadFile::new(path.as_str()), &Stop::default()).expect_err("no such file");
+        let write = workspace.changes().write(&path, "x").expect_err("no such name");
         assert!(matches!(read.code, InvalidArgument | NotFound), "{}", read.message);
         assert_eq!(write.code, InvalidArgument, "{}", write.message);
         assert!(read.message.len() < 1000 && write.message.len() < 1000);

@@ -11,8 +11,8 @@ use toolfence::process::{Job, Outcome, environment, run};
 async fn bash(command: &str, limit: Duration) -> Outcome {
     let place = Place::new();
     let workspace = place.workspace();
-    let folder = workspace.folder(".").expect("it is the root");
-    let environment = environment(std::env::vars_os(), workspace.search_path());
+    let folder = workspace.root().folder(".").expect("it is the root");
+    let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
     let command = own(command);
     let job = Job {
         program: OsStr::new("bash"),

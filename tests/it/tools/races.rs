@@ -44,7 +44,7 @@ fn a_swapped_link_never_leads_out() {
         let _ = fs::remove_file(place.at("turn"));
         while_swapping(&place.at("turn"), targets, || {
             for _ in 0..3000 {
-                let answer = workspace.read(&ReadFile::new("turn/private.txt"), &Stop::default());
+                let answer = workspace.files().read(&ReadFile::new("turn/private.txt"), &Stop::default());
                 assert!(!format!("{answer:?}").contains("OUTSIDE"));
                 read += usize::from(answer.is_ok());
             }
@@ -60,8 +60,8 @@ fn a_swapped_link_never_lets_a_write_out() {
     let workspace = place.workspace();
     while_swapping(&place.at("turn"), [Path::new("inside"), Path::new("../beside")], || {
         for turn in 0..500 {
-            let _ = workspace.write("turn/private.txt", &format!("{turn}\n"));
-            let _ = workspace.write("turn/new.txt", "new\n");
+            let _ = workspace.changes().write("turn/private.txt", &format!("{turn}\n"));
+            let _ = workspace.changes().write("turn/new.txt", "new\n");
         }
     });
     let names: Vec<_> = fs::read_dir(&place.beside).expect("it is there").flatten().map(|e| e.file_name()).collect();
@@ -86,7 +86,7 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
         });
         // Once a write gets through, the other one goes on writing to a file that has no name any more.
         let answers = (0..20).map(|turn| {
-            let answer = workspace.write("shared.txt", &format!("{turn}\n"));
+            let answer = workspace.changes().write("shared.txt", &format!("{turn}\n"));
             answer.map(drop).map_err(|failure| failure.code)
         });
         let answers = answers.collect();
@@ -107,9 +107,9 @@ fn a_folder_swapped_for_a_link_shows_nothing_to_a_walk() {
     let workspace = place.workspace();
     while_swapping(&place.at("turn"), [Path::new("real/a"), place.beside.as_path()], || {
         for _ in 0..1000 {
-            let found = workspace.search(&SearchFiles::new("SIDE"), &Stop::default());
+            let found = workspace.files().search(&SearchFiles::new("SIDE"), &Stop::default());
             assert!(!format!("{found:?}").contains("OUTSIDE"));
-            let listed = workspace.list(&ListFiles::new("."), &Stop::default());
+            let listed = workspace.files().list(&ListFiles::new("."), &Stop::default());
             assert!(!format!("{listed:?}").contains("turn/"), "{listed:?}");
         }
     });
@@ -143,11 +143,11 @@ fn race(tries: u32) {
             let search = SearchFiles { path: "turn".into(), ..SearchFiles::new("SIDE") };
             let patch = "*** Begin Patch\n*** Add File: turn/patched.txt\n+x\n*** End Patch\n";
             let said = [
-                format!("{:?}", workspace.read(&ReadFile::new("turn/deep/private.txt"), &stop)),
-                format!("{:?}", workspace.list(&ListFiles::new("turn"), &stop)),
-                format!("{:?}", workspace.search(&search, &stop)),
-                format!("{:?}", workspace.write("turn/written.txt", "x\n")),
-                format!("{:?}", workspace.apply_patch(patch, false)),
+                format!("{:?}", workspace.files().read(&ReadFile::new("turn/deep/private.txt"), &stop)),
+                format!("{:?}", workspace.files().list(&ListFiles::new("turn"), &stop)),
+                format!("{:?}", workspace.files().search(&search, &stop)),
+                format!("{:?}", workspace.changes().write("turn/written.txt", "x\n")),
+                format!("{:?}", workspace.changes().apply_patch(patch, false)),
             ];
             for (said, in_time) in said.iter().zip(&mut in_time) {
                 assert!(!said.contains("OUTSIDE"), "{said}");

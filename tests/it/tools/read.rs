@@ -9,7 +9,7 @@ use toolfence::ToolFailure;
 use toolfence::workspace::{FileText, ReadFile, ReadLimits, Stop, Total};
 
 fn read(place: &Place, wanted: &ReadFile) -> Result<FileText, ToolFailure> {
-    place.workspace().read(wanted, &Stop::default())
+    place.workspace().files().read(wanted, &Stop::default())
 }
 
 fn numbered(lines: u64) -> String {

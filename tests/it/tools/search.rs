@@ -5,7 +5,7 @@ use toolfence::ErrorCode::{Cancelled, InvalidArgument};
 use toolfence::workspace::{EntryKind, Found, ListFiles, Listing, SearchFiles, Stop};
 
 fn list(place: &Place, wanted: &ListFiles) -> Listing {
-    place.workspace().list(wanted, &Stop::default()).expect("it can be listed")
+    place.workspace().files().list(wanted, &Stop::default()).expect("it can be listed")
 }
 
 fn paths(place: &Place, wanted: &ListFiles) -> Vec<String> {
@@ -13,7 +13,7 @@ fn paths(place: &Place, wanted: &ListFiles) -> Vec<String> {
 }
 
 fn search(place: &Place, wanted: &SearchFiles) -> Found {
-    place.workspace().search(wanted, &Stop::default()).expect("it can be searched")
+    place.workspace().files().search(wanted, &Stop::default()).expect("it can be searched")
 }
 
 fn lines(place: &Place, wanted: &SearchFiles) -> Vec<String> {
@@ -61,7 +61,7 @@ fn globs_in_the_pattern_and_in_the_path() {
     assert_eq!(paths(&place, &ListFiles::new("a/*.rs")), ["a/z.rs"]);
     assert_eq!(paths(&place, &ListFiles::new("*.rs")), ["a.rs"]);
     let wrong = ListFiles { pattern: Some("{a".into()), ..ListFiles::new(".") };
-    let failure = place.workspace().list(&wrong, &Stop::default()).expect_err("it is no glob");
+    let failure = place.workspace().files().list(&wrong, &Stop::default()).expect_err("it is no glob");
     assert_eq!(failure.code, InvalidArgument);
 }
 
@@ -114,7 +114,8 @@ fn literal_case_and_context() {
     place.file("f", "one\ntwo (x\nTHREE\nfour\nfive\nsix\nseven (x\n");
     let literal = SearchFiles { literal: true, ..SearchFiles::new("(x") };
     assert_eq!(lines(&place, &literal), ["f:2:two (x", "f:7:seven (x"]);
-    let failure = place.workspace().search(&SearchFiles::new("(x"), &Stop::default()).expect_err("it is no regex");
+    let failure =
+        place.workspace().files().search(&SearchFiles::new("(x"), &Stop::default()).expect_err("it is no regex");
     assert_eq!((failure.code, failure.suggestions), (InvalidArgument, vec!["type=literal".to_owned()]));
     let ignoring = SearchFiles { ignore_case: true, ..SearchFiles::new("^three$") };
     assert_eq!(lines(&place, &ignoring), ["f:3:THREE"]);
@@ -174,11 +175,11 @@ fn work_that_is_stopped_ends_at_once() {
     }
     let workspace = place.workspace();
     let stop = Stop::default();
-    assert!(workspace.list(&ListFiles { limit: 9999, ..ListFiles::new(".") }, &stop).is_ok());
+    assert!(workspace.files().list(&ListFiles { limit: 9999, ..ListFiles::new(".") }, &stop).is_ok());
     assert_eq!(stop.seen(), 2040);
     stop.stop();
-    let listed = workspace.list(&ListFiles::new("."), &stop).map(drop).map_err(|failure| failure.code);
-    let found = workspace.search(&SearchFiles::new("x"), &stop).map(drop).map_err(|failure| failure.code);
+    let listed = workspace.files().list(&ListFiles::new("."), &stop).map(drop).map_err(|failure| failure.code);
+    let found = workspace.files().search(&SearchFiles::new("x"), &stop).map(drop).map_err(|failure| failure.code);
     assert_eq!((listed, found), (Err(Cancelled), Err(Cancelled)));
     assert_eq!(stop.seen(), 2040, "nothing was walked");
 }
@@ -187,7 +188,8 @@ fn work_that_is_stopped_ends_at_once() {
 fn a_pattern_that_would_cost_too_much_is_refused() {
     let place = Place::new();
     for pattern in ["(a{1000}){1000}", "", "a\nb"] {
-        let failure = place.workspace().search(&SearchFiles::new(pattern), &Stop::default()).expect_err(pattern);
+        let failure =
+            place.workspace().files().search(&SearchFiles::new(pattern), &Stop::default()).expect_err(pattern);
         assert_eq!(failure.code, InvalidArgument, "{}", failure.message);
     }
 }

@@ -106,7 +106,7 @@ fn what_git_says_of_two_trees_makes_one_of_the_other() {
         let patch = run(&["diff", "--cached", "--find-renames", &context, length]);
         run(&["reset", "--quiet", "--hard"]);
         assert_eq!(taken(&place.root), old);
-        let done = place.workspace().apply_patch(&patch, false);
+        let done = place.workspace().changes().apply_patch(&patch, false);
         assert!(done.is_ok(), "{}\n{patch}", done.expect_err("just seen").message);
         assert_eq!(taken(&place.root), new, "{patch}");
     }
@@ -141,7 +141,7 @@ fn a_perturbed_patch_of_a_tree_does_the_same_or_nothing() {
             place.file(name, edited(&mut random, old));
         }
         let before = picture(&place.root);
-        match place.workspace().apply_patch(&patch, false) {
+        match place.workspace().changes().apply_patch(&patch, false) {
             Err(_) => {
                 assert_eq!(picture(&place.root), before, "{patch}");
                 refused += 1;

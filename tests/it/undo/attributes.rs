@@ -67,21 +67,27 @@ fn they_survive_every_tool_and_come_back() {
     let line = || EditLines { start_line: 1, end_line: 1, replacement: "other".into() };
     let acts: [Act<'_>; 6] = [
         ("write", "s", Box::new(|place| place.write("s", "other\n"))),
-        ("edit", "s", Box::new(|place| drop(place.workspace.edit(&EditFile::new("s", vec![line()])).unwrap()))),
+        (
+            "edit",
+            "s",
+            Box::new(|place| drop(place.workspace.changes().edit(&EditFile::new("s", vec![line()])).unwrap())),
+        ),
         (
             "replace",
             "s",
-            Box::new(|place| drop(place.workspace.replace_text(&ReplaceText::new("s", "secret", "other")).unwrap())),
+            Box::new(|place| {
+                drop(place.workspace.changes().replace_text(&ReplaceText::new("s", "secret", "other")).unwrap());
+            }),
         ),
-        ("patch", "s", Box::new(|place| drop(place.workspace.apply_patch(patch, false).unwrap()))),
-        ("rename", "d/t", Box::new(|place| drop(place.workspace.apply_patch(renamed, false).unwrap()))),
+        ("patch", "s", Box::new(|place| drop(place.workspace.changes().apply_patch(patch, false).unwrap()))),
+        ("rename", "d/t", Box::new(|place| drop(place.workspace.changes().apply_patch(renamed, false).unwrap()))),
         (
             "taken back",
             "s",
             Box::new(|place| {
-                let draft = place.workspace.draft_write("s", "worse\n", None).unwrap().expect("it is small");
+                let draft = place.workspace.changes().draft_write("s", "worse\n", None).unwrap();
                 place.write("s", "worse\n");
-                place.workspace.take_back(&[draft]).unwrap();
+                place.workspace.changes().take_back(&draft).unwrap();
                 place.write("s", "other\n");
             }),
         ),
@@ -238,7 +244,7 @@ fn on_a_disk_without_lists() {
     }
     let renamed = "*** Begin Patch\n*** Update File: s\n*** Move to: disk/t\n@@\n-secret\n+other\n*** End Patch\n";
     let mut lost = Vec::new();
-    place.turn(|| lost = place.workspace.apply_patch(renamed, false).unwrap().lost);
+    place.turn(|| lost = place.workspace.changes().apply_patch(renamed, false).unwrap().lost);
     assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".to_owned()])]);
     // The group had nothing, so that its members have nothing as others either.
     assert_eq!(of(&disk.join("t")).0, 0o600);

@@ -106,7 +106,7 @@ fn what_is_in_an_index_is_covered() {
             "for f in $(find . -path '*/.git' -prune -o -type f -print); do echo gone > $f; done; rm build/a/tracked",
         );
     });
-    let listed = &place.history.list(&place.workspace).unwrap()[0];
+    let listed = &place.history.list(place.workspace.root()).unwrap()[0];
     assert!(listed.notes.iter().any(|note| note.contains("not covered: build/other, other.log")), "{listed:?}");
     assert_eq!(place.undo().refused, []);
     let now = place.picture();
@@ -117,7 +117,7 @@ fn what_is_in_an_index_is_covered() {
         assert!(
             place
                 .history
-                .list(&place.workspace)
+                .list(place.workspace.root())
                 .unwrap()
                 .iter()
                 .any(|turn| turn.is_bare() && turn.notes[0].contains("build/new"))
@@ -150,7 +150,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
     plant(&place, &["out/deep/x", ".env", ".git/HEAD"]);
     fs::write(place.root().join(".gitignore"), "out/\n").unwrap();
     place.turn(|| place.bash("cat out/deep/x"));
-    assert!(place.history.list(&place.workspace).unwrap().is_empty(), "it changed nothing");
+    assert!(place.history.list(place.workspace.root()).unwrap().is_empty(), "it changed nothing");
     for (script, name) in [
         ("echo y >> out/deep/x", "out"),
         ("echo y > out/deep/y", "out"),
@@ -159,7 +159,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
         ("rm -r out", "out"),
     ] {
         place.turn(|| place.bash(script));
-        let listed = &place.history.list(&place.workspace).unwrap()[0];
+        let listed = &place.history.list(place.workspace.root()).unwrap()[0];
         assert!(listed.names == 0 && listed.is_bare(), "{script}: {listed:?}");
         assert_eq!(listed.notes[0], format!("Changed while its commands ran, and not covered: {name}."), "{script}");
     }
@@ -167,7 +167,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
     assert!(outcome.turn.is_bare() && outcome.done.is_empty() && outcome.refused.is_empty(), "{outcome:?}");
     place.turn(|| place.write("a", "one"));
     place.turn(|| place.bash("echo z > .env"));
-    assert_eq!(place.history.would_undo(&place.workspace, 1).unwrap()[0].done.len(), 1);
+    assert_eq!(place.history.would_undo(place.workspace.root(), 1).unwrap()[0].done.len(), 1);
     let outcome = place.undo();
     assert!(outcome.done.len() == 1 && outcome.turn.notes[0].contains("not covered: .env"), "{outcome:?}");
     place.turn(|| place.bash("echo w > .env"));

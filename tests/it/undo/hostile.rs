@@ -4,8 +4,8 @@ use super::{Place, run};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use toolfence::undo::Unrestored;
 use toolfence::undo::{Limits, Outcome};
-use toolfence::workspace::Refusal;
 
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -25,8 +25,8 @@ fn records(place: &Place) -> Vec<PathBuf> {
     records
 }
 
-fn refusals(outcome: &Outcome) -> Vec<(&str, Refusal)> {
-    outcome.refused.iter().map(|refused| (refused.name.as_str(), refused.why)).collect()
+fn refusals(outcome: &Outcome) -> Vec<(&str, Unrestored)> {
+    outcome.refused.iter().map(|refused| (refused.name.as_str(), refused.why.clone())).collect()
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn names_in_a_history_lead_nowhere_else() {
     }
     for junk in ["", "x", "{}\n", "[1]\n{\"event\":\"begin\"}\n", "{\"event\":\"end\"}\n", "\0\0\n\n\n"] {
         fs::write(&record, junk).unwrap();
-        assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()), "{junk:?}");
+        assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()), "{junk:?}");
     }
 }
 
@@ -77,7 +77,7 @@ fn what_is_damaged_is_not_used() {
         .find(|path| fs::read(path).is_ok_and(|text| text == b"one"));
     fs::write(content.expect("it is kept"), "eno").unwrap();
     let outcome = place.undo();
-    assert_eq!(refusals(&outcome), [("a", Refusal::Lost)]);
+    assert_eq!(refusals(&outcome), [("a", Unrestored::Lost)]);
     assert_eq!(fs::read_to_string(place.root().join("a")).unwrap(), "new");
     assert_eq!(fs::read_to_string(place.root().join("b")).unwrap(), "two");
 }
@@ -96,7 +96,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
     for (at, kept, undone) in [(ends[2] + 9, 2, 2), (ends[1] + 9, 1, 1)] {
         fs::write(&record, &text[..at]).unwrap();
         place.again();
-        let listed = place.history.list(&place.workspace).unwrap();
+        let listed = place.history.list(place.workspace.root()).unwrap();
         assert_eq!((listed[0].names, listed[0].notes.len()), (kept, 1), "{listed:?}");
         assert!(listed[0].notes[0].contains("cut short"));
         assert_eq!(place.undo().done.len(), undone);
@@ -118,7 +118,7 @@ fn what_is_blocked_is_never_copied_and_what_is_ignored_is_not_covered() {
     place.turn(|| {
         place.bash("echo KEY=SECRETVALUE2 >> .env; ln -f .env other; rm .gitignore; echo x > new; echo y > out/made");
     });
-    let turn = &place.history.list(&place.workspace).unwrap()[0];
+    let turn = &place.history.list(place.workspace.root()).unwrap()[0];
     assert!(turn.notes.iter().any(|note| note.contains("blocked")), "{turn:?}");
     let outcome = place.undo();
     assert_eq!(outcome.refused, []);
@@ -148,10 +148,10 @@ fn a_project_over_the_limits_is_covered_in_part_and_nothing_old_is_taken_for_new
     let before = place.picture();
     place.turn(|| place.bash("for f in deep/* large small; do echo more >> $f; done; echo new > fresh"));
     let after = place.picture();
-    let turn = &place.history.list(&place.workspace).unwrap()[0];
+    let turn = &place.history.list(place.workspace.root()).unwrap()[0];
     assert!(turn.notes.iter().any(|note| note.contains("beyond the limits") && note.contains("too large")), "{turn:?}");
     let outcome = place.undo();
-    assert_eq!(refusals(&outcome), [("large", Refusal::NotKept)]);
+    assert_eq!(refusals(&outcome), [("large", Unrestored::NotKept)]);
     let now = place.picture();
     assert_eq!((now.get(Path::new("small")), now.get(Path::new("fresh"))), (before.get(Path::new("small")), None));
     for (name, state) in &now {
@@ -172,7 +172,7 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere() {
     run(&place.root(), "rm -r d; ln -s ../beside d");
     let outcome = place.undo();
     assert_eq!(outcome.done, []);
-    assert!(outcome.refused.len() == 1 && outcome.refused[0].why == Refusal::Changed, "{outcome:?}");
+    assert!(outcome.refused.len() == 1 && outcome.refused[0].why == Unrestored::Changed, "{outcome:?}");
     assert_eq!(below(&place.home.path().join("beside")).len(), 1);
 }
 
@@ -181,7 +181,7 @@ fn a_root_that_is_gone_is_no_panic() {
     let place = Place::new();
     place.turn(|| place.write("a", "one"));
     fs::remove_dir_all(place.root()).unwrap();
-    assert!(place.history.undo(&place.workspace).is_err_and(|error| error.to_string().ends_with("is gone")));
+    assert!(place.history.undo(place.workspace.root()).is_err_and(|error| error.to_string().ends_with("is gone")));
     assert!(!place.root().exists());
 }
 
@@ -212,7 +212,7 @@ fn only_the_look_before_a_command_tells_what_it_changed() {
             _ => fs::remove_file(&index).unwrap(),
         }
         place.again();
-        let undone = place.history.undo(&place.workspace).unwrap();
+        let undone = place.history.undo(place.workspace.root()).unwrap();
         let done = undone.map_or(0, |outcome| outcome.done.len());
         let now = |name: &str| fs::read_to_string(place.root().join(name)).unwrap();
         let b = if case == "its own" { "one\n" } else { "of the command\n" };

@@ -59,21 +59,21 @@ fn script(random: &mut Random) -> String {
 fn act(random: &mut Random, place: &Place) {
     let path = name(random);
     match random.below(8) {
-        0 | 1 => drop(place.workspace.write(&path, &text(random))),
+        0 | 1 => drop(place.workspace.changes().write(&path, &text(random))),
         2 => {
             let edit = EditLines { start_line: 1, end_line: 1, replacement: text(random) };
-            let _ = place.workspace.edit(&EditFile::new(path, vec![edit]));
+            let _ = place.workspace.changes().edit(&EditFile::new(path, vec![edit]));
         }
-        3 => drop(place.workspace.replace_text(&ReplaceText::new(path, "line 1\n", "line one\n"))),
+        3 => drop(place.workspace.changes().replace_text(&ReplaceText::new(path, "line 1\n", "line one\n"))),
         4 => {
             let (from, to) = (name(random), name(random));
             let patch = format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n*** End Patch\n");
-            let _ = place.workspace.apply_patch(&patch, false);
+            let _ = place.workspace.changes().apply_patch(&patch, false);
         }
         5 => {
             let patch =
                 format!("*** Begin Patch\n*** Delete File: {path}\n*** Add File: made/{path}\n+x\n*** End Patch\n");
-            let _ = place.workspace.apply_patch(&patch, false);
+            let _ = place.workspace.changes().apply_patch(&patch, false);
         }
         6 => place.bash(&script(random)),
         _ => {
@@ -132,7 +132,7 @@ fn undo_and_redo_restore_every_byte_mode_and_name() {
             assert_same(&place.picture(), before.last().expect("there is one"), &format!("seed {seed}, at the end"));
             undos += 1;
         }
-        assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()), "seed {seed}");
+        assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()), "seed {seed}");
     }
     println!("{turns} turns, {undos} undos, {redos} redos");
     assert!(turns > 100 && undos > turns && redos > 10);
@@ -151,7 +151,7 @@ fn what_somebody_else_changed_stays() {
         let after = place.picture();
         (0..2).for_each(|_| run(&place.root(), &script(random)));
         let changed = place.picture();
-        let Ok(Some(outcome)) = place.history.undo(&place.workspace) else { continue };
+        let Ok(Some(outcome)) = place.history.undo(place.workspace.root()) else { continue };
         let now = place.picture();
         let refused =
             |name: &Path| outcome.refused.iter().any(|refused| refused.name.contains(&*name.to_string_lossy()));

@@ -50,27 +50,27 @@ impl Place {
 
     /// Runs a command as the tools do it, apart from the sandbox.
     fn bash(&self, script: &str) {
-        self.history.command_begins(&self.workspace, &Stop::default());
+        self.history.command_begins(self.workspace.root(), &Stop::default());
         run(&self.root(), script);
-        self.history.command_ended(&self.workspace, &Stop::default());
+        self.history.command_ended(self.workspace.root(), &Stop::default());
     }
 
     fn turn(&self, act: impl FnOnce()) {
-        let turn = self.history.begin(&self.workspace, "a turn");
+        let turn = self.history.begin(self.workspace.root(), "a turn");
         act();
         turn.end();
     }
 
     fn undo(&self) -> Outcome {
-        self.history.undo(&self.workspace).expect("it can be written").expect("there is a turn")
+        self.history.undo(self.workspace.root()).expect("it can be written").expect("there is a turn")
     }
 
     fn redo(&self) -> Outcome {
-        self.history.redo(&self.workspace).expect("it can be written").expect("there is an undo")
+        self.history.redo(self.workspace.root()).expect("it can be written").expect("there is an undo")
     }
 
     fn write(&self, path: &str, content: &str) {
-        self.workspace.write(path, content).expect("it can be written");
+        self.workspace.changes().write(path, content).expect("it can be written");
     }
 
     fn picture(&self) -> Picture {
@@ -89,9 +89,9 @@ fn opened(home: &Path, limits: Limits) -> (Arc<History>, Arc<Workspace>) {
 /// Does something as a command would.
 #[cfg(target_os = "linux")]
 fn commands(place: &Place, act: impl FnOnce()) {
-    place.history.command_begins(&place.workspace, &Stop::default());
+    place.history.command_begins(place.workspace.root(), &Stop::default());
     act();
-    place.history.command_ended(&place.workspace, &Stop::default());
+    place.history.command_ended(place.workspace.root(), &Stop::default());
 }
 
 fn run(root: &Path, script: &str) {

@@ -1,7 +1,7 @@
 //! What is hidden of folders that are shown beside the project: toolchains of the home, prefixes of the PATH.
 //!
-//! This module knows no rules about names. It is told which names are blocked, and walks what is shown once for each project
-//! that is opened: whoever keeps secrets among toolchains keeps them there before a session starts.
+//! This module knows no rules about names. It asks the project which names are blocked, and walks what is shown once for each project
+//! that is opened: a person who keeps secrets among toolchains keeps them there before a session starts.
 
 use super::plan::Name;
 use std::fs;

@@ -1,9 +1,10 @@
-//! The same sandbox set up by `bwrap` of the system, where it may do what this program may not: it can be set-user-id, or have a
+//! The sandbox of namespaces raised by `bwrap` of the system, where it may do what this program may not: it can be set-user-id, or have a
 //! profile of its own. What it cannot do (Landlock, the filter of system calls, the line to the host), the helper does inside.
 //!
 //! It knows files by their names alone: one that is put in the place of another while the sandbox is set up is not noticed.
 
-use super::plan::{Covering, Guard, Plan, Step};
+use super::plan::{Guard, Masking, Plan, Step};
+use crate::random_name;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
@@ -38,7 +39,7 @@ impl Bubblewrap {
     }
 
     /// What it is started with, up to the helper's own argument.
-    pub(super) fn arguments(&self, plan: &Plan, covering: &Covering, helper: &Path) -> Vec<OsString> {
+    pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
         let mut line = Line::default();
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
         if !plan.network {
@@ -47,8 +48,8 @@ impl Bubblewrap {
         plan.steps.iter().for_each(|step| line.step(step, plan));
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
-        covering.guards.iter().for_each(|guard| line.guard(guard, plan));
-        let masks = plan.masks.iter().chain(covering.masks.iter().chain(&covering.removable).map(|spot| &spot.at));
+        masking.guards.iter().for_each(|guard| line.guard(guard, plan));
+        let masks = plan.masks.iter().chain(masking.masks.iter().chain(&masking.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0
@@ -103,9 +104,7 @@ fn writable(yes: bool) -> &'static str {
 
 impl Blank {
     pub(super) fn new() -> io::Result<Blank> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let folder = std::env::temp_dir().join(format!("toolfence-{:016x}", u64::from_ne_bytes(random)));
+        let folder = std::env::temp_dir().join(format!("toolfence-{}", random_name()?));
         rustix::fs::mkdir(&folder, Mode::from(0o700))?;
         let blank = Blank { folder };
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;

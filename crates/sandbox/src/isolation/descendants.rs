@@ -10,6 +10,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
+/// How long the end of all processes may take. What is stuck in the kernel longer is said to be left.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
 /// The most processes that are looked at in one go: more than a machine has by default.
 const MOST: usize = 100_000;
 

@@ -14,7 +14,7 @@ const FOLDERS: &[&str] = &[
     "CARGO_TARGET_DIR",
 ];
 
-/// The same environment for a command inside the sandbox of the project at `root`.
+/// The environment of a command inside the sandbox of the project at `root`, made of the one it would have outside.
 pub fn environment(outside: &[(OsString, OsString)], root: &Path) -> Vec<(OsString, OsString)> {
     let stays = |name: &OsString, value: &OsString| {
         let folder = name.to_str().is_some_and(|name| FOLDERS.contains(&name));

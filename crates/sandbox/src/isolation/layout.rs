@@ -69,7 +69,7 @@ const TOOLCHAINS: &[&str] = &[
     "go/pkg",
 ];
 
-/// Those of them that a tool must be able to write into.
+/// Folders of toolchains that a tool must be able to write into.
 const LAYERED: &[&str] = &[
     ".cargo",
     ".npm",

@@ -18,7 +18,7 @@ mod descendants;
 mod enter;
 mod helper;
 #[cfg(target_os = "linux")]
-mod inner;
+mod host_line;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
@@ -28,15 +28,15 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
-mod outer;
-#[cfg(target_os = "linux")]
 mod plan;
-#[cfg(target_os = "linux")]
-mod probe;
 #[cfg(target_os = "linux")]
 mod rights;
 #[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod stage_one;
+#[cfg(target_os = "linux")]
+mod stage_two;
 #[cfg(target_os = "linux")]
 mod supervise;
 #[cfg(target_os = "linux")]
@@ -47,13 +47,15 @@ mod trouble;
 #[cfg(target_os = "linux")]
 mod enclosure;
 #[cfg(not(target_os = "linux"))]
-#[path = "elsewhere.rs"]
+#[path = "unsupported.rs"]
 mod enclosure;
 mod environment;
-mod words;
+mod types;
 
 pub use enclosure::{Enclosure, enter_if_asked};
 pub use environment::environment;
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
-pub use words::{Container, Cover, Engine, Entry, Errand, How, Identity, Kind, Mode, Report, Settings, identity_of};
+pub use types::{
+    Container, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings, identity_of,
+};

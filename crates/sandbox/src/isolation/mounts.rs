@@ -3,7 +3,7 @@
 //! The old root is kept at one place while the new one is built from it and is then taken away. Links in paths of the host
 //! are never followed: the host has resolved them.
 
-use super::plan::{Covering, Name, Plan, Spot, Step, Task};
+use super::plan::{Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
 use super::{Identity, Trouble, identity_of, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,7 +28,7 @@ pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom
 const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_programs: false };
 
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
-/// last, with [`cover`].
+/// last, with [`mask`].
 pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
     let barrier = "the new tree of files";
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
@@ -56,20 +56,20 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     Ok(rustix::mount::mount_remount("/", shut, "")?)
 }
 
-/// Covers what the host has just looked at, or says that it is not there as it was.
-pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result<(), Trouble> {
+/// Raises the masks over what the host has just looked at, or says that something is not there as it was.
+pub(super) fn raise(plan: &Plan, masking: &Masking, blanks: &Blanks) -> Result<(), Trouble> {
     let root = open_root()?;
-    guard(plan, covering, &root)?;
+    guard(plan, masking, &root)?;
     // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
     hide_of_host(plan.masks.iter(), &root, blanks)?;
-    mask(&covering.masks, &root, blanks)?;
-    if covering.removable.is_empty() {
+    mask(&masking.masks, &root, blanks)?;
+    if masking.removable.is_empty() {
         return Ok(());
     }
     // From here on mounts stay in this namespace, see `leave_mounts_behind`.
     rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|errno| Trouble::new(MASKS, errno.into()))?;
-    mask(&covering.removable, &root, blanks)
+    mask(&masking.removable, &root, blanks)
 }
 
 /// Gives the calling process a mount namespace of its own, while its root stays the tree it has.
@@ -78,7 +78,7 @@ pub(super) fn cover(plan: &Plan, covering: &Covering, blanks: &Blanks) -> Result
 /// vfs_rename ask `is_local_mountpoint`), while a path is resolved by the mounts of the tree it begins in. So a mask that
 /// is put into the old namespace alone hides a file from this process and lets it remove the file, which takes the mask
 /// away with it; a renamed file keeps its mask. Mounts below the project are shared between the two until
-/// [`cover`] ends that: those that must not be removed are made before, in both.
+/// [`mask`] ends that: those that must not be removed are made before, in both.
 ///
 /// The process finds its /proc/self/mountinfo empty then, so this is done only where there are such masks.
 pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
@@ -210,18 +210,18 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
-fn guard(plan: &Plan, covering: &Covering, root: &OwnedFd) -> Result<(), Trouble> {
-    for guard in &covering.guards {
+fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd) -> Result<(), Trouble> {
+    for guard in &masking.guards {
         let attributes =
             Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
         meant(root, guard.at.path(), guard.is)
-            .and_then(|spot| copy_of(spot.as_fd(), attributes)?.cover(spot.as_fd()))
+            .and_then(|spot| copy_of(spot.as_fd(), attributes)?.mask(spot.as_fd()))
             .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
     }
     Ok(())
 }
 
-/// A read-only copy of something nobody may open lies over what is hidden. It goes where the file goes that it covers.
+/// A read-only copy of something nobody may open lies over what is hidden. The copy goes where the masked file goes.
 fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for spot in masks {
         hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
@@ -234,7 +234,7 @@ const MASKS: &str = "the masks over blocked files";
 fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
     let target = meant(root, spot.at.path(), spot.is)?;
     // The new root is read-only by now, and so is every copy of a part of it.
-    clone_of(blanks.like(&target)?)?.cover(target.as_fd())
+    clone_of(blanks.like(&target)?)?.mask(target.as_fd())
 }
 
 /// Hides what is not hidden yet.
@@ -242,7 +242,7 @@ fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blank
     for at in masks.map(Name::path) {
         let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
             let hidden = blanks.are.contains(&identity(target.as_fd())?);
-            if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.cover(target.as_fd()) }
+            if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.mask(target.as_fd()) }
         });
         unless_missing(done).map_err(|error| Trouble::at(MASKS, at, error))?;
     }
@@ -301,7 +301,7 @@ fn copy_of(source: BorrowedFd<'_>, attributes: Attributes) -> io::Result<Loose> 
     Ok(copy)
 }
 
-/// The same with the attributes the original has.
+/// A copy of the mount with the attributes that the original has.
 fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -325,7 +325,7 @@ impl Loose {
     }
 
     /// Mounts it over what is open.
-    fn cover(&self, target: BorrowedFd<'_>) -> io::Result<()> {
+    fn mask(&self, target: BorrowedFd<'_>) -> io::Result<()> {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         Ok(rustix::mount::move_mount(&self.0, "", target, "", flags)?)
     }

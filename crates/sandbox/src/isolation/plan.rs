@@ -1,4 +1,4 @@
-//! What the host tells the helper, in three parts: the part of the sandbox that is the same for every command, what has to be covered of
+//! What the host tells the helper, in three parts: the part of the sandbox that is the same for every command, what has to be masked of
 //! the project as it is now, and the command. Data only: this module opens nothing.
 
 use super::Identity;
@@ -43,9 +43,9 @@ pub(super) struct Plan {
     pub(super) scratch: Vec<Name>,
 }
 
-/// What is covered right before the command starts: it must be as the host has just seen it.
+/// What is masked right before the command starts: it must be as the host has just seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Covering {
+pub(super) struct Masking {
     /// What is hidden of the project, and can be neither moved nor removed.
     pub(super) masks: Vec<Spot>,
     /// What is hidden of the project and may be moved or removed.
@@ -63,7 +63,7 @@ pub(super) struct Task {
     pub(super) command: Vec<Name>,
 }
 
-/// A command that runs without a sandbox and is supervised: all that its helper is told.
+/// The message to the helper of a command that runs without a sandbox and is supervised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Supervised {
     /// Of this crate: host and helper must be of one build.
@@ -74,7 +74,7 @@ pub(super) struct Supervised {
     pub(super) command: Vec<Name>,
 }
 
-/// A part as it is told: its length in four bytes, the lowest first, and JSON.
+/// A part of a message: its length in four bytes, the lowest first, and JSON.
 pub(super) fn part(part: &impl Serialize) -> Option<Vec<u8>> {
     let text = serde_json::to_vec(part).ok().filter(|text| text.len() <= LONGEST)?;
     let length = u32::try_from(text.len()).ok()?;
@@ -88,7 +88,7 @@ pub(super) enum Step {
     Link { at: Name, to: Name },
     /// A file or folder of the host at the same place, read-only.
     Show { at: Name },
-    /// The same where it is there; nothing where it is not.
+    /// Shows the path where it is there, and nothing where it is not.
     ShowIfThere { at: Name },
     /// A folder of the host at the same place; what is written goes to a private layer.
     Layer { at: Name },

@@ -7,7 +7,7 @@
 use super::memory::{self, Limit};
 use super::plan::Supervised;
 use super::sys::{self, Side, Signals};
-use super::{Trouble, descendants, enter};
+use super::{Trouble, descendants, host_line};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -16,16 +16,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::time::Duration;
 
-/// How long the end of all processes may take. What is stuck in the kernel longer is said to be left.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Does what is told on stdin. Comes back where that is over.
+/// Runs and supervises the command that the message on stdin describes. Returns when the command has ended.
 pub(super) fn main() -> i32 {
-    enter::with_host(|host, first| {
-        let told: Supervised = enter::read_begun(host, first, "the plan")?;
-        enter::is_of_this_build(&told.version)?;
+    host_line::with_host(|host, first| {
+        let told: Supervised = host_line::read_begun(host, first, "the plan")?;
+        host_line::is_of_this_build(&told.version)?;
         run(&told, host).map_err(|error| Trouble::new("the supervision of the command", error))
     })
 }
@@ -44,12 +40,12 @@ fn run(told: &Supervised, host: &File) -> io::Result<i32> {
         }
     };
     let told = watch(host, main, &signals.descriptor()?, &mut limit);
-    let all_ended = descendants::end(PATIENCE);
+    let all_ended = descendants::end(descendants::PATIENCE);
     told?;
     if limit.has_killed() {
-        enter::tell(host, "memory\n");
+        host_line::tell(host, "memory\n");
     }
-    enter::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(0)
 }
 
@@ -74,7 +70,7 @@ fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
 
 /// Sees the command through until nothing of it is left, it uses too much memory, or the host wants its end or is gone.
 fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Result<()> {
-    enter::silence()?;
+    host_line::silence()?;
     loop {
         if all_reaped(host, main)? {
             return Ok(());
@@ -83,7 +79,7 @@ fn watch(host: &File, main: Pid, signals: &OwnedFd, limit: &mut Limit) -> io::Re
         let pause = limit.pause().and_then(|pause| Timespec::try_from(pause).ok());
         match poll(&mut all, pause.as_ref()) {
             Ok(0) if limit.is_exceeded("self") => {
-                enter::tell(host, "memory\n");
+                host_line::tell(host, "memory\n");
                 return Ok(());
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -110,7 +106,7 @@ fn came(signals: &OwnedFd) -> io::Result<u32> {
 fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == main => enter::tell_status(host, status),
+            Ok(Some((pid, status))) if pid == main => host_line::tell_status(host, status),
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return Ok(false),
             Err(Errno::CHILD) => return Ok(true),

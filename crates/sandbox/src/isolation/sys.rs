@@ -1,7 +1,7 @@
 //! The few calls of the system that no safe crate has. What is unsafe is here, but for the calls in
 //! `attempts`, which are made to fail.
 //!
-//! Nothing here decides anything; whoever calls knows why.
+//! Nothing here decides anything; the caller does.
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! A child that is reaped, even where nobody waits for it.
+//! A child that is reaped, even where its host does not wait for it.
 
 use std::io;
 use std::os::fd::OwnedFd;

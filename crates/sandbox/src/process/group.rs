@@ -78,7 +78,7 @@ impl Group {
         self.signal(Signal::KILL);
     }
 
-    /// The leader is reaped and the group was killed: its number may belong to somebody else from now on.
+    /// The leader is reaped and the group was killed: its number may belong to another process from now on.
     pub(super) fn is_over(&mut self) {
         self.number = None;
     }

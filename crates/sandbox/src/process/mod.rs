@@ -1,33 +1,33 @@
 //! A child and all it starts: a deadline, bounded output, nothing left behind.
 //!
 //! This module judges no command and sets up no sandbox. By itself it knows process groups: what leaves its group on purpose
-//! (a daemon that calls setsid(2)) is out of its reach. With a *keeper*, a program that holds the command and all it starts,
+//! (a daemon that calls setsid(2)) is out of its reach. With a *supervisor*, a program that holds the command and all it starts,
 //! nothing is.
 
-mod ahead;
+mod background;
 mod child;
 mod environment;
 mod group;
-mod keeper;
-mod live;
 mod output;
 mod overflow;
+mod prespawn;
+mod supervisor;
 
-pub use ahead::Ahead;
+pub use background::{Background, Sent};
 pub use environment::environment;
-pub use live::{Live, Sent};
 pub use overflow::Overflow;
+pub use prespawn::Prespawn;
 
-use ahead::{Beginning, Started};
 use child::{Leader, Spawned};
 use group::Group;
-use keeper::{Answer, Keeper};
 use output::Output;
+use prespawn::{Beginning, Started};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
+use supervisor::{Answer, Supervisor};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use toolfence_protocol::clip::{Clipped, HeadTail};
 
@@ -46,7 +46,7 @@ const GRACE: Duration = Duration::from_millis(300);
 /// How long a killed child is waited for; one in the hands of a broken disk may take for ever.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a keeper may take to end all it keeps: longer than the keeper itself gives it.
+/// How long a supervisor may take to end all it keeps: longer than the supervisor itself gives it.
 const LAST_KEPT: Duration = Duration::from_secs(3);
 
 /// What to run, and within which bounds.
@@ -54,7 +54,7 @@ const LAST_KEPT: Duration = Duration::from_secs(3);
 pub struct Job<'a> {
     /// An absolute path, or a name looked for in the caller's PATH.
     pub program: &'a OsStr,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: &'a [&'a OsStr],
     /// The folder it runs in, as an open descriptor.
     pub folder: BorrowedFd<'a>,
@@ -67,7 +67,7 @@ pub struct Job<'a> {
     /// Where all of the output goes if it is more than is kept. A `live` one has its own.
     pub overflow: Option<&'a Overflow<'a>>,
     /// Where others look at it while it runs. Then the output is there, and `keep` does not count.
-    pub live: Option<&'a Live>,
+    pub live: Option<&'a Background>,
 }
 
 /// How a command ended.
@@ -91,10 +91,10 @@ pub struct Outcome {
     /// Whether a process it had started still held its output two seconds after the command itself had ended.
     pub lingered: bool,
     /// Whether a process still held its output after the whole group was killed: it has left the group and may go on
-    /// running. Without a keeper, one that left the group and gave up the output as well is not noticed; with one, it is said
+    /// running. Without a supervisor, one that left the group and gave up the output as well is not noticed; with one, it is said
     /// here that it could not end everything, or was ended itself before it had.
     pub escaped: bool,
-    /// Whether it was ended because it used more memory than its keeper lets it have.
+    /// Whether it was ended because it used more memory than its supervisor lets it have.
     pub memory_exceeded: bool,
 }
 
@@ -107,7 +107,7 @@ pub struct Outcome {
 /// # Errors
 /// The program cannot be started, or the system runs out of descriptors.
 pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
-    let input = match job.live.and_then(Live::stdin) {
+    let input = match job.live.and_then(Background::stdin) {
         Some(input) => Stdio::from(input.try_clone()?),
         None => Stdio::null(),
     };
@@ -115,25 +115,25 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
     follow(job, running, output).await
 }
 
-/// The same where the program is a keeper, to which `told` is said on its stdin, a socket. It answers with one line when
-/// the command it keeps has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
+/// Runs a program that is a supervisor to its end, like [`run`]. `told` is the message to it on its stdin, a socket. It answers
+/// with one line when the command it holds has ended: `status N` or `signal N`, or else why there was none. It ends all it keeps when the
 /// socket is closed, and passes SIGTERM on.
 ///
 /// # Errors
-/// Those of [`run`], and the answer of a keeper that could not start its command; see [`is_changed`].
-pub async fn run_kept(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
-    let (keeper, theirs) = Keeper::new()?;
-    let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(keeper))?;
-    running.tell(told, job.live.and_then(Live::stdin)).await?;
+/// The errors of [`run`], and the answer of a supervisor that could not start its command; see [`is_changed`].
+pub async fn run_supervised(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
+    let (supervisor, theirs) = Supervisor::new()?;
+    let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
+    running.tell(told, job.live.and_then(Background::stdin)).await?;
     follow(job, running, output).await
 }
 
-/// The same by the keeper that waits in `ahead`, if it was started like this one would be and was told the first `beginning`
-/// bytes already. After it, the next one is made ready.
+/// Runs a supervisor to its end, like [`run_supervised`], but takes the one that was started in `ahead`, if program, arguments,
+/// environment and the first `beginning` bytes of the message are those it was started with. After it, the next one is made ready.
 ///
 /// # Errors
-/// Those of [`run_kept`].
-pub async fn run_kept_ahead(job: &Job<'_>, told: &[u8], beginning: usize, ahead: &Ahead) -> io::Result<Outcome> {
+/// The errors of [`run_supervised`].
+pub async fn run_prespawned(job: &Job<'_>, told: &[u8], beginning: usize, ahead: &Prespawn) -> io::Result<Outcome> {
     let (first, rest) = told.split_at(beginning.min(told.len()));
     let wanted = Beginning {
         program: job.program.to_owned(),
@@ -141,21 +141,21 @@ pub async fn run_kept_ahead(job: &Job<'_>, told: &[u8], beginning: usize, ahead:
         environment: job.environment.to_vec(),
         told: first.to_vec(),
     };
-    // A stdin can be given to a keeper only at its start.
-    let ready = if job.live.and_then(Live::stdin).is_none() { ahead.take(&wanted) } else { None };
+    // A stdin can be given to a supervisor only at its start.
+    let ready = if job.live.and_then(Background::stdin).is_none() { ahead.take(&wanted) } else { None };
     let outcome = match ready {
         Some(Started { spawned, line }) => {
-            let (mut running, output) = Running::new(spawned, Some(Keeper::of(line)?))?;
+            let (mut running, output) = Running::new(spawned, Some(Supervisor::of(line)?))?;
             running.tell(rest, None).await?;
             follow(job, running, output).await
         }
-        None => run_kept(job, told).await,
+        None => run_supervised(job, told).await,
     };
     ahead.prepare(wanted);
     outcome
 }
 
-/// Whether an error of [`run_kept`] says that the keeper was told of files that are not as they were.
+/// Whether an error of [`run_supervised`] says that the supervisor was told of files that are not as they were.
 pub fn is_changed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::StaleNetworkFileHandle
 }
@@ -165,18 +165,18 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
-        () = Live::ends(job.live, live::Ending::Soon) => None,
+        () = Background::ends(job.live, background::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
     let stopped = stopped.is_none();
     let mut lingered = false;
     if timed_out || stopped {
-        if !job.live.is_some_and(Live::is_killed) {
+        if !job.live.is_some_and(Background::is_killed) {
             running.group.terminate();
             tokio::select! {
                 biased;
-                () = Live::ends(job.live, live::Ending::Now) => {}
+                () = Background::ends(job.live, background::Ending::Now) => {}
                 _ = running.ends_by(Instant::now() + GRACE, &mut reader) => {}
             }
         }
@@ -191,7 +191,7 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
     let escaped = !reader.drains_by(Instant::now() + GRACE).await;
     let escaped = escaped || running.has_left;
     let ending = running.reap(timed_out || stopped).await;
-    let kept = job.live.map_or_else(|| reader.finish(), Live::take);
+    let kept = job.live.map_or_else(|| reader.finish(), Background::take);
     let ending = ending.map_err(|error| with_last_line(error, &kept.text))?;
     let outcome = outcome(&ending, kept, timed_out && !ending.memory);
     Ok(Outcome { stopped, lingered, escaped, ..outcome })
@@ -222,26 +222,26 @@ fn spawned(job: &Job<'_>, input: Stdio) -> io::Result<Spawned> {
 /// The fields are dropped in this order: the group is killed while its leader still holds its number.
 struct Running {
     group: Group,
-    keeper: Option<Keeper>,
-    /// Whether the keeper has said that it is done. It is reaped when it ends, without anybody waiting for it.
+    supervisor: Option<Supervisor>,
+    /// Whether the supervisor has said that it is done. It is reaped when it ends, without anybody waiting for it.
     seen_off: bool,
-    /// Whether the keeper could not end everything, or did not say that it had.
+    /// Whether the supervisor could not end everything, or did not say that it had.
     has_left: bool,
     leader: Leader,
 }
 
 impl Running {
-    fn new(spawned: Spawned, keeper: Option<Keeper>) -> io::Result<(Running, Output)> {
+    fn new(spawned: Spawned, supervisor: Option<Supervisor>) -> io::Result<(Running, Output)> {
         let Spawned { leader, output } = spawned;
         let mut group = Group::led_by(&leader)?;
-        group.ends_by_itself(keeper.is_some());
-        Ok((Running { group, keeper, seen_off: false, has_left: false, leader }, Output::new(output)))
+        group.ends_by_itself(supervisor.is_some());
+        Ok((Running { group, supervisor, seen_off: false, has_left: false, leader }, Output::new(output)))
     }
 
-    /// Says to the keeper what it has to know. One that ends before it has heard it has an answer.
+    /// Says to the supervisor what it has to know. One that ends before it has heard it has an answer.
     async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
-        let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        match timeout_at(Instant::now() + LAST_WAIT, keeper.tell(told, input)).await {
+        let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
+        match timeout_at(Instant::now() + LAST_WAIT, supervisor.tell(told, input)).await {
             Ok(_) => Ok(()),
             Err(_) => Err(io::Error::other("the helper of the sandbox does not listen")),
         }
@@ -254,21 +254,21 @@ impl Running {
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return false,
-                () = Keeper::answered(&mut self.keeper) => return true,
+                () = Supervisor::answered(&mut self.supervisor) => return true,
                 ended = self.group.leader_ended(&mut self.leader) => return ended,
                 () = reader.read(), if !reader.output.has_ended() => {}
             }
         }
     }
 
-    /// Ends whatever is still there. A keeper is given the time to see everything off.
+    /// Ends whatever is still there. A supervisor is given the time to see everything off.
     async fn end(&mut self) {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.hang_up();
+        if let Some(supervisor) = &mut self.supervisor {
+            supervisor.hang_up();
             tokio::select! {
                 biased;
                 // It ends by itself and is reaped behind us: what it kept is gone.
-                all = Keeper::gone(&mut self.keeper) => {
+                all = Supervisor::gone(&mut self.supervisor) => {
                     self.seen_off = true;
                     self.has_left = !all;
                     return;
@@ -283,8 +283,8 @@ impl Running {
 
     async fn reap(mut self, timed_out: bool) -> io::Result<Ending> {
         let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
-        let Some(keeper) = self.keeper else { return Ok(Ending::of(status)) };
-        match keeper.answer().await {
+        let Some(supervisor) = self.supervisor else { return Ok(Ending::of(status)) };
+        match supervisor.answer().await {
             Answer::Ended(ending) => Ok(ending),
             Answer::Memory => Ok(Ending { memory: true, ..Ending::of(None) }),
             Answer::None if timed_out => Ok(Ending::of(None)),
@@ -326,7 +326,7 @@ struct Reader<'a> {
     output: Output,
     chunk: Box<[u8]>,
     buffer: HeadTail,
-    live: Option<&'a Live>,
+    live: Option<&'a Background>,
     overflow: Option<&'a Overflow<'a>>,
 }
 

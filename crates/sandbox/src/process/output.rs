@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A pipe is watched only while somebody waits: epoll is told of every single write to what it watches, and in a flood the
+/// A pipe is watched only while a reader waits: epoll is told of every single write to what it watches, and in a flood the
 /// one who writes pays for it.
 #[derive(Debug)]
 pub(super) struct Output {

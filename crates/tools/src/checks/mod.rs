@@ -5,30 +5,29 @@
 //! pass. A checker of projects sees files on disk: it is asked before the change and after it, and a change that is to
 //! blame for an error in its own files is taken back.
 
+mod messages;
 mod project;
 mod run;
-mod words;
 
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
 use super::blocking;
-use super::commands::{Commands, may_run_outside};
+use super::runner::CommandRunner;
 use run::Said;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use toolfence_protocol::{Output, ToolFailure};
+use toolfence_protocol::Output;
 use toolfence_toolbox::ToolError;
 use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones, syntax};
-use toolfence_workspace::{Draft, Stop, Workspace};
+use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};
 
 /// The checks of one conversation, shared by its tools.
 #[derive(Debug, Clone)]
 pub struct Checks {
-    workspace: Arc<Workspace>,
-    commands: Arc<Commands>,
+    commands: Arc<CommandRunner>,
     checkers: Arc<Vec<Checker>>,
     reader: Arc<syntax::Reader>,
     /// Whether it was said that the checker of a project is not here.
@@ -78,7 +77,7 @@ pub(super) struct Found {
 /// An edited file that would be worse.
 #[derive(Debug)]
 struct Worse<'d> {
-    draft: &'d Draft,
+    draft: &'d FileDraft,
     lines: LineMap,
     errors: Vec<Diagnostic>,
     /// Who says so.
@@ -93,19 +92,12 @@ struct Asked<'c> {
 }
 
 impl Checks {
-    /// The usual ones, of one workspace.
-    pub fn new(workspace: Arc<Workspace>) -> Checks {
-        Checks {
-            commands: Arc::new(Commands::new(Arc::clone(&workspace))),
-            workspace,
-            checkers: Arc::new(built_in()),
-            reader: Arc::default(),
-            missed: Arc::default(),
-        }
+    /// The usual checks, which `commands` will run.
+    pub fn new(commands: Arc<CommandRunner>) -> Checks {
+        Checks { commands, checkers: Arc::new(built_in()), reader: Arc::default(), missed: Arc::default() }
     }
 
-    /// The same with checkers that are asked before the usual ones. Of those of a text the first that has something to say is
-    /// believed.
+    /// Adds checkers that are asked before the usual ones. Of those of a text the first that has something to say is believed.
     #[must_use]
     pub fn checkers(self, own: impl IntoIterator<Item = Checker>) -> Checks {
         Checks { checkers: Arc::new(own.into_iter().chain(built_in()).collect()), ..self }
@@ -114,57 +106,71 @@ impl Checks {
     /// What is asked and what is not, in the order it is asked. Tries the sandbox, which takes a moment.
     pub fn standing(&self) -> Vec<Standing> {
         let own = self.checkers.len() - built_in().len();
-        let holds = self.workspace.enclosure().report().holds;
+        let holds = self.commands.enclosure().report().holds;
         let standing = |(at, checker): (usize, &Checker)| Standing {
             checker: checker.clone(),
-            program: self.workspace.system_program(checker.program()),
-            may_run: holds || may_run_outside(&self.workspace, checker.harmless),
+            program: self.workspace().root().programs().of_system(checker.program()),
+            may_run: holds || self.commands.may_run_outside(checker.harmless),
             built_in: at >= own,
         };
         self.checkers.iter().enumerate().map(standing).collect()
     }
 
-    /// Makes a change of files, if it makes none of them worse.
-    pub(super) async fn change<T: Send + 'static>(
-        &self,
-        drafts: Vec<Draft>,
-        how: How,
-        make: impl FnOnce(&Workspace) -> Result<T, ToolFailure> + Send + 'static,
-    ) -> Result<Checked<T>, ToolError> {
-        let make = blocking(&self.workspace, move |workspace, _| make(workspace));
+    /// Makes a change as it was planned, if it makes no file worse.
+    pub(super) async fn change<R: Report>(&self, draft: Draft<R>, how: How) -> Result<Checked<R>, ToolError> {
+        let draft = Arc::new(draft);
         let mut found = Found::default();
-        if !how.validate || drafts.iter().all(|draft| draft.before == draft.after) {
-            return Ok(Checked::Made(make.await?, found));
+        let files = draft.files();
+        // What cannot be compared with what was there is not judged.
+        let is_judged = files.iter().any(FileDraft::changes_content) && files.iter().all(|file| file.texts().is_some());
+        if !how.validate || !is_judged {
+            return Ok(Checked::Made(self.made(&draft, how).await?, found));
         }
         let mut worse = Vec::new();
-        for draft in drafts.iter().filter(|draft| draft.after.is_some()) {
-            worse.extend(self.worse(draft, &mut found).await?);
+        for file in files.iter().filter(|file| !file.is_removal()) {
+            worse.extend(self.worse(file, &mut found).await?);
         }
         if !worse.is_empty() {
-            return Ok(Checked::Refused(words::refused(&worse, how.dry_run)));
+            return Ok(Checked::Refused(messages::refused(&worse, how.dry_run)));
         }
         if how.dry_run {
-            self.not_asked(&drafts, &mut found).await?;
-            return Ok(Checked::Made(make.await?, found));
+            self.not_asked(files, &mut found).await?;
+            return Ok(Checked::Made(self.made(&draft, how).await?, found));
         }
-        let asked = self.asked(&drafts, &mut found).await?;
-        let made = make.await?;
-        let worse = self.worse_in_project(&drafts, &asked, &mut found).await?;
+        let asked = self.asked(files, &mut found).await?;
+        let made = self.made(&draft, how).await?;
+        let worse = self.worse_in_project(files, &asked, &mut found).await?;
         if worse.is_empty() {
             return Ok(Checked::Made(made, found));
         }
-        let back = drafts.clone();
-        let back = blocking(&self.workspace, move |workspace, _| Ok(workspace.take_back(&back))).await?;
-        let answer = words::refused(&worse, false);
+        let back = Arc::clone(&draft);
+        let back = blocking(self.workspace(), move |workspace, _| Ok(workspace.changes().take_back(&back))).await?;
+        let answer = messages::refused(&worse, false);
         Ok(Checked::Refused(match back {
             Ok(()) => answer,
-            Err(failure) => words::stayed(answer, &drafts, &failure),
+            Err(failure) => messages::stayed(answer, files, &failure),
         }))
     }
 
+    async fn made<R: Report>(&self, draft: &Arc<Draft<R>>, how: How) -> Result<R, ToolError> {
+        if how.dry_run {
+            return Ok(draft.report().clone());
+        }
+        let draft = Arc::clone(draft);
+        blocking(self.workspace(), move |workspace, _| workspace.changes().commit(&draft)).await
+    }
+
+    pub(super) fn workspace(&self) -> &Arc<Workspace> {
+        self.commands.workspace()
+    }
+
+    pub(super) fn commands(&self) -> &Arc<CommandRunner> {
+        &self.commands
+    }
+
     /// What is new in the text of one file: the language's own checker says it, or else the parser in process.
-    async fn worse<'d>(&self, draft: &'d Draft, found: &mut Found) -> Result<Option<Worse<'d>>, ToolError> {
-        let [before, after] = draft.texts();
+    async fn worse<'d>(&self, draft: &'d FileDraft, found: &mut Found) -> Result<Option<Worse<'d>>, ToolError> {
+        let [before, after] = draft.texts().unwrap_or_default();
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
         let fits = after.len() <= syntax::MOST_BYTES;
         for checker in self.checkers.iter().filter(own).filter(|_| fits) {
@@ -178,12 +184,13 @@ impl Checks {
                         return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
                     }
                 }
-                Said::Nothing(why) => found.notes.push(words::not_checked(&draft.path, checker.program(), &why)),
+                Said::Nothing(why) => found.notes.push(messages::not_checked(&draft.path, checker.program(), &why)),
                 Said::Absent => {}
             }
         }
-        let (copy, reader) = (draft.clone(), Arc::clone(&self.reader));
-        let read = blocking(&self.workspace, move |_, stop| Ok(both(&reader, &copy, stop)));
+        let (path, texts) = (draft.path.clone(), [before.into_owned(), after.into_owned()]);
+        let reader = Arc::clone(&self.reader);
+        let read = blocking(self.workspace(), move |_, stop| Ok(both(&reader, &path, &texts, stop)));
         // A parser may not come to where it is asked to give up. Nothing waits for it then.
         let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
         let Some((old, new, language)) = read? else { return Ok(None) };
@@ -191,7 +198,7 @@ impl Checks {
     }
 
     /// What the checkers of projects say before the change.
-    async fn asked(&self, drafts: &[Draft], found: &mut Found) -> Result<Vec<Asked<'_>>, ToolError> {
+    async fn asked(&self, drafts: &[FileDraft], found: &mut Found) -> Result<Vec<Asked<'_>>, ToolError> {
         let mut all: Vec<Asked<'_>> = Vec::new();
         for draft in drafts {
             for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
@@ -202,11 +209,11 @@ impl Checks {
                 }
                 match self.ask(checker, "", &folder).await? {
                     Said::Errors(before) => all.push(Asked { checker, folder, before }),
-                    Said::Nothing(why) => found.notes.push(words::not_checked(&draft.path, checker.program(), &why)),
+                    Said::Nothing(why) => found.notes.push(messages::not_checked(&draft.path, checker.program(), &why)),
                     Said::Absent if self.missed.swap(true, Ordering::Relaxed) => {}
                     Said::Absent => {
                         let why = "it is not installed, so only the syntax was";
-                        found.notes.push(words::not_checked(&draft.path, checker.program(), why));
+                        found.notes.push(messages::not_checked(&draft.path, checker.program(), why));
                     }
                 }
             }
@@ -215,13 +222,13 @@ impl Checks {
     }
 
     /// What a dry run cannot know: the checker of a project reads what is on disk.
-    async fn not_asked(&self, drafts: &[Draft], found: &mut Found) -> Result<(), ToolError> {
+    async fn not_asked(&self, drafts: &[FileDraft], found: &mut Found) -> Result<(), ToolError> {
         for draft in drafts {
             for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
                 let Reads::Project(file) = &checker.reads else { continue };
                 if self.project_of(&draft.path, file).await?.is_some() {
                     let why = "it reads what is on disk, and this is a dry run";
-                    found.notes.push(words::not_checked(&draft.path, checker.program(), why));
+                    found.notes.push(messages::not_checked(&draft.path, checker.program(), why));
                 }
             }
         }
@@ -232,7 +239,7 @@ impl Checks {
     async fn project_of(&self, path: &str, file: &str) -> Result<Option<String>, ToolError> {
         let path = path.to_owned();
         let file = file.to_owned();
-        blocking(&self.workspace, move |workspace, _| {
+        blocking(self.workspace(), move |workspace, _| {
             let above = std::path::Path::new(&path).ancestors().skip(1).filter_map(std::path::Path::to_str);
             // It becomes an argument: a folder called `-v` is no option.
             let named = |folder: &str| match folder {
@@ -240,7 +247,7 @@ impl Checks {
                 _ if folder.starts_with('-') => format!("./{folder}"),
                 _ => folder.to_owned(),
             };
-            Ok(above.map(named).find(|folder| workspace.named_file(&format!("{folder}/{file}")).is_ok()))
+            Ok(above.map(named).find(|folder| workspace.root().named_file(&format!("{folder}/{file}")).is_ok()))
         })
         .await
     }
@@ -248,7 +255,7 @@ impl Checks {
     /// The edited files that their projects' checkers have something new against.
     async fn worse_in_project<'d>(
         &self,
-        drafts: &'d [Draft],
+        drafts: &'d [FileDraft],
         asked: &[Asked<'_>],
         found: &mut Found,
     ) -> Result<Vec<Worse<'d>>, ToolError> {
@@ -258,7 +265,7 @@ impl Checks {
             let after = match self.ask(checker, "", folder).await? {
                 Said::Errors(after) => after,
                 Said::Nothing(why) => {
-                    found.notes.push(words::not_checked(&drafts[0].path, checker.program(), &why));
+                    found.notes.push(messages::not_checked(&drafts[0].path, checker.program(), &why));
                     continue;
                 }
                 Said::Absent => continue,
@@ -281,12 +288,18 @@ fn by(checker: &Checker) -> String {
     format!("by {}", checker.program())
 }
 
-fn lines_of(draft: &Draft) -> LineMap {
-    let [before, after] = draft.texts();
+fn lines_of(draft: &FileDraft) -> LineMap {
+    let [before, after] = draft.texts().unwrap_or_default();
     LineMap::of(&before, &after)
 }
 
-fn worse<'d>(draft: &'d Draft, old: &[Diagnostic], new: &[Diagnostic], sight: Sight, by: String) -> Option<Worse<'d>> {
+fn worse<'d>(
+    draft: &'d FileDraft,
+    old: &[Diagnostic],
+    new: &[Diagnostic],
+    sight: Sight,
+    by: String,
+) -> Option<Worse<'d>> {
     let lines = lines_of(draft);
     let errors = new_ones(old, new, |_| Some(&lines), sight);
     (!errors.is_empty()).then_some(Worse { draft, lines, errors, by })
@@ -295,13 +308,13 @@ fn worse<'d>(draft: &'d Draft, old: &[Diagnostic], new: &[Diagnostic], sight: Si
 /// What is wrong in process with the text before and after. What cannot be judged as it is has nothing to be compared with.
 fn both(
     reader: &syntax::Reader,
-    draft: &Draft,
+    path: &str,
+    [before, after]: &[String; 2],
     stop: &Stop,
 ) -> Option<(Vec<Diagnostic>, Vec<Diagnostic>, &'static syntax::Language)> {
     let started = Instant::now();
     let give_up = || stop.is_stopped() || started.elapsed() > PATIENCE;
-    let [before, after] = draft.texts();
-    let new = reader.check_until(&draft.path, &after, &give_up).filter(|new| !new.is_empty())?;
-    let old = reader.check_until(&draft.path, &before, &give_up)?;
-    Some((old, new, syntax::language(&draft.path)?))
+    let new = reader.check_until(path, after, &give_up).filter(|new| !new.is_empty())?;
+    let old = reader.check_until(path, before, &give_up)?;
+    Some((old, new, syntax::language(path)?))
 }

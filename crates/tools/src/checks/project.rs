@@ -3,7 +3,7 @@
 //!
 //! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
-use super::super::commands::{Commands, MOST_SECONDS, Wanted, shell_line};
+use super::super::runner::{CommandRunner, MOST_SECONDS, Wanted, shell_line};
 use super::super::{capped, counted};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use tokio::sync::Mutex;
 use toolfence_protocol::{Args, Error, ErrorCode, Output, ToolCall, ToolFailure, ToolResult, clip};
 use toolfence_toolbox::{Progress, ToolError};
 use toolfence_validate::{Diagnostic, appeared, read_output};
-use toolfence_workspace::Workspace;
 
 /// The name under which a model sees what they find, where others have the name of a tool.
 pub const PROJECT_CHECK: &str = "project_check";
@@ -29,7 +28,7 @@ const MOST_SHOWN: usize = 4000;
 /// The commands of one project, and what each said last.
 #[derive(Debug)]
 pub struct ProjectChecks {
-    commands: Arc<Commands>,
+    commands: Arc<CommandRunner>,
     lines: Vec<String>,
     /// One for each line; `None` before the first look.
     last: Mutex<Option<Vec<Seen>>>,
@@ -56,10 +55,10 @@ struct Found {
 
 impl ProjectChecks {
     /// These command lines, which bash runs in the root. Each may take ten minutes; one that is there twice runs once.
-    pub fn new(workspace: Arc<Workspace>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
+    pub fn new(commands: Arc<CommandRunner>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
         let mut known = HashSet::new();
         let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
-        ProjectChecks { commands: Arc::new(Commands::new(workspace)), lines, last: Mutex::new(None) }
+        ProjectChecks { commands, lines, last: Mutex::new(None) }
     }
 
     /// What stands for a call where a host shows what runs.
@@ -133,7 +132,7 @@ impl ProjectChecks {
             let why = format!("It did not end within {MOST_SECONDS} s and was ended.");
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());
         }
-        let root = self.commands.workspace().root().to_string_lossy();
+        let root = self.commands.workspace().root().path().to_string_lossy();
         let errors = if outcome.exit_code == 0 { Vec::new() } else { read_output(&outcome.output, &root) };
         let shown = outcome.exit_code != 0 && errors.is_empty();
         let output = if shown { clip::clip(&outcome.output, MOST_SHOWN).text } else { String::new() };

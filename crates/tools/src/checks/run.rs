@@ -3,7 +3,7 @@
 //! `process` has the deadline, ends what a checker leaves running and ends all of it with the call; a blocking wait with a
 //! time-out would know the child alone.
 
-use super::super::commands::Checking;
+use super::super::runner::Checking;
 use super::Checks;
 use std::ffi::OsString;
 use std::time::Instant;
@@ -30,7 +30,9 @@ impl Checks {
     /// What a checker says of this text, or of the project in this folder. Of several ways to read a text one that finds nothing
     /// counts, and else the one that came furthest: it knows best where the mistake is.
     pub(super) async fn ask(&self, checker: &Checker, text: &str, folder: &str) -> Result<Said, ToolError> {
-        let Some(program) = self.workspace.system_program(checker.program()) else { return Ok(Said::Absent) };
+        let Some(program) = self.workspace().root().programs().of_system(checker.program()) else {
+            return Ok(Said::Absent);
+        };
         let most = if checker.reads == Reads::Text { TEXT_SECONDS } else { PROJECT_SECONDS };
         let started = Instant::now();
         let mut best = Said::Absent;
@@ -59,7 +61,7 @@ impl Checks {
             Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
             Err(fatal) => return Err(fatal),
         };
-        let root = self.workspace.root().to_string_lossy().into_owned();
+        let root = self.workspace().root().path().to_string_lossy().into_owned();
         Ok(said(&outcome, &root, seconds, of_text))
     }
 }

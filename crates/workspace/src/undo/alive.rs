@@ -1,7 +1,7 @@
-//! Signs of life while commands run, so that a turn that was cut short does not own what somebody did after it.
+//! Signs of life while commands run, so that a turn that was cut short does not own what another process did after it.
 //!
 //! What runs in the sandbox ends with this process, within milliseconds. A name whose last change is not clearly older than the
-//! last sign of life may be somebody else's work. Times of files are compared with the clock that gave them, so a clock that was
+//! last sign of life may be another process's work. Times of files are compared with the clock that gave them, so a clock that was
 //! set in between, or that is another machine's, makes all of them doubtful.
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ const LENGTH: usize = 256;
 
 /// A moment by two clocks: the one that people set, and the one that only runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Nanoseconds since 1970.
     at: i64,
     /// Nanoseconds since the machine was started, and which start that was; `None` where the system does not tell.
@@ -32,24 +32,24 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) fn now() -> Moment {
+    pub(crate) fn now() -> Moment {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let at = since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
         Moment { at, up: up() }
     }
 
-    pub(super) fn of_milliseconds(at: u64) -> Moment {
+    pub(crate) fn of_milliseconds(at: u64) -> Moment {
         Moment { at: i64::try_from(at).unwrap_or(i64::MAX).saturating_mul(1_000_000), up: None }
     }
 
     /// Nanoseconds since 1970.
-    pub(super) fn nanoseconds(&self) -> i128 {
+    pub(crate) fn nanoseconds(&self) -> i128 {
         self.at.into()
     }
 
     /// Whether the clock that gives files their times went on evenly from here to a later moment. `file` is the time of a file
     /// that was made at that later moment.
-    pub(super) fn leads_to(&self, later: &Moment, file: Option<i128>) -> bool {
+    pub(crate) fn leads_to(&self, later: &Moment, file: Option<i128>) -> bool {
         let between = later.at.saturating_sub(self.at);
         let even = match (&self.up, &later.up) {
             (Some((from, start)), Some((to, same))) if start == same => {
@@ -85,7 +85,7 @@ struct Sign {
 
 /// Gives signs until it is dropped.
 #[derive(Debug)]
-pub(super) struct Heart {
+pub(crate) struct Heart {
     #[cfg(test)]
     beat: Beat,
     stopped: Arc<(Mutex<bool>, Condvar)>,
@@ -110,7 +110,7 @@ impl Beat {
 }
 
 impl Heart {
-    pub(super) fn start(path: &Path, session: &str) -> io::Result<Heart> {
+    pub(crate) fn start(path: &Path, session: &str) -> io::Result<Heart> {
         let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         let beat = Beat { file: Arc::new(file), session: session.to_owned() };
         let stopped = Arc::new((Mutex::new(false), Condvar::new()));
@@ -136,7 +136,7 @@ impl Heart {
 
     /// Gives one at once.
     #[cfg(test)]
-    pub(super) fn beat(&self) {
+    pub(crate) fn beat(&self) {
         self.beat.give();
     }
 }
@@ -151,12 +151,12 @@ impl Drop for Heart {
 }
 
 /// Where the signs of a history are.
-pub(super) fn file(folder: &Path) -> PathBuf {
+pub(crate) fn file(folder: &Path) -> PathBuf {
     folder.join("alive")
 }
 
 /// The last sign of a session.
-pub(super) fn last(path: &Path, session: &str) -> Option<Moment> {
+pub(crate) fn last(path: &Path, session: &str) -> Option<Moment> {
     let mut text = Vec::new();
     File::open(path).ok()?.take(LENGTH as u64).read_to_end(&mut text).ok()?;
     let sign: Sign = serde_json::from_slice(&text).ok()?;

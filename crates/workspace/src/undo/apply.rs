@@ -1,8 +1,11 @@
 //! Undoing and redoing: name by name, each recorded before it is done.
 
-use super::record::{Kind, Net, lines, net};
-use super::{History, Listed, plan};
-use crate::{Change, Refusal, State, Workspace, names};
+use crate::names;
+use crate::root::Root;
+use crate::state::{Change, State};
+use crate::undo::format::{Kind, Net, lines, net};
+use crate::undo::restore::{self, Unrestored};
+use crate::undo::{History, Listed, plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,7 +34,7 @@ pub struct Done {
     pub name: String,
     /// What was done: `removed`, `restored`, `changed back`, `mode 644`, ...
     pub what: String,
-    /// Whether somebody else changed it in the middle of the turn: it was put back to what that one left.
+    /// Whether another process changed the name during the turn: it was put back to what that process left.
     pub by_others: bool,
 }
 
@@ -42,7 +45,7 @@ pub struct Refused {
     /// The name as it can be shown on one line.
     pub name: String,
     /// Why.
-    pub why: Refusal,
+    pub why: Unrestored,
 }
 
 impl fmt::Display for Done {
@@ -61,28 +64,28 @@ impl fmt::Display for Refused {
 
 impl History {
     /// Undoes the last turn that is not undone and has changed something that is covered; `None` where there is none at all.
-    /// Where all that the turns changed is not covered, nothing is done and the last of them is told.
+    /// Where all that the turns changed is not covered, nothing is done and the last of them is given.
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
-    pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
-        let stack = self.stack(workspace);
+    pub fn undo(&self, root: &Root) -> Result<Option<Outcome>> {
+        let stack = self.stack(root);
         let Some(turn) = stack.undoable().next() else { return Ok(None) };
         if turn.is_bare() {
             return Ok(Some(Outcome { turn, done: Vec::new(), refused: Vec::new() }));
         }
-        self.apply(workspace, Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?).map(Some)
+        self.apply(root, Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?).map(Some)
     }
 
     /// Takes the last undo back; `None` where there is none, or a turn has changed something since.
     ///
     /// # Errors
-    /// Those of [`undo`](History::undo).
-    pub fn redo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
-        let stack = self.stack(workspace);
+    /// The errors of [`undo`](History::undo).
+    pub fn redo(&self, root: &Root) -> Result<Option<Outcome>> {
+        let stack = self.stack(root);
         let Some((undo, turn)) = stack.undone.last() else { return Ok(None) };
         let Some(turn) = stack.listed(*turn) else { return Ok(None) };
-        self.apply(workspace, Kind::Redo(*undo), turn, self.backwards(*undo)?).map(Some)
+        self.apply(root, Kind::Redo(*undo), turn, self.backwards(*undo)?).map(Some)
     }
 
     /// What [`undo`](History::undo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
@@ -90,27 +93,28 @@ impl History {
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn would_undo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
-        let stack = self.stack(workspace);
+    pub fn would_undo(&self, root: &Root, turns: usize) -> Result<Vec<Outcome>> {
+        let stack = self.stack(root);
         let turns = stack.undoable().take(turns).map(|turn| {
             let number = turn.number;
             (turn, number)
         });
-        self.would_apply(workspace, turns)
+        self.would_apply(root, turns)
     }
 
-    /// The same for [`redo`](History::redo).
+    /// What [`redo`](History::redo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
+    /// changed.
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn would_redo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
-        let stack = self.stack(workspace);
+    pub fn would_redo(&self, root: &Root, turns: usize) -> Result<Vec<Outcome>> {
+        let stack = self.stack(root);
         let last = stack.undone.iter().rev().take(turns);
         let turns = last.filter_map(|(undo, turn)| stack.listed(*turn).map(|turn| (turn, *undo)));
-        self.would_apply(workspace, turns)
+        self.would_apply(root, turns)
     }
 
-    fn would_apply(&self, workspace: &Workspace, turns: impl Iterator<Item = (Listed, u64)>) -> Result<Vec<Outcome>> {
+    fn would_apply(&self, root: &Root, turns: impl Iterator<Item = (Listed, u64)>) -> Result<Vec<Outcome>> {
         // What the turns before would leave, where they say something of a name.
         let mut left: BTreeMap<PathBuf, State> = BTreeMap::new();
         let would = |(turn, record): (Listed, u64)| {
@@ -121,11 +125,11 @@ impl History {
                 let could = match left.get(name) {
                     Some(state) if state.is(from) => Ok(Vec::new()),
                     Some(state) if state.is(to) => continue,
-                    Some(_) => Err(Refusal::Changed),
-                    None => workspace.could_restore(&change).and_then(|()| self.content(to).map(|_| Vec::new())),
+                    Some(_) => Err(Unrestored::Changed),
+                    None => restore::could_restore(root, &change).and_then(|()| self.content(to).map(|_| Vec::new())),
                 };
                 let there = || Change::new(name.clone(), to.clone(), to.clone());
-                if could.is_err() && !left.contains_key(name) && workspace.could_restore(&there()).is_ok() {
+                if could.is_err() && !left.contains_key(name) && restore::could_restore(root, &there()).is_ok() {
                     continue;
                 }
                 if could.is_ok() {
@@ -133,7 +137,7 @@ impl History {
                 }
                 outcome.tell(&change, could, &net.by_others);
             }
-            outcome.leave(workspace, &net);
+            outcome.leave(root, &net);
             Ok(outcome)
         };
         turns.map(would).collect()
@@ -141,7 +145,7 @@ impl History {
 
     /// What a record changed, the other way round.
     fn backwards(&self, record: u64) -> Result<Net> {
-        let path = super::record::path_of(&self.turns(), record);
+        let path = crate::undo::format::path_of(&self.turns(), record);
         let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
         let Net { changes, by_others, later } = net(&lines);
         let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
@@ -150,11 +154,11 @@ impl History {
         Ok(Net { changes: turned(changes), by_others, later: turned(later) })
     }
 
-    fn apply(&self, workspace: &Workspace, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
-        if workspace.is_gone() {
+    fn apply(&self, root: &Root, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
+        if root.is_gone() {
             return Err(Error::with_kind(
                 ErrorKind::NotFound,
-                format!("the project {} is gone", workspace.root().display()),
+                format!("the project {} is gone", root.path().display()),
             ));
         }
         if self.inner().open.is_some() {
@@ -166,10 +170,10 @@ impl History {
         let steps = plan::steps(&net.changes);
         for step in &steps {
             let (from, to) = &net.changes[&step.name];
-            if failed.contains(step.name.as_path()) || is(workspace, &step.name, to) {
+            if failed.contains(step.name.as_path()) || is(root, &step.name, to) {
                 continue;
             }
-            let done = self.content(&step.after).and_then(|content| workspace.restore(step, &content, self));
+            let done = self.content(&step.after).and_then(|content| restore::restore(root, step, &content, self));
             let whole = Change::new(step.name.clone(), from.clone(), to.clone());
             if done.is_err() {
                 failed.insert(&step.name);
@@ -179,38 +183,38 @@ impl History {
             }
             outcome.tell(&whole, done, &net.by_others);
         }
-        outcome.leave(workspace, &net);
+        outcome.leave(root, &net);
         // What is left as somebody else's work is no reason to come back to this turn.
-        self.end_applied(outcome.refused.iter().all(|refused| refused.why == Refusal::Later));
+        self.end_applied(outcome.refused.iter().all(|refused| refused.why == Unrestored::Later));
         outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(outcome)
     }
 
-    fn content(&self, state: &State) -> std::result::Result<Vec<u8>, Refusal> {
+    fn content(&self, state: &State) -> std::result::Result<Vec<u8>, Unrestored> {
         match state.content() {
-            Some((_, bytes)) if bytes > MOST => Err(Refusal::NotKept),
-            Some((content, bytes)) => self.objects.get(content, bytes).ok_or(Refusal::Lost),
+            Some((_, bytes)) if bytes > MOST => Err(Unrestored::NotKept),
+            Some((content, bytes)) => self.objects.get(content, bytes).ok_or(Unrestored::Lost),
             None => Ok(Vec::new()),
         }
     }
 }
 
 /// Whether a name is what it shall be already.
-fn is(workspace: &Workspace, name: &Path, state: &State) -> bool {
-    workspace.could_restore(&Change::new(name.to_owned(), state.clone(), state.clone())).is_ok()
+fn is(root: &Root, name: &Path, state: &State) -> bool {
+    restore::could_restore(root, &Change::new(name.to_owned(), state.clone(), state.clone())).is_ok()
 }
 
 impl Outcome {
-    /// Tells the names that somebody may have changed after the turn was cut short.
-    fn leave(&mut self, workspace: &Workspace, net: &Net) {
-        let theirs = net.later.iter().filter(|(name, (_, to))| !is(workspace, name, to));
-        self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Refusal::Later }));
+    /// Adds the names that another process may have changed after the turn was cut short.
+    fn leave(&mut self, root: &Root, net: &Net) {
+        let theirs = net.later.iter().filter(|(name, (_, to))| !is(root, name, to));
+        self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Unrestored::Later }));
     }
 
     fn tell(
         &mut self,
         change: &Change,
-        done: std::result::Result<Vec<String>, Refusal>,
+        done: std::result::Result<Vec<String>, Unrestored>,
         by_others: &BTreeSet<PathBuf>,
     ) {
         let name = names::shown(&change.name);

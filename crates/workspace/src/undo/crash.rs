@@ -3,8 +3,8 @@
 //!
 //! The test runs itself again as a child, which may not live to its end.
 
-use super::{History, Limits};
 use crate::fault::counted;
+use crate::undo::{History, Limits};
 use crate::{Recorder, Stop, Workspace};
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,28 +62,28 @@ fn act(what: &str, home: &Path) {
     let (history, workspace) = opened(home);
     match what {
         "turn" => {
-            let _turn = history.begin(&workspace, "a turn");
-            workspace.write("a", "first\n").expect("it can be written");
-            workspace.apply_patch(PATCH, false).expect("it fits");
-            history.command_begins(&workspace, &Stop::default());
+            let _turn = history.begin(workspace.root(), "a turn");
+            workspace.changes().write("a", "first\n").expect("it can be written");
+            workspace.changes().apply_patch(PATCH, false).expect("it fits");
+            history.command_begins(workspace.root(), &Stop::default());
             counted::point();
             Command::new("bash").args(["-c", SCRIPT]).current_dir(home.join("root")).status().expect("bash is there");
             // What is as old as the last sign of life could be somebody else's.
             std::thread::sleep(std::time::Duration::from_millis(60));
             history.beat();
             counted::point();
-            history.command_ended(&workspace, &Stop::default());
+            history.command_ended(workspace.root(), &Stop::default());
         }
         "tools" => {
-            let _turn = history.begin(&workspace, "a turn");
-            workspace.write("a", "first\n").expect("it can be written");
-            workspace.write("a", "second\n").expect("it can be written");
-            workspace.apply_patch(PATCH, false).expect("it fits");
-            workspace.write("d/x", "old\nand new\n").expect("it can be written");
-            workspace.write("d/made", "first\n").expect("it can be written");
+            let _turn = history.begin(workspace.root(), "a turn");
+            workspace.changes().write("a", "first\n").expect("it can be written");
+            workspace.changes().write("a", "second\n").expect("it can be written");
+            workspace.changes().apply_patch(PATCH, false).expect("it fits");
+            workspace.changes().write("d/x", "old\nand new\n").expect("it can be written");
+            workspace.changes().write("d/made", "first\n").expect("it can be written");
         }
-        "undo" => drop(history.undo(&workspace).expect("it can be written").expect("there is a turn")),
-        _ => drop(history.redo(&workspace).expect("it can be written").expect("there is an undo")),
+        "undo" => drop(history.undo(workspace.root()).expect("it can be written").expect("there is a turn")),
+        _ => drop(history.redo(workspace.root()).expect("it can be written").expect("there is an undo")),
     }
 }
 
@@ -141,7 +141,7 @@ fn killed_at_every_step_the_history_opens_and_undoes() {
                 assert!(known, "{what} at {point}: {name:?} {state}");
             }
             let (history, workspace) = opened(home.path());
-            while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+            while let Some(outcome) = history.undo(workspace.root()).expect("it can be written") {
                 assert!(outcome.refused.is_empty(), "{what} at {point}: {outcome:?}");
             }
             assert_eq!(&picture(home.path()), old, "{what} at {point}");
@@ -214,10 +214,10 @@ fn without_power_at_any_step_what_tools_changed_is_undone() {
 fn undone_after(home: &Path, old: &Files, can_redo: bool, when: &str) {
     let (history, workspace) = opened(home);
     if can_redo {
-        let redone = history.redo(&workspace).expect("it can be written").expect("there is an undo");
+        let redone = history.redo(workspace.root()).expect("it can be written").expect("there is an undo");
         assert!(redone.refused.is_empty() && redone.done.len() > 4, "{when}: {redone:?}");
     }
-    while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+    while let Some(outcome) = history.undo(workspace.root()).expect("it can be written") {
         assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
     }
     assert_eq!(&picture(home), old, "{when}");

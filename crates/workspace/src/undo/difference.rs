@@ -1,8 +1,11 @@
 //! What turns changed, as text.
 
-use super::record::{lines, net};
-use super::{History, record};
-use crate::{Refusal, State, Workspace, diff, names};
+use crate::root::Root;
+use crate::state::State;
+use crate::undo::History;
+use crate::undo::format::{self, lines, net};
+use crate::undo::restore::Unrestored;
+use crate::{diff, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Error, Result};
@@ -23,13 +26,13 @@ impl History {
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn diff(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Difference>> {
-        let stack = self.stack(workspace);
+    pub fn diff(&self, root: &Root, turns: usize) -> Result<Vec<Difference>> {
+        let stack = self.stack(root);
         let first = stack.done.len().saturating_sub(turns);
         let mut later: BTreeSet<PathBuf> = BTreeSet::new();
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
         for number in &stack.done[first..] {
-            let path = record::path_of(&self.turns(), *number);
+            let path = format::path_of(&self.turns(), *number);
             let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
             let net = net(&lines);
             later.extend(net.later.keys().cloned());
@@ -41,9 +44,10 @@ impl History {
         let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
             let mut difference = self.difference(name, before, after);
             if later.contains(name) {
-                difference
-                    .text
-                    .insert_str(0, &format!("{}: {}, so that no undo changes it\n", difference.name, Refusal::Later));
+                difference.text.insert_str(
+                    0,
+                    &format!("{}: {}, so that no undo changes it\n", difference.name, Unrestored::Later),
+                );
             }
             difference
         };

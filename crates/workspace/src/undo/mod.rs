@@ -8,20 +8,25 @@ mod apply;
 #[cfg(test)]
 mod crash;
 mod difference;
-mod keep;
+mod format;
 mod objects;
-mod open;
 mod plan;
-mod record;
+mod restore;
+mod retention;
+mod snapshot;
 mod stack;
+mod tracked;
+mod turn;
 
 pub use apply::{Done, Outcome, Refused};
 pub use difference::Difference;
+pub use restore::Unrestored;
+pub use snapshot::{LeftOut, SnapshotLimits};
 
-use crate::{Digest, SnapshotLimits, Workspace};
+use crate::digest::Digest;
+use crate::root::Root;
+use format::Kind;
 use objects::Objects;
-use open::{Inner, Open};
-use record::Kind;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use stack::Stack;
@@ -31,6 +36,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolfence_protocol::{Error, Result};
+use toolfence_sandbox::random_name;
+use turn::{Inner, Open};
 
 /// How much a history keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +72,17 @@ pub struct History {
 #[derive(Debug)]
 pub struct Turn {
     history: Arc<History>,
-    workspace: Arc<Workspace>,
+    root: Arc<Root>,
 }
 
 impl Turn {
-    /// Ends it: what changes from now on is nobody's to take back.
+    /// Ends the turn: no undo takes back what changes from now on.
     pub fn end(self) {}
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.history.end(&self.workspace);
+        self.history.end(&self.root);
     }
 }
 
@@ -83,11 +90,11 @@ impl Drop for Turn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its number; they only grow.
+    /// The number of the turn. Numbers only grow.
     pub number: u64,
     /// Milliseconds since 1970.
     pub at: u64,
-    /// What it was called when it began.
+    /// What the turn was called when it began.
     pub title: String,
     /// Names that were not as before at its end.
     pub names: u64,
@@ -102,8 +109,7 @@ impl History {
     /// Where the history of a project is kept below a folder of the host's state.
     pub fn folder(state: &Path, root: &Path) -> PathBuf {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let key = Digest::of(root.as_os_str().as_bytes()).to_string();
-        state.join("projects").join(&key[..16]).join("undo")
+        state.join("projects").join(Digest::of(root.as_os_str().as_bytes()).short()).join("undo")
     }
 
     /// Opens the history in this folder, which is made when there is something to keep.
@@ -111,12 +117,11 @@ impl History {
     /// # Errors
     /// There is no randomness to name the session by.
     pub fn open(folder: &Path, limits: Limits) -> Result<History> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|cause| Error::because("name the session", cause))?;
+        let session = random_name().map_err(|cause| Error::because("name the session", cause))?;
         Ok(History {
             folder: folder.to_owned(),
             limits,
-            session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            session,
             objects: Objects::new(folder.join("objects")),
             inner: Mutex::default(),
         })
@@ -126,16 +131,16 @@ impl History {
     ///
     /// Where another program records a turn of this project, or nothing can be written, changes are made all the same and
     /// [`take_notes`](History::take_notes) says so.
-    pub fn begin(self: &Arc<History>, workspace: &Arc<Workspace>, title: &str) -> Turn {
-        self.end(workspace);
+    pub fn begin(self: &Arc<History>, root: &Arc<Root>, title: &str) -> Turn {
+        self.end(root);
         let mut inner = self.inner();
-        self.recover(&mut inner, workspace);
+        self.recover(&mut inner, root);
         inner.open = Some(Open::new(Kind::Turn, title));
         if inner.running > 0 {
-            self.look_before(&mut inner, workspace, &Default::default());
+            self.look_before(&mut inner, root, &Default::default());
         }
         drop(inner);
-        Turn { history: Arc::clone(self), workspace: Arc::clone(workspace) }
+        Turn { history: Arc::clone(self), root: Arc::clone(root) }
     }
 
     /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.
@@ -149,22 +154,22 @@ impl History {
     ///
     /// # Errors
     /// Never yet: a history that is not there has no turns.
-    pub fn list(&self, workspace: &Workspace) -> Result<Vec<Listed>> {
-        let stack = self.stack(workspace);
+    pub fn list(&self, root: &Root) -> Result<Vec<Listed>> {
+        let stack = self.stack(root);
         let undone = stack.undone.iter().map(|(_, turn)| (turn, true));
         let done = stack.done.iter().rev().map(|turn| (turn, false));
         Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.listed(*number)?.undone(undone))).collect())
     }
 
     /// The numbers of the turns of this session, newest first, that can be undone.
-    pub fn of_this_session(&self, workspace: &Workspace) -> usize {
-        let stack = self.stack(workspace);
+    pub fn of_this_session(&self, root: &Root) -> usize {
+        let stack = self.stack(root);
         stack.done.iter().rev().take_while(|number| stack.session(**number) == Some(&self.session)).count()
     }
 
     /// Whether older turns were dropped, because there are limits.
     pub fn has_dropped(&self) -> bool {
-        record::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
+        format::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
     }
 
     /// Whether commands ever ran whose changes were looked for.
@@ -178,9 +183,9 @@ impl History {
     }
 
     /// What can be undone and redone, after a turn that was cut short was ended.
-    fn stack(&self, workspace: &Workspace) -> Stack {
-        self.recover(&mut self.inner(), workspace);
-        Stack::of(record::heads(&self.turns()))
+    fn stack(&self, root: &Root) -> Stack {
+        self.recover(&mut self.inner(), root);
+        Stack::of(format::heads(&self.turns()))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -191,7 +196,7 @@ impl History {
         self.folder.join("turns")
     }
 
-    /// The lock of whoever writes; `None` while somebody else has it.
+    /// The lock of the program that writes; `None` while another program holds it.
     fn lock(&self) -> std::io::Result<Option<Lock>> {
         let file = File::options().write(true).create(true).truncate(false).open(self.folder.join("lock"))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -1,6 +1,7 @@
 //! Contents, each kept once, under the digest by which it is found and proved.
 
-use crate::{Digest, fault};
+use crate::digest::Digest;
+use crate::fault;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,18 +13,18 @@ const UNFINISHED: &str = "unfinished";
 
 /// A folder of contents. Only who holds the lock of the history writes to it.
 #[derive(Debug)]
-pub(super) struct Objects {
+pub(crate) struct Objects {
     folder: PathBuf,
 }
 
 impl Objects {
-    pub(super) fn new(folder: PathBuf) -> Objects {
+    pub(crate) fn new(folder: PathBuf) -> Objects {
         Objects { folder }
     }
 
     /// Keeps a content, when the system finds time; gives the bytes that took. One that is there by its name and length is
     /// taken as it is where that is `enough`, and is read otherwise: after a loss of power it may hold anything.
-    pub(super) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
+    pub(crate) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
         let bytes = content.len() as u64;
         let is_there = || if enough { self.has(digest, bytes) } else { self.get(digest, bytes).is_some() };
         if is_there() {
@@ -64,7 +65,7 @@ impl Objects {
     }
 
     /// Waits until a content that was put is on the disk.
-    pub(super) fn settle(&self, digest: Digest) -> io::Result<()> {
+    pub(crate) fn settle(&self, digest: Digest) -> io::Result<()> {
         let path = self.path(digest);
         fault::point();
         // After the rename, so that the name is on the disk with the content.
@@ -72,12 +73,12 @@ impl Objects {
     }
 
     /// Whether a content of so many bytes seems to be there.
-    pub(super) fn has(&self, digest: Digest, bytes: u64) -> bool {
+    pub(crate) fn has(&self, digest: Digest, bytes: u64) -> bool {
         fs::metadata(self.path(digest)).is_ok_and(|known| known.len() == bytes)
     }
 
     /// A content of so many bytes; `None` where it is not there or not what it should be.
-    pub(super) fn get(&self, digest: Digest, bytes: u64) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, digest: Digest, bytes: u64) -> Option<Vec<u8>> {
         let file = File::open(self.path(digest)).ok()?;
         let mut content = Vec::new();
         file.take(bytes + 1).read_to_end(&mut content).ok()?;
@@ -85,7 +86,7 @@ impl Objects {
     }
 
     /// Every content with its length.
-    pub(super) fn all(&self) -> HashMap<Digest, u64> {
+    pub(crate) fn all(&self) -> HashMap<Digest, u64> {
         let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
         let inside =
             entries(&self.folder).flat_map(|above| entries(&above.path()).map(move |entry| (above.file_name(), entry)));
@@ -97,7 +98,7 @@ impl Objects {
     }
 
     /// Removes all but these.
-    pub(super) fn keep_only(&self, used: &HashSet<Digest>) {
+    pub(crate) fn keep_only(&self, used: &HashSet<Digest>) {
         for digest in self.all().into_keys().filter(|digest| !used.contains(digest)) {
             fault::point();
             // What cannot be removed is tried again the next time.
@@ -112,7 +113,7 @@ impl Objects {
 }
 
 /// A folder with those above it, for its owner alone.
-pub(super) fn made(folder: &Path) -> io::Result<()> {
+pub(crate) fn made(folder: &Path) -> io::Result<()> {
     let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -123,7 +124,7 @@ pub(super) fn made(folder: &Path) -> io::Result<()> {
 }
 
 /// Waits until a file is on the disk, and its name.
-pub(super) fn settled(file: &File, path: &Path) -> io::Result<()> {
+pub(crate) fn settled(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
     path.parent().into_iter().for_each(settle_names);
     fault::settled(path);

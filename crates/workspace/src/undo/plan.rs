@@ -3,12 +3,12 @@
 //! What is new comes before what goes, so that a crash in between loses nothing; only what stands in the way of something of
 //! another kind goes first. Folders come before what is in them, and go after it.
 
-use crate::{Change, State};
+use crate::state::{Change, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The steps for names that shall go from the first state to the second.
-pub(super) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
+pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
     let step = |name: &Path, from: &State, to: &State| Change::new(name.to_owned(), from.clone(), to.clone());
     // In the order of the names, what is in a folder stands right behind it: to ask every folder above every name would take
     // quadratic time in a deep tree.
@@ -63,7 +63,7 @@ fn opens(state: &State) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Digest;
+    use crate::digest::Digest;
 
     #[test]
     fn what_is_new_comes_before_what_goes() {

@@ -1,8 +1,8 @@
 //! What can be undone and what can be redone, read from the records there are.
 
-use super::Listed;
-use super::record::{End, Head, Kind};
-use crate::LeftOut;
+use crate::undo::Listed;
+use crate::undo::format::{End, Head, Kind};
+use crate::undo::snapshot::LeftOut;
 use std::collections::HashMap;
 
 /// What is said of a turn whose program was killed.
@@ -11,17 +11,17 @@ const CUT_SHORT: &str = "It was cut short. What was changed after its last sign 
 
 /// The turns of a history.
 #[derive(Debug, Default)]
-pub(super) struct Stack {
+pub(crate) struct Stack {
     /// Turns that can be undone, the last one first to go.
-    pub(super) done: Vec<u64>,
+    pub(crate) done: Vec<u64>,
     /// Undos that can be taken back, each with the turn it undid; the last one first.
-    pub(super) undone: Vec<(u64, u64)>,
+    pub(crate) undone: Vec<(u64, u64)>,
     heads: HashMap<u64, Head>,
 }
 
 impl Stack {
     /// From records in their order.
-    pub(super) fn of(heads: Vec<Head>) -> Stack {
+    pub(crate) fn of(heads: Vec<Head>) -> Stack {
         let mut stack = Stack::default();
         for head in heads {
             let cut_short = head.end.as_ref().is_none_or(|end| end.killed);
@@ -54,7 +54,7 @@ impl Stack {
 
     /// The turns that an undo can do something about, the last one first. Those between them changed only what is not covered;
     /// each is told with the one below it. Where there are none but such, the last of them is given.
-    pub(super) fn undoable(&self) -> impl Iterator<Item = Listed> {
+    pub(crate) fn undoable(&self) -> impl Iterator<Item = Listed> {
         let mut passed: Vec<Listed> = Vec::new();
         let mut all: Vec<Listed> = Vec::new();
         for turn in self.done.iter().rev().filter_map(|number| self.listed(*number)) {
@@ -75,15 +75,15 @@ impl Stack {
         all.into_iter()
     }
 
-    pub(super) fn head(&self, number: u64) -> Option<&Head> {
+    pub(crate) fn head(&self, number: u64) -> Option<&Head> {
         self.heads.get(&number)
     }
 
-    pub(super) fn session(&self, number: u64) -> Option<&String> {
+    pub(crate) fn session(&self, number: u64) -> Option<&String> {
         Some(&self.head(number)?.begin.session)
     }
 
-    pub(super) fn listed(&self, number: u64) -> Option<Listed> {
+    pub(crate) fn listed(&self, number: u64) -> Option<Listed> {
         let Head { number, begin, end, .. } = self.head(number)?;
         let end = end.clone().unwrap_or_default();
         let bare = end.is_bare();

@@ -16,7 +16,7 @@ pub(crate) fn run(options: &Options, prompt: &str) -> Result<ExitCode, Failure> 
     let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
     let mut agent = setup.agent(setup.backend()?)?;
     agent.attach("what was piped in", &piped);
-    let person = AtTheTerminal { workspace: setup.workspace.clone() };
+    let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut view = View::new(person, agent.canceller(), true);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
     view.end()?;

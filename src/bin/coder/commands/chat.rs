@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let mut agent = setup.agent(setup.backend()?)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
-    let root = setup.workspace.root().display().to_string();
+    let root = setup.workspace.root().path().display().to_string();
     out.styled(Style::Dim, &format!("{} in {root}; /help for help\n", setup.persona.name))?;
     let mut lines = stdin_lines();
     loop {
@@ -73,7 +73,7 @@ fn allowed(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
 
 /// One turn. What goes wrong is said, and the conversation goes on.
 fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
-    let person = AtTheTerminal { workspace: setup.workspace.clone() };
+    let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut view = View::new(person, agent.canceller(), false);
     let stopped = turns.run(agent.canceller(), agent.run(text, &mut view))?;
     view.end()?;

@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     let setup = Setup::new(options)?;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent(Arc::new(pasted))?;
-    let person = AtTheTerminal { workspace: setup.workspace.clone() };
+    let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
     setup.tell_notes();

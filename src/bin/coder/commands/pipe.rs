@@ -17,7 +17,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
         return Ok(ExitCode::SUCCESS);
     }
     let setup = Setup::new(options)?;
-    let mut pipe = Pipe::new(setup.toolbox.clone(), setup.policy.clone(), setup.workspace.clone());
+    let mut pipe = Pipe::new(setup.toolbox.clone(), setup.policy.clone(), setup.commands.clone());
     pipe.session.language = setup.language;
     pipe.language = setup.language;
     pipe.persona = setup.persona.text.clone();

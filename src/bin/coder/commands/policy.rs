@@ -76,11 +76,11 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
 pub(crate) fn decide(setup: &Setup, mut call: ToolCall) -> Result<Decision, ToolFailure> {
     let catalog = toolfence::tool::catalog();
     let spec = catalog.resolve(&mut call)?;
-    Ok(setup.policy.judge(&call, spec, &*setup.workspace))
+    Ok(setup.policy.judge(&call, spec, &*setup.commands))
 }
 
 fn told(setup: &Setup, decision: &Decision) -> Value {
-    let effective = setup.policy.effective(decision, &*setup.workspace);
+    let effective = setup.policy.effective(decision, &*setup.commands);
     let marks: Vec<[usize; 2]> = decision.marks.iter().map(|mark| [mark.start, mark.end]).collect();
     let mut value = json!({
         "v": super::SCHEMA, "verdict": decision.judgement, "effective": effective, "rule": decision.rule,
@@ -97,7 +97,7 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
 fn shown(setup: &Setup, command: Option<&str>, decision: &Decision, out: &mut Terminal) -> Result<(), Failure> {
     let (style, verdict) = named(decision.judgement);
     out.styled(style, verdict)?;
-    out.line(&format!(": {}", done(setup.policy.effective(decision, &*setup.workspace))))?;
+    out.line(&format!(": {}", done(setup.policy.effective(decision, &*setup.commands))))?;
     out.line(&format!("  rule    {}", decision.rule))?;
     out.line(&format!("  reason  {}", decision.reason))?;
     if decision.writes_git {

@@ -171,7 +171,7 @@ fn effect(call: &ToolCall) -> Effect {
 }
 
 fn judged(setup: &Setup, decision: Decision) -> Said {
-    let effective = setup.policy.effective(&decision, &*setup.workspace);
+    let effective = setup.policy.effective(&decision, &*setup.commands);
     Said { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason }
 }
 

@@ -54,7 +54,9 @@ pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -
     let none = |()| None;
     match (name, rest) {
         ("undo", "list") => return list(setup, false, out).map(none),
-        ("diff", "all") => return show(setup, kept(setup)?.of_this_session(&setup.workspace), false, out).map(none),
+        ("diff", "all") => {
+            return show(setup, kept(setup)?.of_this_session(setup.workspace.root()), false, out).map(none);
+        }
         ("diff", _) => return show(setup, number()?, false, out).map(none),
         _ => {}
     }
@@ -118,15 +120,15 @@ fn kept(setup: &Setup) -> Result<&History, Failure> {
 
 fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
     let history = kept(setup)?;
-    let workspace = &setup.workspace;
+    let root = setup.workspace.root();
     let mut outcomes = match (how.would, how.way) {
-        (true, Way::Back) => history.would_undo(workspace, turns).map_err(Failure::broken)?,
-        (true, Way::Forth) => history.would_redo(workspace, turns).map_err(Failure::broken)?,
+        (true, Way::Back) => history.would_undo(root, turns).map_err(Failure::broken)?,
+        (true, Way::Forth) => history.would_redo(root, turns).map_err(Failure::broken)?,
         _ => Vec::new(),
     };
     outcomes.iter().try_for_each(|outcome| told(outcome, how, out))?;
     while !how.would && outcomes.len() < turns {
-        let done = if how.way == Way::Back { history.undo(workspace) } else { history.redo(workspace) };
+        let done = if how.way == Way::Back { history.undo(root) } else { history.redo(root) };
         let Some(outcome) = done.map_err(Failure::broken)? else { break };
         told(&outcome, how, out)?;
         let again = outcome.done.is_empty() && !outcome.refused.is_empty() || outcome.turn.is_bare();
@@ -217,7 +219,7 @@ fn titled(turn: &Listed) -> String {
 
 fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
     let history = kept(setup)?;
-    let turns = history.list(&setup.workspace).map_err(Failure::broken)?;
+    let turns = history.list(setup.workspace.root()).map_err(Failure::broken)?;
     if as_json {
         return turns.iter().try_for_each(|Listed { number, at, title, names, undone, notes, .. }| {
             let line = json!({
@@ -255,7 +257,7 @@ fn age(at: u64) -> String {
 }
 
 fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let differences = kept(setup)?.diff(&setup.workspace, turns).map_err(Failure::broken)?;
+    let differences = kept(setup)?.diff(setup.workspace.root(), turns).map_err(Failure::broken)?;
     if as_json {
         let line =
             |name: &str, text: &str| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();

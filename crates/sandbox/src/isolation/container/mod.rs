@@ -1,21 +1,22 @@
-//! A container in the place of a sandbox of our own: the command line of its engine, and the keeper that sees it through.
+//! A container in the place of a sandbox of our own: the command line of its engine, and the supervisor that sees it through.
 //!
 //! It knows files by their names alone, as its engine does; and what of the system a command sees is the image's.
 
-mod keep;
-mod line;
+mod argv;
+mod supervisor;
 
 use super::bubblewrap::Blank;
-use super::plan::{Covering, Name, Plan, Task, part};
+use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
-pub(super) use keep::main;
-use line::{Line, Mask};
+use crate::random_name;
+use argv::{Line, MaskedPath};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+pub(super) use supervisor::main;
 
 /// How long the engine may take to say whether it is there.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,7 +36,7 @@ const VARIABLES: &[&str] = &[
     "CONTAINERS_CONF",
 ];
 
-/// What the keeper is told.
+/// The message to the supervisor of a container.
 #[derive(Debug, Serialize, Deserialize)]
 struct Told {
     program: Name,
@@ -69,14 +70,12 @@ impl Found {
         Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank: Blank::new()? })
     }
 
-    /// What to start for a command: the helper as the keeper of a container.
-    pub(super) fn entry(&self, helper: &Path, plan: &Plan, covering: &Covering, task: &Task) -> Option<Entry> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).ok()?;
-        let name = format!("toolfence-{:016x}", u64::from_ne_bytes(random));
+    /// What to start for a command: the helper as the supervisor of a container.
+    pub(super) fn entry(&self, helper: &Path, plan: &Plan, masking: &Masking, task: &Task) -> Option<Entry> {
+        let name = format!("toolfence-{}", random_name().ok()?);
         // Of the system it is the image that is seen, so that only what is in the project needs a mask.
-        let masks = covering.masks.iter().chain(&covering.removable).map(|spot| spot.at.path());
-        let masks: Vec<_> = masks.map(|at| Mask { at, is_folder: at.is_dir() }).collect();
+        let masks = masking.masks.iter().chain(&masking.removable).map(|spot| spot.at.path());
+        let masks: Vec<_> = masks.map(|at| MaskedPath { at, is_folder: at.is_dir() }).collect();
         let line = Line {
             engine: self.engine,
             image: &self.image,
@@ -84,7 +83,7 @@ impl Found {
             user: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
             plan,
             masks: &masks,
-            guards: &covering.guards,
+            guards: &masking.guards,
             blank: &self.blank.file(),
             task,
         };

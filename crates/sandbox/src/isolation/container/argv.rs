@@ -1,0 +1,266 @@
+//! The command line of an engine for one command. Pure: nothing is looked up here.
+
+use super::super::Engine;
+use super::super::plan::{Guard, Plan, Task};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// All that decides it.
+pub(super) struct Line<'a> {
+    pub(super) engine: Engine,
+    pub(super) image: &'a str,
+    pub(super) name: &'a str,
+    pub(super) user: (u32, u32),
+    pub(super) plan: &'a Plan,
+    pub(super) masks: &'a [MaskedPath<'a>],
+    pub(super) guards: &'a [Guard],
+    /// A file without any permission.
+    pub(super) blank: &'a Path,
+    pub(super) task: &'a Task,
+}
+
+/// What is hidden.
+pub(super) struct MaskedPath<'a> {
+    pub(super) at: &'a Path,
+    pub(super) is_folder: bool,
+}
+
+/// What of the supervisor's environment is passed on; its value does not stand in the line.
+const PASSED: &[&str] = &[
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TERM",
+    "NO_COLOR",
+    "PAGER",
+    "GIT_PAGER",
+    "MANPAGER",
+    "GIT_TERMINAL_PROMPT",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_KEY_0",
+    "GIT_CONFIG_VALUE_0",
+    "GIT_CONFIG_KEY_1",
+    "GIT_CONFIG_VALUE_1",
+    "GIT_CONFIG_KEY_2",
+    "GIT_CONFIG_VALUE_2",
+    "GIT_CONFIG_KEY_3",
+    "GIT_CONFIG_VALUE_3",
+    "DEBIAN_FRONTEND",
+    "PIP_NO_INPUT",
+];
+
+/// The options that are the same for every command: gone with its end, no rights, nothing fetched, nothing logged, no file system of its own to
+/// write to. SELinux would want the project relabelled, which is not ours to do.
+const ALWAYS: &[&str] = &[
+    "run",
+    "--rm",
+    "--init",
+    "--interactive",
+    "--pull=never",
+    "--log-driver=none",
+    "--cap-drop=all",
+    "--security-opt=no-new-privileges",
+    "--security-opt=label=disable",
+    "--read-only",
+    "--env=HOME=/tmp",
+    "--env=TMPDIR=/tmp",
+];
+
+impl Line<'_> {
+    /// What is given to the engine's client, after its own name.
+    pub(super) fn run(&self) -> Vec<OsString> {
+        let mut line: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
+        line.push(format!("--name={}", self.name).into());
+        line.push(format!("--pids-limit={}", self.plan.processes).into());
+        line.push(format!("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={}", self.plan.temporary).into());
+        if self.plan.memory > 0 {
+            // As much with swap: else swap would be as much again.
+            line.push(format!("--memory={}", self.plan.memory).into());
+            line.push(format!("--memory-swap={}", self.plan.memory).into());
+        }
+        line.push(format!("--user={}:{}", self.user.0, self.user.1).into());
+        if self.engine == Engine::Podman && self.user.0 != 0 {
+            // Else the project would belong to somebody else inside.
+            line.push("--userns=keep-id".into());
+        }
+        if !self.plan.network {
+            line.push("--network=none".into());
+        }
+        line.extend(PASSED.iter().map(|name| format!("--env={name}").into()));
+        line.extend(self.mounts());
+        let folder = self.plan.root.path().join(self.task.folder.path());
+        line.push(option("--workdir=", folder.as_os_str()));
+        let (program, arguments) =
+            self.task.command.split_first().map_or((OsStr::new(""), &[][..]), |(program, rest)| (program.os(), rest));
+        line.push(option("--entrypoint=", program));
+        line.push(self.image.into());
+        line.extend(arguments.iter().map(|word| word.os().to_owned()));
+        line
+    }
+
+    /// What ends it, whatever runs in it.
+    pub(super) fn remove(&self) -> Vec<OsString> {
+        let at_once: &[&str] = if self.engine == Engine::Podman { &["--time=0"] } else { &[] };
+        [&["rm", "--force"], at_once, &[self.name]].concat().into_iter().map(OsString::from).collect()
+    }
+
+    /// The project, then what lies over parts of it.
+    fn mounts(&self) -> Vec<OsString> {
+        let root = self.plan.root.path();
+        let mut all = vec![bind(root, root, self.plan.writable)];
+        all.extend(
+            self.guards.iter().map(|guard| bind(guard.at.path(), guard.at.path(), self.plan.writable && !guard.frozen)),
+        );
+        all.extend(self.masks.iter().map(|mask| match mask.is_folder {
+            true => mount(&[b"type=tmpfs", &field("dst=", mask.at), b"tmpfs-mode=0000", b"tmpfs-size=4096"]),
+            false => bind(self.blank, mask.at, false),
+        }));
+        all
+    }
+}
+
+fn bind(from: &Path, to: &Path, writable: bool) -> OsString {
+    let (source, target) = (field("src=", from), field("dst=", to));
+    let mut fields: Vec<&[u8]> = vec![b"type=bind", &source, &target];
+    if !writable {
+        fields.push(b"readonly");
+    }
+    mount(&fields)
+}
+
+fn mount(fields: &[&[u8]]) -> OsString {
+    let mut value = b"--mount=".to_vec();
+    value.extend(fields.join(&b','));
+    OsString::from_vec(value)
+}
+
+/// A field of a line of CSV, which is what both engines read.
+fn field(key: &str, path: &Path) -> Vec<u8> {
+    let path = path.as_os_str().as_bytes();
+    if !path.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        return [key.as_bytes(), path].concat();
+    }
+    let doubled: Vec<u8> =
+        path.iter().flat_map(|&byte| if byte == b'"' { vec![b'"', b'"'] } else { vec![byte] }).collect();
+    [b"\"", key.as_bytes(), &doubled, b"\""].concat()
+}
+
+fn option(name: &str, value: &OsStr) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(value);
+    option
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Identity;
+    use super::*;
+
+    fn plan(writable: bool, network: bool) -> Plan {
+        Plan {
+            version: "0".into(),
+            namespaces: false,
+            network,
+            writable,
+            executable: true,
+            removable: false,
+            processes: 77,
+            memory: 7 << 30,
+            temporary: 5 << 20,
+            root: "/home/u/a,b".into(),
+            root_is: Identity(1, 2),
+            steps: Vec::new(),
+            masks: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn line(engine: Engine, user: (u32, u32), plan: &Plan) -> Vec<String> {
+        let guard = |at: &str, frozen| Guard { at: at.into(), is: Identity(1, 3), frozen };
+        let task =
+            Task { folder: "sub".into(), command: ["/bin/bash", "-c", "echo --privileged"].map(Into::into).to_vec() };
+        let masks = [
+            MaskedPath { at: Path::new("/home/u/a,b/.env"), is_folder: false },
+            MaskedPath { at: Path::new("/home/u/a,b/.ssh"), is_folder: true },
+        ];
+        let guards = [guard("/home/u/a,b/.git", false), guard("/home/u/a,b/.git/hooks", true)];
+        let line = Line {
+            engine,
+            image: "img:1",
+            name: "n",
+            user,
+            plan,
+            masks: &masks,
+            guards: &guards,
+            blank: Path::new("/tmp/blank"),
+            task: &task,
+        };
+        let remove = line.remove();
+        assert_eq!((&remove[..2], &remove[remove.len() - 1]), (&["rm".into(), "--force".into()][..], &"n".into()));
+        line.run().into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    /// A case for every option: what it is there for, and when it stands.
+    #[test]
+    fn every_option_is_there_when_it_must_be() {
+        let usual = line(Engine::Docker, (1000, 100), &plan(true, false));
+        for (option, _why) in [
+            ("--rm", "it is gone with its end"),
+            ("--init", "somebody reaps, and passes signals on"),
+            ("--interactive", "a job can be written to"),
+            ("--pull=never", "nothing is fetched behind the user's back"),
+            ("--log-driver=none", "a flood fills no disk"),
+            ("--cap-drop=all", "no rights"),
+            ("--security-opt=no-new-privileges", "none to be gained"),
+            ("--security-opt=label=disable", "the project is not relabelled"),
+            ("--read-only", "only the project and /tmp can be written"),
+            ("--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=5242880", "a private /tmp, with an end"),
+            ("--memory=7516192768", "memory has an end"),
+            ("--memory-swap=7516192768", "and swap does not make it longer"),
+            ("--env=HOME=/tmp", "a home that can be written"),
+            ("--env=TMPDIR=/tmp", "not the host's"),
+            ("--env=GIT_PAGER", "no pager"),
+            ("--name=n", "it can be ended by its name"),
+            ("--pids-limit=77", "a storm of forks has an end"),
+            ("--user=1000:100", "what it makes belongs to the user"),
+            ("--network=none", "no network"),
+            ("--workdir=/home/u/a,b/sub", "the folder that was asked for"),
+            ("--entrypoint=/bin/bash", "the image's own is not started"),
+            ("--mount=type=bind,\"src=/home/u/a,b\",\"dst=/home/u/a,b\"", "the project, at its place"),
+            ("--mount=type=bind,\"src=/home/u/a,b/.git\",\"dst=/home/u/a,b/.git\"", "what is a mount cannot be moved"),
+            ("--mount=type=bind,\"src=/home/u/a,b/.git/hooks\",\"dst=/home/u/a,b/.git/hooks\",readonly", "hooks stay"),
+            ("--mount=type=bind,src=/tmp/blank,\"dst=/home/u/a,b/.env\",readonly", "a blocked file is hidden"),
+            ("--mount=type=tmpfs,\"dst=/home/u/a,b/.ssh\",tmpfs-mode=0000,tmpfs-size=4096", "and so is a folder"),
+        ] {
+            assert_eq!(usual.iter().filter(|word| *word == option).count(), 1, "{option}: {usual:#?}");
+        }
+        assert_eq!(
+            usual[usual.len() - 3..],
+            ["img:1", "-c", "echo --privileged"],
+            "nothing behind the image is an option"
+        );
+        assert!(usual[..usual.len() - 3].iter().skip(1).all(|word| word.starts_with("--")), "{usual:#?}");
+        let open = line(Engine::Docker, (0, 0), &plan(true, true));
+        assert!(!open.iter().any(|word| word.starts_with("--network")) && open.contains(&"--user=0:0".into()));
+        let shut = line(Engine::Docker, (0, 0), &plan(false, false));
+        assert!(
+            shut.iter().filter(|word| word.contains("type=bind")).all(|word| word.ends_with(",readonly")),
+            "{shut:#?}"
+        );
+        let keeps = |engine, user| line(engine, user, &plan(true, false)).contains(&"--userns=keep-id".into());
+        assert!(
+            keeps(Engine::Podman, (1000, 100)) && !keeps(Engine::Podman, (0, 0)) && !keeps(Engine::Docker, (1000, 100))
+        );
+    }
+
+    #[test]
+    fn a_path_cannot_end_its_field() {
+        for (path, want) in
+            [("/a b", "src=/a b"), ("/a,readonly=0", "\"src=/a,readonly=0\""), ("/a\"b", "\"src=/a\"\"b\"")]
+        {
+            assert_eq!(field("src=", Path::new(path)), want.as_bytes(), "{path}");
+        }
+    }
+}

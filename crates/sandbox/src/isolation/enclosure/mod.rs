@@ -1,0 +1,204 @@
+//! The host's side: what is around the commands of one project.
+
+mod probe;
+
+use super::bubblewrap::Bubblewrap;
+use super::layout::{Ground, Layout};
+use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
+use super::{
+    Entry, Identity, Kind, MaskKind, Mode, Project, Report, Request, Settings, container, enter, helper, supervise,
+};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
+/// started by a person; where it was started as the helper, it becomes the command and ends with it.
+///
+/// `settle` is what the helper does that waits for the end of its host: what that takes knows the project, so it stands above
+/// this crate. It gives the status with which the helper ends.
+pub fn enter_if_asked(settle: fn() -> i32) {
+    match std::env::args_os().nth(1) {
+        Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
+        Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
+        Some(argument) if argument == helper::SETTLE => std::process::exit(settle()),
+        Some(argument) if argument == helper::SUPERVISE => std::process::exit(supervise::main()),
+        _ => {}
+    }
+    helper::is_hooked();
+}
+
+/// The sandbox around the commands of one project: looked up once, set up anew around each command.
+#[derive(Debug)]
+pub struct Enclosure {
+    settings: Settings,
+    root: PathBuf,
+    is: Identity,
+    helper: Option<PathBuf>,
+    layout: Result<Layout, String>,
+    search_path: OsString,
+    bubblewrap: OnceLock<Result<Bubblewrap, String>>,
+    container: OnceLock<Result<container::Found, String>>,
+    report: OnceLock<Report>,
+}
+
+impl Enclosure {
+    /// Around the commands of this project.
+    pub fn new(settings: Settings, project: &dyn Project) -> Enclosure {
+        let variable = |name: &str| std::env::var_os(name);
+        let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let (root, search_path) = (project.path(), project.search_path());
+        let layout = Layout::of(&Ground { root, home, search_path, variable: &variable, hides: &hides });
+        let helper = settings.helper.clone().or_else(|| helper::find(search_path));
+        Enclosure {
+            settings,
+            root: root.to_owned(),
+            is: project.identity(),
+            helper,
+            layout,
+            search_path: search_path.to_owned(),
+            bubblewrap: OnceLock::new(),
+            container: OnceLock::new(),
+            report: OnceLock::new(),
+        }
+    }
+
+    /// Which sandbox is available here, tried out at the first call: that takes some milliseconds.
+    pub fn report(&self) -> &Report {
+        self.report.get_or_init(|| probe::report(self))
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What to start for a command, with the sandbox that is available here; `None` where there is none.
+    pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
+        self.entry_of(self.report().kind, request)
+    }
+
+    /// What to start for a command that runs without a sandbox, so that nothing of it is left behind and its memory has a limit;
+    /// `None` where there is no helper that could see to that.
+    pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
+        let command = command.iter().map(|word| Name::from(*word)).collect();
+        let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory: self.settings.memory, command };
+        let program = self.helper.as_ref()?.into();
+        Some(Entry { program, arguments: vec![helper::SUPERVISE.into()], told: part(&told)?, beginning: 0 })
+    }
+
+    /// Why no command may run outside of the sandbox either: a container was asked for and is not there.
+    pub fn refusal(&self) -> Option<String> {
+        let report = self.report();
+        let refuses =
+            self.settings.container.is_some() && self.settings.mode != Mode::Off && report.kind == Kind::Nothing;
+        refuses.then(|| report.why.join(" "))
+    }
+
+    pub(super) fn helper(&self) -> Option<&Path> {
+        self.helper.as_deref()
+    }
+
+    /// The helper, and the argument with which it waits for the end of the host to settle what commands of the project left.
+    pub fn settler(&self) -> Option<(&Path, &'static str)> {
+        Some((self.helper()?, helper::SETTLE))
+    }
+
+    /// Why no sandbox can be set up around this project, whatever the machine can do.
+    pub(super) fn hindrance(&self) -> Option<&str> {
+        self.layout.as_ref().err().map(String::as_str)
+    }
+
+    pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
+        if kind == Kind::Nothing || self.settings.mode == Mode::Off {
+            return None;
+        }
+        let layout = self.layout.as_ref().ok()?;
+        let (plan, masking) = (self.plan(layout, kind, request), self.masking(request));
+        let command = request.command.iter().map(|word| Name::from(*word)).collect();
+        let task = Task { folder: request.folder.into(), command };
+        if kind == Kind::Container {
+            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task);
+        }
+        let mut told = part(&plan)?;
+        let beginning = told.len();
+        told.extend(part(&masking)?);
+        told.extend(part(&task)?);
+        let helper = self.helper.as_ref()?;
+        let (program, mut arguments) = match kind {
+            Kind::Bubblewrap => {
+                let bubblewrap = self.bubblewrap().ok()?;
+                let arguments = bubblewrap.arguments(&plan, &masking, &helper.canonicalize().ok()?);
+                (bubblewrap.program.clone(), arguments)
+            }
+            _ => (helper.clone(), Vec::new()),
+        };
+        arguments.push(helper::ENTER.into());
+        Some(Entry { program: program.into(), arguments, told, beginning })
+    }
+
+    /// The container's engine, looked for when it is needed, once.
+    pub(super) fn container(&self) -> Result<&container::Found, &str> {
+        let found = self.container.get_or_init(|| match &self.settings.container {
+            Some(wanted) => container::Found::of(wanted, &self.search_path).map_err(|error| error.to_string()),
+            None => Err("none was asked for".into()),
+        });
+        found.as_ref().map_err(String::as_str)
+    }
+
+    /// The `bwrap` of the system, looked for when it is needed, once.
+    pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &str> {
+        let found = self.bubblewrap.get_or_init(|| Bubblewrap::found().map_err(|error| error.to_string()));
+        found.as_ref().map_err(String::as_str)
+    }
+
+    fn plan(&self, layout: &Layout, kind: Kind, request: &Request<'_>) -> Plan {
+        let network = request.network || self.settings.network;
+        let mut steps = layout.steps.clone();
+        if network {
+            steps.extend(names_of_the_network());
+        }
+        Plan {
+            version: env!("CARGO_PKG_VERSION").into(),
+            namespaces: kind == Kind::Namespaces,
+            network,
+            writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
+            executable: !request.only_git,
+            removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
+            processes: self.settings.processes,
+            memory: self.settings.memory,
+            temporary: self.settings.temporary(),
+            root: self.root.as_path().into(),
+            root_is: self.is,
+            steps,
+            masks: layout.masks.clone(),
+            scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
+        }
+    }
+
+    fn masking(&self, request: &Request<'_>) -> Masking {
+        Masking {
+            masks: self.masks(request, MaskKind::Hide),
+            removable: self.masks(request, MaskKind::HideRemovable),
+            guards: self.guards(request),
+        }
+    }
+
+    fn masks(&self, request: &Request<'_>, how: MaskKind) -> Vec<Spot> {
+        let hidden = request.masks.iter().filter(|mask| mask.how == how);
+        hidden.map(|mask| Spot { at: self.root.join(&mask.path).into(), is: mask.is }).collect()
+    }
+
+    fn guards(&self, request: &Request<'_>) -> Vec<Guard> {
+        let guarded = request.masks.iter().filter(|mask| matches!(mask.how, MaskKind::Keep | MaskKind::Freeze));
+        let guard = |at: &Path, is, how| Guard { at: self.root.join(at).into(), is, frozen: how == MaskKind::Freeze };
+        guarded.map(|mask| guard(&mask.path, mask.is, mask.how)).collect()
+    }
+}
+
+/// The file that names the servers of names is often a link into a folder that is not shown.
+fn names_of_the_network() -> Option<Step> {
+    let real = Path::new("/etc/resolv.conf").canonicalize().ok()?;
+    (!real.starts_with("/etc")).then(|| Step::ShowIfThere { at: real.into() })
+}

@@ -1,0 +1,108 @@
+//! Which sandbox can be set up here: each kind is set up once around a command that does nothing.
+
+use super::super::{Entry, Kind, Mode, Report, Request};
+use super::Enclosure;
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a trial may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The best kind that stands, and why no better one does.
+pub(super) fn report(enclosure: &Enclosure) -> Report {
+    let started = Instant::now();
+    let report = best(enclosure);
+    let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::debug!(kind = ?report.kind, holds = report.holds, why = ?report.why, microseconds, "the sandbox was tried");
+    report
+}
+
+fn best(enclosure: &Enclosure) -> Report {
+    let helper = enclosure.helper().map(Path::to_owned);
+    let nothing = |why: Vec<String>| Report { kind: Kind::Nothing, why, helper: helper.clone(), holds: false };
+    if enclosure.settings().mode == Mode::Off {
+        return nothing(vec!["The sandbox is switched off.".into()]);
+    }
+    if let Some(why) = enclosure.hindrance() {
+        return nothing(vec![format!("No sandbox can be set up here: {why}.")]);
+    }
+    if helper.is_none() {
+        let missing = "There is no helper: let main begin with toolfence::isolation::enter_if_asked(), or install \
+                       toolfence-sandbox or coder in the PATH.";
+        return nothing(vec![missing.into()]);
+    }
+    let mut why = Vec::new();
+    let of_ours: &[Kind] = &[Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
+    let kinds = if enclosure.settings().container.is_some() { &[Kind::Container] } else { of_ours };
+    for &kind in kinds.iter().filter(|kind| **kind <= enclosure.settings().at_most) {
+        match attempt(enclosure, kind) {
+            Ok(()) => {
+                let holds = kind > Kind::Landlock && !enclosure.settings().network;
+                return Report { kind, why, helper, holds };
+            }
+            Err(error) => why.push(format!("{kind:?} cannot be raised: {error}.")),
+        }
+    }
+    nothing(why)
+}
+
+fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
+    let missing = match kind {
+        Kind::Bubblewrap => enclosure.bubblewrap().err(),
+        Kind::Container => enclosure.container().err(),
+        _ => None,
+    };
+    if let Some(why) = missing {
+        return Err(io::Error::other(why.to_owned()));
+    }
+    let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
+    let request =
+        Request { command: &command, folder: Path::new(""), masks: &[], network: false, looks: false, only_git: false };
+    let entry = enclosure.entry_of(kind, &request).ok_or_else(|| io::Error::other("there is no plan for it"))?;
+    let answer = ask(&entry)?;
+    match answer.lines().next().unwrap_or_default() {
+        "status 0" => Ok(()),
+        "" => Err(io::Error::other("the helper gave no answer")),
+        other => Err(io::Error::other(other.to_owned())),
+    }
+}
+
+fn ask(entry: &Entry) -> io::Result<String> {
+    let (mut ours, theirs) = UnixStream::pair()?;
+    ours.set_read_timeout(Some(PATIENCE))?;
+    ours.set_write_timeout(Some(PATIENCE))?;
+    let mut child = Command::new(&entry.program)
+        .args(&entry.arguments)
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let answer = ours.write_all(&entry.told).and_then(|()| first_line(&mut ours));
+    // The helper ends when the line to it does; one that is no helper is ended.
+    drop(ours);
+    if answer.is_err() {
+        let _ = child.kill();
+    }
+    child.wait()?;
+    answer
+}
+
+fn first_line(from: &mut UnixStream) -> io::Result<String> {
+    const LONGEST: usize = 4096;
+    let (mut line, mut chunk) = (Vec::new(), [0; 512]);
+    while !line.contains(&b'\n') && line.len() < LONGEST {
+        match from.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => line.extend(&chunk[..read]),
+            // A signal of the host's, such as the end of another child.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}

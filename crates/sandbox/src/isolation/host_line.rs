@@ -1,0 +1,133 @@
+//! The helper's line to its host: what the host sends in parts, and the lines that the helper answers.
+
+use super::Trouble;
+use super::plan::LONGEST;
+use super::sys;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+
+/// What the helper ends with when the command was not started.
+pub(super) const NOT_STARTED: i32 = 125;
+
+/// Takes the line to the host and the first byte of its message, does `work`, and tells the host what went wrong.
+pub(super) fn with_host(work: impl FnOnce(&File, u8) -> Result<i32, Trouble>) -> i32 {
+    let host = match take_stdin() {
+        Ok(host) => host,
+        Err(error) => {
+            eprintln!("the helper of the sandbox got no plan: {error}");
+            return NOT_STARTED;
+        }
+    };
+    match take_input(&host).and_then(|first| work(&host, first)) {
+        Ok(code) => code,
+        Err(trouble) => {
+            tell(&host, &trouble.line());
+            NOT_STARTED
+        }
+    }
+}
+
+/// The line to the host comes in as stdin. The command gets an empty one in its place, and no descriptor of ours.
+fn take_stdin() -> io::Result<File> {
+    let host = sys::take_stdin()?;
+    empty(0)?;
+    Ok(File::from(host))
+}
+
+/// Puts /dev/null in the place of one of the first three descriptors.
+fn empty(number: u8) -> io::Result<()> {
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    match number {
+        0 => rustix::stdio::dup2_stdin(nothing)?,
+        1 => rustix::stdio::dup2_stdout(nothing)?,
+        _ => rustix::stdio::dup2_stderr(nothing)?,
+    }
+    Ok(())
+}
+
+/// The first byte of the plan. What comes with it becomes the command's stdin.
+fn take_input(host: &File) -> Result<u8, Trouble> {
+    let trouble = |error: Errno| Trouble::new("the input of the command", error.into());
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut came = RecvAncillaryBuffer::new(&mut space);
+    let mut first = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
+    let read = rustix::net::recvmsg(host, &mut [IoSliceMut::new(&mut first)], &mut came, flags).map_err(trouble)?;
+    if read.bytes == 0 {
+        return Err(Trouble::new("the plan", io::ErrorKind::UnexpectedEof.into()));
+    }
+    for message in came.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            descriptors.into_iter().try_for_each(rustix::stdio::dup2_stdin).map_err(trouble)?;
+        }
+    }
+    Ok(first[0])
+}
+
+pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
+    let helper = env!("CARGO_PKG_VERSION");
+    if host == helper {
+        return Ok(());
+    }
+    let why = format!("the helper is version {helper}, the host {host}");
+    Err(Trouble::new("the plan", io::Error::other(why)))
+}
+
+/// Reads a part of the host's message.
+pub(super) fn read<T: DeserializeOwned>(host: &File, name: &'static str) -> Result<T, Trouble> {
+    parsed(&read_part(host, name)?, name)
+}
+
+/// Reads the first part of the host's message, of which one byte was read already.
+pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: u8, name: &'static str) -> Result<T, Trouble> {
+    parsed(&read_text(host, &[first], name)?, name)
+}
+
+/// Reads a part of the host's message as text, without parsing it.
+pub(super) fn read_part(host: &File, name: &'static str) -> Result<Vec<u8>, Trouble> {
+    read_text(host, &[], name)
+}
+
+/// Reads the text of a part; `begun` is what was read of its length already.
+fn read_text(mut host: &File, begun: &[u8], name: &'static str) -> Result<Vec<u8>, Trouble> {
+    let trouble = |error| Trouble::new(name, error);
+    let mut length = [0; 4];
+    let (known, rest) = length.split_at_mut(begun.len());
+    known.copy_from_slice(begun);
+    host.read_exact(rest).map_err(trouble)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(trouble(io::Error::other("it is too long")));
+    }
+    let mut text = vec![0; length];
+    host.read_exact(&mut text).map_err(trouble)?;
+    Ok(text)
+}
+
+fn parsed<T: DeserializeOwned>(text: &[u8], name: &'static str) -> Result<T, Trouble> {
+    serde_json::from_slice(text).map_err(|error| Trouble::new(name, error.into()))
+}
+
+pub(super) fn tell(mut host: &File, line: &str) {
+    // A host that is gone needs to be told nothing.
+    let _ = host.write_all(line.as_bytes());
+}
+
+/// Tells the host how the command ended.
+pub(super) fn tell_status(host: &File, status: rustix::process::WaitStatus) {
+    let code = status.exit_status().map(|code| format!("status {code}\n"));
+    let signal = status.terminating_signal().map(|signal| format!("signal {signal}\n"));
+    tell(host, &code.or(signal).unwrap_or_default());
+}
+
+/// Lets go of input and output, so that they end with the command.
+pub(super) fn silence() -> io::Result<()> {
+    empty(0)?;
+    empty(1)?;
+    empty(2)
+}

@@ -1,0 +1,110 @@
+//! The first process of the new process namespace: it raises what only it can raise, waits for the command, starts it and
+//! reaps what is left over.
+
+use super::plan::{Name, Plan, Task};
+use super::sys::{self, Alone, Side, Signals};
+use super::{Trouble, attempts, host_line, landlock, memory, mounts, rights, seccomp};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// `outer` is the line to the outer process: it is told when all of the sandbox is set up that can be by now, and tells the command.
+pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) -> Result<Infallible, Trouble> {
+    die_with_parent(&outer).map_err(|error| Trouble::new("the watch over the host", error))?;
+    rustix::process::setsid().map_err(|error| Trouble::new("a session of its own", error.into()))?;
+    if plan.namespaces {
+        mounts::finish(plan).map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
+    }
+    if plan.namespaces && plan.removable {
+        mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new("the removable masks", error))?;
+    }
+    if !plan.namespaces {
+        memory::be_first_to_go();
+    }
+    rights::drop_all().map_err(|error| Trouble::new("the drop of all capabilities", error))?;
+    landlock::raise(plan).map_err(|error| Trouble::new("Landlock", error))?;
+    seccomp::raise(plan.network).map_err(|error| Trouble::new("the filter of system calls", error))?;
+    let started = |error| Trouble::new("the command", error);
+    // Nobody may look at this process by /proc: its program is a file outside of the tree. The command's own exec undoes it.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(|error| started(error.into()))?;
+    let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]).map_err(started)?;
+    let task = wait_for_task(outer).map_err(started)?;
+    mounts::enter_folder(plan, &task).map_err(|error| Trouble::at("the folder", task.folder.path(), error))?;
+    match sys::fork(alone).map_err(started)? {
+        Side::Child => Err(started(command(plan, &task, &signals))),
+        Side::Parent(main) => std::process::exit(i32::from(reap(host, main, &signals).is_err())),
+    }
+}
+
+/// The outer process may have ended before the kernel was told to tell.
+fn die_with_parent(outer: &UnixStream) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let mut only = [PollFd::new(outer, PollFlags::IN)];
+    let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut only, Some(&at_once))?;
+    if only[0].revents().is_empty() { Ok(()) } else { Err(io::Error::other("the host is gone")) }
+}
+
+/// Says that this process is ready, and hears what to do when the rest of the sandbox is set up.
+fn wait_for_task(mut outer: UnixStream) -> io::Result<Task> {
+    outer.write_all(b"r")?;
+    let mut text = Vec::new();
+    outer.read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// Becomes the command. Comes back only with what went wrong.
+fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
+    signals.unblock();
+    if let Err(error) = rustix::process::setpgid(None, None) {
+        return error.into();
+    }
+    let Some((program, args)) = task.command.split_first() else {
+        std::process::exit(i32::from(attempts::tell(plan.network, io::stdout()).is_err()));
+    };
+    Command::new(program.os()).args(args.iter().map(Name::os)).exec()
+}
+
+/// Waits for the command, tells how it ended, and then for all others: they may have something to say.
+fn reap(host: &File, main: Pid, signals: &Signals) -> io::Result<()> {
+    host_line::silence()?;
+    loop {
+        if signals.wait()? == libc::SIGTERM {
+            end_politely(main);
+        }
+        if all_reaped(host, main)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether there is no child left.
+fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == main => {
+                host_line::tell_status(host, status);
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(false),
+            Err(Errno::CHILD) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Asks every process of the namespace to end but this one, as kill(2) with -1 does; without a namespace, the group of the
+/// command. One that is stopped has to go on to hear it.
+fn end_politely(main: Pid) {
+    let all = if rustix::process::getpid() == Pid::INIT { Pid::INIT } else { main };
+    for signal in [Signal::TERM, Signal::CONT] {
+        let _ = rustix::process::kill_process_group(all, signal);
+    }
+}

@@ -1,0 +1,140 @@
+//! The outer process: what the host started. It masks what the host has looked at, lets the command start, and ends
+//! everything when the host asks for it or is gone.
+
+use super::descendants::PATIENCE;
+use super::memory::Limit;
+use super::plan::{Masking, Plan};
+use super::sys::Signals;
+use super::{Trouble, descendants, host_line, mounts, rights};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Sees the inner process through to its end; the answer is what this process ends with.
+pub(super) fn keep(
+    plan: &Plan,
+    host: &File,
+    blanks: Option<mounts::Blanks>,
+    line: UnixStream,
+    inner: Pid,
+    mut limit: Limit,
+) -> Result<i32, Trouble> {
+    let watched = |error| Trouble::new("the watch over the command", error);
+    let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
+    let inner_is = inner_is.map_err(|error| watched(error.into()))?;
+    let guard = EndWith(&inner_is);
+    if is_ready(&line) {
+        start(plan, host, blanks, line)?;
+    }
+    host_line::silence().map_err(watched)?;
+    rights::drop_all().map_err(watched)?;
+    // /proc is that of the new namespace, where there is one; the inner process is the first in it.
+    let top = if plan.namespaces { "1" } else { "self" };
+    let code = watch(host, inner, &inner_is, &mut limit, top).map_err(watched)?;
+    drop(guard);
+    let all_ended = descendants::end(PATIENCE);
+    if limit.has_killed() {
+        host_line::tell(host, "memory\n");
+    }
+    // The host need not wait for the kernel to put away what was mounted.
+    host_line::tell(host, if all_ended { "gone\n" } else { "left\n" });
+    Ok(code)
+}
+
+/// Waits until the inner process has set up its sandbox; `false` if it has ended, and told why.
+fn is_ready(mut line: &UnixStream) -> bool {
+    line.read_exact(&mut [0]).is_ok()
+}
+
+/// Hears the rest from the host, which may take some time: raises the masks, and lets the command start.
+fn start(plan: &Plan, host: &File, blanks: Option<mounts::Blanks>, mut line: UnixStream) -> Result<(), Trouble> {
+    wait_for(host).map_err(|error| Trouble::new("the masks", error))?;
+    let masking: Masking = host_line::read(host, "the masks")?;
+    let task = host_line::read_part(host, "the command")?;
+    if let Some(blanks) = blanks {
+        mounts::raise(plan, &masking, &blanks)?;
+    }
+    // One that has ended has told why.
+    let _ = line.write_all(&task);
+    Ok(())
+}
+
+/// What is mounted is kept busy by a helper that waits, so none waits for ever. To the host it is as if the project had changed:
+/// it starts another one.
+fn wait_for(host: &File) -> io::Result<()> {
+    const PATIENCE: Timespec = Timespec { tv_sec: 600, tv_nsec: 0 };
+    match poll(&mut [PollFd::new(host, PollFlags::IN)], Some(&PATIENCE))? {
+        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, "nobody came")),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the end of the inner process, and brings it about when the host wants it or is gone. SIGTERM is passed on.
+fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &str) -> io::Result<i32> {
+    let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
+    loop {
+        match next(host, inner_is, &term, limit.pause())? {
+            What::Ended => break,
+            What::Time if !limit.is_exceeded(top) => {}
+            What::Time => {
+                host_line::tell(host, "memory\n");
+                rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
+                break;
+            }
+            What::Term => rustix::process::pidfd_send_signal(inner_is, Signal::TERM)?,
+            What::Stop => {
+                rustix::process::pidfd_send_signal(inner_is, Signal::KILL)?;
+                break;
+            }
+        }
+    }
+    // It is gone when all it held is gone, if it had a namespace to hold them; else they are ours now.
+    let status = rustix::process::waitpid(Some(inner), WaitOptions::empty())?;
+    Ok(status.and_then(|(_, status)| status.exit_status()).unwrap_or(host_line::NOT_STARTED))
+}
+
+/// Kills the inner process, so that trouble on the way leaves nothing running.
+struct EndWith<'a>(&'a OwnedFd);
+
+impl Drop for EndWith<'_> {
+    fn drop(&mut self) {
+        let _ = rustix::process::pidfd_send_signal(self.0, Signal::KILL);
+    }
+}
+
+pub(super) enum What {
+    Ended,
+    Stop,
+    Term,
+    /// So long nothing did.
+    Time,
+}
+
+/// What happens first.
+pub(super) fn next(host: &File, inner: &OwnedFd, term: &OwnedFd, pause: Option<Duration>) -> io::Result<What> {
+    let pause = pause.and_then(|pause| Timespec::try_from(pause).ok());
+    let mut all =
+        [PollFd::new(inner, PollFlags::IN), PollFd::new(host, PollFlags::IN), PollFd::new(term, PollFlags::IN)];
+    loop {
+        match poll(&mut all, pause.as_ref()) {
+            Ok(0) => return Ok(What::Time),
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if !all[0].revents().is_empty() {
+        return Ok(What::Ended);
+    }
+    // The host says nothing after the plan: what can be read is its end.
+    if !all[1].revents().is_empty() {
+        return Ok(What::Stop);
+    }
+    rustix::io::read(term, &mut [0; 128])?;
+    Ok(What::Term)
+}

@@ -1,0 +1,55 @@
+//! Systems without a sandbox: everything is said to be down, and nothing is set up.
+
+use super::{Entry, Kind, Project, Report, Request, Settings, helper};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Does nothing on this system but to note that it was asked.
+pub fn enter_if_asked(_: fn() -> i32) {
+    helper::is_hooked();
+}
+
+/// No sandbox.
+#[derive(Debug)]
+pub struct Enclosure {
+    settings: Settings,
+    report: Report,
+}
+
+impl Enclosure {
+    /// Around nothing.
+    pub fn new(settings: Settings, _: &dyn Project) -> Enclosure {
+        let why = vec!["There is a sandbox on Linux only.".into()];
+        Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
+    }
+
+    /// That there are none.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Why no command may run: a container was asked for, and is not kept on this system.
+    pub fn refusal(&self) -> Option<String> {
+        self.settings.container.as_ref().map(|_| self.report.why.join(" "))
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Never anything: a supervisor needs what Linux has.
+    pub fn supervised(&self, _: &[&OsStr]) -> Option<Entry> {
+        None
+    }
+
+    /// Never anything: no command leaves something that a helper would have to settle.
+    pub fn settler(&self) -> Option<(&Path, &'static str)> {
+        None
+    }
+
+    /// Never anything.
+    pub fn entry(&self, _: &Request<'_>) -> Option<Entry> {
+        None
+    }
+}

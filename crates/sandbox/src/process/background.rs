@@ -1,0 +1,238 @@
+//! A command that others look at while it runs: what it writes is taken piece by piece, it can be told something on its
+//! stdin, and it can be told to stop.
+
+use super::overflow::{self, Overflow};
+use rustix::fd::{AsFd, OwnedFd};
+use std::io;
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, watch};
+use toolfence_protocol::clip::{Clipped, HeadTail};
+
+/// The handle. It belongs to one [`Job`](super::Job), and is shared with the code that looks at the command.
+#[derive(Debug)]
+pub struct Background {
+    output: Mutex<HeadTail>,
+    keep: usize,
+    written: Notify,
+    stop: watch::Sender<Ending>,
+    input: Option<Input>,
+    overflow: Option<Overflow<'static>>,
+}
+
+/// Both ends of the pipe that is the command's stdin.
+#[derive(Debug)]
+struct Input {
+    reading: OwnedFd,
+    /// `None` where all there is to read is there already.
+    writing: Option<OwnedFd>,
+}
+
+/// Whether a command shall end, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ending {
+    /// When it is done.
+    ByItself,
+    /// Soon: it is asked to, and has a moment for it.
+    Soon,
+    /// Now, and all it has started.
+    Now,
+}
+
+/// What came of an attempt to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sent {
+    /// The pipe took all of it.
+    All,
+    /// It took so many bytes and is full: the command does not read.
+    Some(usize),
+    /// The command has no input.
+    Nowhere,
+}
+
+impl Background {
+    /// A handle that keeps `keep` bytes of the output that was not taken yet, half of the beginning and half of the end; with or without
+    /// a stdin that can be written to.
+    ///
+    /// # Errors
+    /// The system runs out of descriptors.
+    pub fn new(keep: usize, input: bool) -> io::Result<Background> {
+        let input = if input { Some(Input::new()?) } else { None };
+        Ok(Background::with(keep, input))
+    }
+
+    /// One whose stdin is this text, all of it.
+    ///
+    /// # Errors
+    /// The system runs out of descriptors or memory, or knows no files without a name.
+    pub fn fed(keep: usize, text: &[u8]) -> io::Result<Background> {
+        let reading = nameless(text)?;
+        Ok(Background::with(keep, Some(Input { reading, writing: None })))
+    }
+
+    fn with(keep: usize, input: Option<Input>) -> Background {
+        Background {
+            output: Mutex::new(HeadTail::new(keep / 2, keep / 2)),
+            keep,
+            written: Notify::new(),
+            stop: watch::Sender::new(Ending::ByItself),
+            input,
+            overflow: None,
+        }
+    }
+
+    /// Adds a file for output that is more than is kept. It begins with what was not taken yet at that time.
+    #[must_use]
+    pub fn overflow(self, overflow: Overflow<'static>) -> Background {
+        Background { overflow: Some(overflow), ..self }
+    }
+
+    /// The file that was made, and whether all of that is in it.
+    pub fn file(&self) -> Option<(String, bool)> {
+        self.overflow.as_ref()?.file()
+    }
+
+    /// Takes what was written since the last time.
+    pub fn take(&self) -> Clipped {
+        let fresh = HeadTail::new(self.keep / 2, self.keep / 2);
+        let mut output = self.output();
+        let (taken, rest) = std::mem::replace(&mut *output, fresh).finish_at_char();
+        output.push(&rest);
+        taken
+    }
+
+    /// Whether there is anything to take.
+    pub fn has_output(&self) -> bool {
+        self.output().total_bytes() > 0
+    }
+
+    /// Waits until something is written, or was since it was taken.
+    pub async fn wrote(&self) {
+        loop {
+            let mut written = pin!(self.written.notified());
+            // Who is on the list before the look misses nothing that comes after it.
+            written.as_mut().enable();
+            if self.has_output() {
+                return;
+            }
+            written.await;
+        }
+    }
+
+    /// Tells the command to end; see [`run`](super::run).
+    pub fn stop(&self) {
+        self.end(Ending::Soon);
+    }
+
+    /// Ends the command at once, for a caller that does not wait for it any more.
+    pub fn kill(&self) {
+        self.end(Ending::Now);
+    }
+
+    fn end(&self, how: Ending) {
+        self.stop.send_modify(|ending| *ending = how.max(*ending));
+    }
+
+    /// Whether [`Background::kill`] was called.
+    pub fn is_killed(&self) -> bool {
+        *self.stop.borrow() == Ending::Now
+    }
+
+    /// Writes on its stdin as much as it takes at once.
+    ///
+    /// # Errors
+    /// The pipe is broken.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<Sent> {
+        let Some(writing) = self.input.as_ref().and_then(|input| input.writing.as_ref()) else {
+            return Ok(Sent::Nowhere);
+        };
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match rustix::io::write(writing, &bytes[sent..]) {
+                Ok(written) => sent += written,
+                Err(rustix::io::Errno::AGAIN) => return Ok(Sent::Some(sent)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Sent::All)
+    }
+
+    /// Waits until the command shall end in this way, or a harder one.
+    pub(super) async fn ends(live: Option<&Background>, how: Ending) {
+        let Some(live) = live else { return std::future::pending().await };
+        // The sender lives in this handle: the channel is open as long as somebody waits.
+        let _ = live.stop.subscribe().wait_for(|ending| *ending >= how).await;
+    }
+
+    pub(super) fn push(&self, bytes: &[u8]) {
+        overflow::keep(bytes, &mut self.output(), self.overflow.as_ref());
+        self.written.notify_waiters();
+    }
+
+    /// What the command reads from.
+    pub(super) fn stdin(&self) -> Option<&OwnedFd> {
+        self.input.as_ref().map(|input| &input.reading)
+    }
+
+    /// A push or a take is one call: what a thread that died left is whole.
+    fn output(&self) -> MutexGuard<'_, HeadTail> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Input {
+    fn new() -> io::Result<Input> {
+        let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        rustix::io::ioctl_fionbio(writing.as_fd(), true)?;
+        Ok(Input { reading, writing: Some(writing) })
+    }
+}
+
+/// A file in memory that holds this.
+#[cfg(target_os = "linux")]
+fn nameless(text: &[u8]) -> io::Result<OwnedFd> {
+    use std::io::{Seek, Write};
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?);
+    file.write_all(text)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &[u8]) -> io::Result<OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_taken_is_taken_once_and_splits_no_character() {
+        let live = Background::new(100, false).unwrap();
+        live.push("aé".as_bytes().split_last().unwrap().1);
+        assert_eq!(live.take().text, "a");
+        live.push(&["é".as_bytes()[1], b'b']);
+        assert_eq!((live.take().text.as_str(), live.has_output()), ("éb", false));
+        assert_eq!(live.send(b"x").unwrap(), Sent::Nowhere);
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_hear_of_output() {
+        let live = Background::new(100, false).unwrap();
+        let both = async { tokio::join!(live.wrote(), live.wrote(), async { live.push(b"x") }) };
+        tokio::time::timeout(Duration::from_secs(5), both).await.expect("both are told");
+        // What was written before is no less than what comes while somebody waits.
+        tokio::time::timeout(Duration::from_secs(5), live.wrote()).await.expect("it is there already");
+    }
+
+    #[test]
+    fn input_that_nobody_reads_is_not_waited_for() {
+        let live = Background::new(100, true).unwrap();
+        assert_eq!(live.send(b"x").unwrap(), Sent::All);
+        assert!(matches!(live.send(&vec![0; 1 << 20]).unwrap(), Sent::Some(most) if most < 1 << 20));
+    }
+}

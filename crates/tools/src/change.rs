@@ -1,0 +1,117 @@
+//! The one way in which tools change files: the change is planned once, the plan is checked, and what was checked is made.
+//!
+//! A tool of this crate that changes files reads its arguments, says how they become a plan, and words the result.
+
+use super::checks::{Checked, How};
+use super::{Checks, Views, blocking, counted};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use toolfence_protocol::{Output, ToolFailure};
+use toolfence_toolbox::ToolError;
+use toolfence_workspace::{Draft, Report, Workspace, Written};
+
+/// What the tools that change files share: the project, what the model saw of its files, and the checks around changes.
+#[derive(Debug, Clone)]
+pub struct ChangePipeline {
+    workspace: Arc<Workspace>,
+    views: Views,
+    checks: Checks,
+}
+
+impl ChangePipeline {
+    /// Changes with these checks, which leave files alone that another process changed since these views.
+    pub fn new(checks: &Checks, views: &Views) -> ChangePipeline {
+        ChangePipeline { workspace: Arc::clone(checks.workspace()), views: views.clone(), checks: checks.clone() }
+    }
+
+    /// Plans a change with `draft`, checks it, and makes it unless it is a dry run. `remember` notes in the views what the
+    /// change left, and `told` words the result.
+    pub(super) async fn make<R: Report>(
+        &self,
+        how: How,
+        draft: impl FnOnce(&Workspace, &Views) -> Result<Draft<R>, ToolFailure> + Send + 'static,
+        remember: impl FnOnce(&Views, &R),
+        told: impl FnOnce(&R) -> Output,
+    ) -> Result<Output, ToolError> {
+        let views = self.views.clone();
+        let draft = blocking(&self.workspace, move |workspace, _| draft(workspace, &views)).await?;
+        Ok(match self.checks.change(draft, how).await? {
+            Checked::Made(report, found) => {
+                remember(&self.views, &report);
+                found.add_to(told(&report))
+            }
+            Checked::Refused(output) => output,
+        })
+    }
+}
+
+/// A longer diff is left out of the result.
+pub(super) const LONGEST_DIFF: usize = 64 << 10;
+
+/// A part of a file was changed, or would be.
+pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
+    let mut text = words(written, dry_run);
+    for note in notes(written) {
+        text.push_str(&format!("[{note}]\n"));
+    }
+    let mut data = data_of(written, dry_run);
+    data["dry_run"] = dry_run.into();
+    let mut output = Output::text(text);
+    output.data = Some(data);
+    output
+}
+
+fn words(written: &Written, dry_run: bool) -> String {
+    let name = &written.shown;
+    let (before, verb) = if dry_run { ("Dry run: nothing was written. ", "would change") } else { ("", "changed") };
+    if !written.changed {
+        return format!("{before}{name} is the same with that; there is nothing to write.\n");
+    }
+    let at = if written.first_line > 0 { format!(", from line {}", written.first_line) } else { String::new() };
+    format!("{before}{name} {verb} (+{} -{} lines{at}).\n", written.added, written.removed)
+}
+
+/// What would surprise a reader of the new content.
+pub(super) fn notes(written: &Written) -> Vec<String> {
+    let mut notes = Vec::new();
+    if written.kept_crlf {
+        notes.push("The CRLF line endings of the old file were kept.".into());
+    }
+    if written.kept_bom {
+        notes.push("The byte order mark of the old file was kept.".into());
+    }
+    if written.broken_links > 0 {
+        let names = counted(written.broken_links, "other name");
+        notes.push(format!("The file had {names} (hard links); there the old content remains."));
+    }
+    if !written.lost.is_empty() {
+        notes.push(not_carried(&written.lost));
+    }
+    if written.changed && diff_of(written).is_none() {
+        notes.push("No diff: the change is too big for one, or the old file was no text.".into());
+    }
+    notes
+}
+
+/// What a file in the place of another could not have of it.
+pub(super) fn not_carried(lost: &[String]) -> String {
+    format!("The system refused its {}; where that kept people out, its mode does now. Tell the user.", lost.join(", "))
+}
+
+fn diff_of(written: &Written) -> Option<&str> {
+    written.diff.as_deref().filter(|diff| diff.len() <= LONGEST_DIFF)
+}
+
+/// For hosts, whichever tool it was.
+pub(super) fn data_of(written: &Written, dry_run: bool) -> Value {
+    let modified: &[&str] = if written.changed && !dry_run { &[&written.path] } else { &[] };
+    json!({
+        "path": written.path,
+        "created": written.created,
+        "bytes": written.bytes,
+        "diff": diff_of(written),
+        "files_modified": modified,
+        "rolled_back": false,
+        "syntax_error": null,
+    })
+}

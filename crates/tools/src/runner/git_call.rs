@@ -1,0 +1,150 @@
+//! A call that runs nothing but git, and may write the repositories of the project.
+//!
+//! Every other call finds them read-only. In this one git starts no program that a repository names: hooks, monitors,
+//! editors, filters, drivers and helpers are off or are the system's, and no file of the project can be run as a program.
+//! Hooks alone run where the person approved each one that stands in the project.
+
+use std::ffi::OsString;
+use toolfence_git::config::names_a_program;
+use toolfence_rules::git_config::is_harmless;
+use toolfence_workspace::Masks;
+
+/// Variables that git asks before its configuration.
+const VARIABLES: &[(&str, &str)] = &[
+    // git takes `:` for an editor that leaves every text as it is, so a merge keeps its message.
+    ("GIT_EDITOR", ":"),
+    ("GIT_SEQUENCE_EDITOR", ":"),
+    ("GIT_ASKPASS", ""),
+    ("SSH_ASKPASS", ""),
+    ("GIT_PROXY_COMMAND", ""),
+    ("GIT_SSH_COMMAND", "ssh"),
+    ("GIT_TEMPLATE_DIR", ""),
+    ("GIT_MERGE_AUTOEDIT", "no"),
+];
+
+/// Changes the environment of a command so that git starts nothing a repository names, hooks apart where `with_hooks` says so,
+/// and knows the person's own settings that are harmless: the home, where their file is, is hidden from commands.
+pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Masks, with_hooks: bool) {
+    let mut set = |name: &str, value: &str| {
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.into(), value.into()));
+    };
+    for (name, value) in VARIABLES {
+        set(name, value);
+    }
+    let mut keys = configured(environment);
+    if with_hooks {
+        keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
+    }
+    if let Some(configured) = masks.git_configuration() {
+        let own = |key: &str| configured.local.iter().any(|(known, _)| known == key);
+        for (key, value) in configured.global.iter().filter(|(key, _)| !own(key)) {
+            if let Some(text) = value.as_deref().filter(|_| is_harmless(key, value.as_deref())) {
+                keys.push((key.clone(), text.to_owned()));
+            }
+        }
+        for (key, value) in configured.local.iter().chain(&configured.global) {
+            keys.extend(instead(key, value.as_deref().unwrap_or_default()));
+        }
+    }
+    let is_of_keys = |name: &OsString| {
+        name.to_str().is_some_and(|name| {
+            name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_") || name == "GIT_CONFIG_COUNT"
+        })
+    };
+    environment.retain(|(name, _)| !is_of_keys(name));
+    environment.push(("GIT_CONFIG_COUNT".into(), keys.len().to_string().into()));
+    for (index, (key, value)) in keys.into_iter().enumerate() {
+        environment.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
+        environment.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
+    }
+}
+
+/// The keys with their values that an environment sets over all files of settings.
+fn configured(environment: &[(OsString, OsString)]) -> Vec<(String, String)> {
+    let get = |name: &str| environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
+    let count = get("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let pair = |index: usize| {
+        let key = get(&format!("GIT_CONFIG_KEY_{index}"))?;
+        Some((key.to_owned(), get(&format!("GIT_CONFIG_VALUE_{index}"))?.to_owned()))
+    };
+    (0..count).map_while(pair).collect()
+}
+
+/// Whether the command may change where git looks for hooks: then those that were looked at may not be those that run.
+pub(super) fn moves_hooks(command: &str) -> bool {
+    let command = command.to_ascii_lowercase();
+    ["hookspath", "include.", "includeif.", "-section"].iter().any(|word| command.contains(word))
+}
+
+/// What stands in the place of a key that names a program: nothing, the system's own program, or one that fails where going on
+/// without the program would write something else than the person wants.
+fn instead(key: &str, value: &str) -> Vec<(String, String)> {
+    if !names_a_program(key) {
+        return Vec::new();
+    }
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let (sub, name) = rest.rsplit_once('.').unwrap_or(("", rest));
+    let is = |value: &str| vec![(key.to_owned(), value.to_owned())];
+    match (section, name) {
+        // A file that is stored unfiltered may be a secret in clear text, or gigabytes: better not stored at all.
+        ("filter", _) if !is_large_file_storage(value) => {
+            [is("false"), vec![(format!("filter.{sub}.required"), "true".to_owned())]].concat()
+        }
+        ("merge", "driver") => is("false"),
+        ("diff", "textconv") | ("interactive", _) => is("cat"),
+        ("diff", _) | ("trailer", _) => is("true"),
+        ("gpg", "program") => is(match sub {
+            "ssh" => "ssh-keygen",
+            "x509" => "gpgsm",
+            _ => "gpg",
+        }),
+        ("gpg", _) => is("true"),
+        ("hook", _) => vec![(format!("hook.{sub}.enabled"), "false".to_owned())],
+        ("credential", _) => is(""),
+        ("remote", "uploadpack") => is("git-upload-pack"),
+        ("remote", "receivepack") => is("git-receive-pack"),
+        ("submodule", _) if value.trim_start().starts_with('!') => is("checkout"),
+        _ => Vec::new(),
+    }
+}
+
+/// Git's own extension for large files is a program of the system, under its own name.
+fn is_large_file_storage(value: &str) -> bool {
+    let plain = !value.contains([';', '|', '&', '$', '`', '<', '>', '(', '\n', '/', '\'', '"']);
+    plain && (value.starts_with("git-lfs ") || value.starts_with("git lfs "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_may_move_hooks_is_known() {
+        for command in
+            ["git config core.hookspath x", "git config Include.path x", "git config --rename-section a core"]
+        {
+            assert!(moves_hooks(command), "{command}");
+        }
+        assert!(!moves_hooks("git add a && git commit -m 'hooks of the path'"));
+    }
+
+    #[test]
+    fn programs_are_replaced_by_what_is_safe() {
+        for (key, value, want) in [
+            ("filter.lfs.clean", "git-lfs clean -- %f", ""),
+            ("filter.x.clean", "./clean.sh", "false"),
+            ("filter.x.smudge", "git-lfs x; ./evil", "false"),
+            ("merge.x.driver", "./m %A", "false"),
+            ("gpg.ssh.program", "./x", "ssh-keygen"),
+            ("credential.https://a.b.helper", "!./x", ""),
+            ("submodule.a.update", "!./x", "checkout"),
+            ("submodule.a.update", "rebase", ""),
+            ("hook.lint.command", "./x", "false"),
+            ("user.name", "x", ""),
+        ] {
+            let found = instead(key, value);
+            assert_eq!(found.first().map_or("", |(_, value)| value.as_str()), want, "{key} {value}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
+
+use std::path::Path;
+use toolfence_sandbox::isolation::MaskKind;
+use toolfence_sandbox::process::Outcome;
+use toolfence_workspace::{MaskSet, Workspace, names};
+
+/// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they
+/// are for every command.
+const REFUSALS: &[&str] = &[
+    "`core.hooksPath` set",
+    "Read-only file system",
+    "Device or resource busy",
+    "read-only file system",
+    "EROFS",
+    "EBUSY",
+    "os error 30",
+    "os error 16",
+];
+
+/// How `git diff` says that it cannot read a file.
+const CANNOT_HASH: &str = "fatal: cannot hash ";
+
+/// The most bytes of output that are looked at, from its end.
+const LOOKED_AT: usize = 64 << 10;
+
+/// A sentence for each kind of thing that a line of the output names beside such a refusal.
+pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<String> {
+    let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
+    while !outcome.output.is_char_boundary(start) {
+        start += 1;
+    }
+    let (mut of_git, mut of_cover) = (false, None);
+    for line in outcome.output[start..].lines().filter(|line| REFUSALS.iter().any(|refusal| line.contains(refusal))) {
+        let names = |path: &Path| path.to_str().is_some_and(|path| !path.is_empty() && has_path(line, path));
+        let mask = masks
+            .list()
+            .iter()
+            .rev()
+            .find(|mask| names(&mask.path) || names(&workspace.root().path().join(&mask.path)));
+        let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git")
+            || line.contains("core.hooksPath");
+        of_git |= git;
+        if let (false, Some(mask)) = (git, mask) {
+            of_cover.get_or_insert_with(|| names::shown(&mask.path));
+        }
+    }
+    if masks.with_hooks() && (of_git || of_cover.is_some()) {
+        return vec![
+            "In a call in which hooks run, the folders of hooks and what the configuration of git names are read-only, so that \
+             no hook changes what runs later. Ask the user to run what has to write there."
+                .to_owned(),
+        ];
+    }
+    let git = of_git.then(|| {
+        "Repositories are read-only to commands, so that nothing is left in .git that git would run later. Send git commands \
+         that write (add, commit, stash, fetch, config) as a call of their own; ask the user to run what installs hooks \
+         (pre-commit install, husky, lefthook)."
+            .to_owned()
+    });
+    let mask = of_cover.map(|name| {
+        format!(
+            "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. The user can \
+             remove it, or name a repository of the build in sandbox.git_writable."
+        )
+    });
+    let hidden = masks.list().iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));
+    let unread = unread_by_git(&outcome.output[start..], hidden.map(|mask| mask.path.as_path()));
+    git.into_iter().chain(mask).chain(unread).collect()
+}
+
+/// What is told of a git command that would have put a hidden file into the repository, by git's own words for one that it
+/// cannot open.
+fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<String> {
+    let hidden: Vec<&Path> = hidden.collect();
+    // `git diff` says more about it, and has a sentence of its own.
+    if output.lines().any(|line| line.starts_with(CANNOT_HASH)) {
+        return None;
+    }
+    let opened =
+        |line: &'_ str| Some(line.strip_prefix("error: open(\"")?.strip_suffix("\"): Permission denied")?.to_owned());
+    // Git names it from the top of its repository, which may be below the root.
+    let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
+    let name = output.lines().filter_map(opened).find(is_hidden)?;
+    Some(format!(
+        "{} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted instead (git \
+         add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
+        names::shown(Path::new(&name))
+    ))
+}
+
+/// The sentence for a git command that met a blocked file: git looks at every file it tracks that has changed.
+pub(super) fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
+    let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
+    (status != 0 && end.starts_with(CANNOT_HASH)).then_some(
+        "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- ':(exclude).env', with \
+         its name.",
+    )
+}
+
+/// Whether a line has this path as a whole, and not as a part of a longer name.
+fn has_path(line: &str, path: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    line.match_indices(path).any(|(at, _)| {
+        let before = line[..at].trim_end_matches("./").chars().next_back();
+        let after = line[at + path.len()..].chars().next();
+        !before.is_some_and(|c| is_name(c) || c == '/' && !path.starts_with('/')) && !after.is_some_and(is_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_file_that_git_would_take_is_named() {
+        let told = |output: &str| unread_by_git(output, [".env", "app/.env.local"].iter().map(Path::new));
+        for (output, name) in [
+            (
+                "error: open(\".env\"): Permission denied\nerror: unable to index file '.env'\nfatal: updating files failed\n",
+                ".env",
+            ),
+            (
+                "error: open(\".env\"): Permission denied\nfatal: Unable to process path .env\nCannot save the current worktree state\n",
+                ".env",
+            ),
+            ("error: open(\"app/.env.local\"): Permission denied\n", "app/.env.local"),
+            // The top of the repository is below the root.
+            ("error: open(\".env.local\"): Permission denied\n", ".env.local"),
+        ] {
+            assert!(told(output).is_some_and(|note| note.starts_with(&format!("{name} is blocked"))), "{output}");
+        }
+        for output in [
+            "error: open(\"src/main.rs\"): Permission denied\nfatal: updating files failed\n",
+            "cat: .env: Permission denied\n",
+            "error: open(\"x.env\"): Permission denied\n",
+            "error: open(\".env\"): No such file or directory\n",
+            "error: open(\".env\"): Permission denied\nfatal: cannot hash .env\n",
+            "",
+        ] {
+            assert_eq!(told(output), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_found_as_a_whole() {
+        assert!(has_path("rm: cannot remove 'dist/.env': Device or resource busy", "dist/.env"));
+        assert!(has_path("rm: cannot remove './dist/.env'", "dist/.env"));
+        assert!(!has_path("rm: cannot remove 'dist/.env.example'", "dist/.env"));
+        assert!(!has_path("rm: cannot remove 'a/dist/.env'", "dist/.env"));
+    }
+}

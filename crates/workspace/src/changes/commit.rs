@@ -1,0 +1,211 @@
+//! Several files changed together: all of them or none.
+//!
+//! Everything new is written beside its place first. Then one name after the other is put in place, each at once; where
+//! one fails, those before it are put back from the links that were kept of the old files.
+
+use crate::attributes::Like;
+use crate::changes::journal::Journal;
+use crate::changes::record::{Coming, RecordedBy};
+use crate::changes::target::Target;
+use crate::changes::temp::{Home, Made, Onto, Temp};
+use crate::fault;
+use crate::root::resolve::{Last, Spot};
+use crate::root::{Root, conflict, not_a_file, of_io, of_system};
+use crate::stat::is_same;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::{ErrorCode, ToolFailure};
+
+/// What one file shall be.
+#[derive(Debug)]
+pub(super) struct Wanted<'w> {
+    pub(super) target: &'w Target,
+    /// `None` for no file.
+    pub(super) content: Option<&'w [u8]>,
+    /// The owner, mode and attributes that the new file gets; without, those of any new file.
+    pub(super) like: Option<Like>,
+    pub(super) executable: Option<bool>,
+}
+
+/// The folder in which a file stands, open, and its name there.
+struct Place<'j> {
+    folder: OwnedFd,
+    /// Relative to the root.
+    folder_name: PathBuf,
+    name: OsString,
+    journal: &'j Journal,
+}
+
+impl Place<'_> {
+    fn home(&self) -> Home<'_> {
+        Home { folder: &self.folder, name: &self.folder_name, journal: self.journal }
+    }
+}
+
+/// Makes the files what they shall be. On any failure all of them are as they were. Gives for each, by its place in
+/// `wanted`, what it could not have of the file it is like.
+pub(super) fn commit(
+    root: &Root,
+    recorded_by: RecordedBy<'_>,
+    wanted: &[Wanted<'_>],
+) -> Result<Vec<(usize, Vec<String>)>, ToolFailure> {
+    // It goes last: until then it names what the others take away.
+    let journal = Journal::begin(root);
+    let mut made = Folders(Vec::new());
+    let places: Vec<Place<'_>> =
+        wanted.iter().map(|one| Place::of(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
+    let mut staged = Vec::new();
+    for (one, place) in wanted.iter().zip(&places) {
+        staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
+    }
+    let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
+    let lost: Vec<(usize, Vec<String>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
+    // What is new comes before what goes, so that a crash in between loses nothing.
+    staged.sort_by_key(|step| step.temp.is_none());
+    let several = staged.len() > 1;
+    let made_now: Vec<&Made> = made.0.iter().collect();
+    let recording = recorded_by.change(staged.iter().map(Step::coming), &made_now);
+    for at in 0..staged.len() {
+        if let Err(failure) = staged[at].carry_out(several) {
+            return Err(put_back(&mut staged[..at], failure));
+        }
+    }
+    recording.keep();
+    made.keep();
+    Ok(lost)
+}
+
+impl<'j> Place<'j> {
+    fn of(
+        root: &Root,
+        wanted: &Wanted<'_>,
+        made: &mut Folders,
+        journal: &'j Journal,
+    ) -> Result<Place<'j>, ToolFailure> {
+        let Target { path, spot, .. } = wanted.target;
+        let home = Home { folder: &spot.folder, name: &spot.folder_name, journal };
+        refuse_moved(root, path, spot)?;
+        match &spot.last {
+            Last::File(name) => {
+                let folder = spot.folder.try_clone().map_err(|error| of_io(&error, path))?;
+                Ok(Place { folder, folder_name: spot.folder_name.clone(), name: name.clone(), journal })
+            }
+            Last::Missing(names) => {
+                let Some((name, folders)) = names.split_last() else {
+                    return Err(not_a_file(path, FileType::Directory));
+                };
+                let (folder, new) = Made::below(home, folders).map_err(|errno| of_system(errno, path))?;
+                made.0.push(new);
+                let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
+                let folder_name = root.real_folder(path, &folder, &by_hand)?;
+                root.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
+                Ok(Place { folder, folder_name, name: name.clone(), journal })
+            }
+            Last::Folder => Err(not_a_file(path, FileType::Directory)),
+        }
+    }
+}
+
+/// Refuses a change in a folder that was moved since the change was planned: the rules were asked about its old name, and
+/// checkers may have run for minutes since.
+fn refuse_moved(root: &Root, path: &str, spot: &Spot) -> Result<(), ToolFailure> {
+    let now = root.real_folder(path, &spot.folder, &spot.folder_name)?;
+    if now == spot.folder_name { Ok(()) } else { Err(conflict(path)) }
+}
+
+/// Why a file could not be put in its place.
+fn not_put(errno: Errno, path: &str) -> ToolFailure {
+    match errno {
+        Errno::EXIST | Errno::STALE => conflict(path),
+        errno => of_system(errno, path),
+    }
+}
+
+impl Wanted<'_> {
+    fn temp<'p>(&self, place: &'p Place<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
+        let failed = |error: std::io::Error| of_io(&error, &self.target.path);
+        let Some(content) = self.content else { return Ok(None) };
+        let temp = Temp::write(place.home(), content, self.like.as_ref()).map_err(failed)?;
+        if let Some(executable) = self.executable {
+            temp.set_executable(executable).map_err(failed)?;
+        }
+        Ok(Some(temp))
+    }
+}
+
+/// Folders made for new files; the innermost go first.
+struct Folders(Vec<Made>);
+
+impl Folders {
+    fn keep(mut self) {
+        self.0.drain(..).for_each(Made::keep);
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}
+
+struct Step<'s> {
+    wanted: &'s Wanted<'s>,
+    place: &'s Place<'s>,
+    temp: Option<Temp<'s>>,
+    /// The old file, as long as it may have to come back.
+    old: Option<Temp<'s>>,
+}
+
+impl Step<'_> {
+    fn coming(&self) -> Coming<'_> {
+        let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp));
+        Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
+    }
+
+    fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
+        let path = &self.wanted.target.path;
+        let system = |errno: Errno| of_system(errno, path);
+        let Place { folder, name, .. } = self.place;
+        if let Some(before) = self.wanted.target.stat() {
+            let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            if !now.is_ok_and(|now| is_same(&now, before)) {
+                return Err(conflict(path));
+            }
+            if keep_old {
+                self.old = Some(Temp::link(self.place.home(), name).map_err(|error| of_io(&error, path))?);
+            }
+        }
+        let onto = self.wanted.target.stat().map_or(Onto::Nothing, Onto::This);
+        match self.temp.take() {
+            Some(temp) => temp.rename(name, onto).map_err(|errno| not_put(errno, path)),
+            None => {
+                fault::point();
+                rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system)
+            }
+        }
+    }
+
+    fn put_back(&mut self) -> Result<(), Errno> {
+        match self.old.take() {
+            Some(old) => old.rename(&self.place.name, Onto::Anything),
+            None => rustix::fs::unlinkat(&self.place.folder, &self.place.name, AtFlags::empty()),
+        }
+    }
+}
+
+/// Undoes the steps, last first, and says so if one of them cannot be.
+fn put_back(done: &mut [Step<'_>], mut failure: ToolFailure) -> ToolFailure {
+    for step in done.iter_mut().rev() {
+        if let Err(errno) = step.put_back() {
+            let path = &step.wanted.target.path;
+            failure.code = ErrorCode::IoError;
+            failure
+                .message
+                .push_str(&format!(" {path:?} was changed before that and could not be put back ({errno})."));
+        }
+    }
+    failure
+}

@@ -1,0 +1,133 @@
+//! Parts of a text file changed: ranges of lines, or one passage. All of it or nothing.
+
+use crate::changes::draft::{Draft, FileDraft, stale, too_large};
+use crate::changes::target::{Content, Target};
+use crate::changes::write::Written;
+use crate::root::Root;
+use crate::root::path_arg::{invalid, shown};
+use crate::root::resolve::Trouble;
+use crate::text::{MOST_EDITED, refuse_no_text};
+use crate::version::Version;
+use rustix::io::Errno;
+use std::path::Path;
+use toolfence_patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
+use toolfence_protocol::clip::grouped;
+use toolfence_protocol::{ErrorCode, ToolFailure};
+
+/// Line ranges of one file, and what shall stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditFile {
+    /// Relative to the root, or absolute and inside it.
+    pub path: String,
+    /// All of them are made, or none. They may come in any order; their numbers are those of the file as it is.
+    pub edits: Vec<EditLines>,
+    /// The content that the file must still have, where it was read before.
+    pub base: Option<Version>,
+    /// Say what would change and change nothing.
+    pub dry_run: bool,
+}
+
+impl EditFile {
+    /// These edits, whatever the file is by now.
+    pub fn new(path: impl Into<String>, edits: Vec<EditLines>) -> EditFile {
+        EditFile { path: path.into(), edits, base: None, dry_run: false }
+    }
+}
+
+/// One range of lines and what shall stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditLines {
+    /// The first line that goes, from 1.
+    pub start_line: u64,
+    /// The last line that goes; `start_line - 1` for none, which inserts before `start_line`.
+    pub end_line: u64,
+    /// The lines that come; one newline at the end is ignored, and "" is no line.
+    pub replacement: String,
+}
+
+/// A passage that occurs exactly once in a file, and what shall stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplaceText {
+    /// Relative to the root, or absolute and inside it.
+    pub path: String,
+    /// The passage as it is; CRLF and LF are the same.
+    pub old: String,
+    /// The passage as it shall be.
+    pub new: String,
+    /// What the file must still be, where that matters: the passage itself says already what is meant.
+    pub base: Option<Version>,
+    /// Say what would change and change nothing.
+    pub dry_run: bool,
+}
+
+impl ReplaceText {
+    /// This passage, whatever else the file is by now.
+    pub fn new(path: impl Into<String>, old: impl Into<String>, new: impl Into<String>) -> ReplaceText {
+        ReplaceText { path: path.into(), old: old.into(), new: new.into(), base: None, dry_run: false }
+    }
+}
+
+/// Plans to replace ranges of lines of a text file, all or none.
+pub(super) fn draft_edit(root: &Root, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
+    let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
+    draft(root, &wanted.path, wanted.base, |old| {
+        edit_lines(old, &edits)
+            .map_err(|problem| invalid(format!("{} was not changed: {problem}", shown(&wanted.path))))
+    })
+}
+
+/// Plans to replace a passage that occurs exactly once.
+pub(super) fn draft_replacement(root: &Root, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
+    draft(root, &wanted.path, wanted.base, |old| {
+        let done = replace_passage(old, &wanted.old, &wanted.new);
+        done.map(|replaced| replaced.text).map_err(|problem| not_replaced(&wanted.path, &problem))
+    })
+}
+
+fn draft(
+    root: &Root,
+    path: &str,
+    base: Option<Version>,
+    make: impl FnOnce(&[u8]) -> Result<Vec<u8>, ToolFailure>,
+) -> Result<Draft<Written>, ToolFailure> {
+    let (target, name, before) = Target::find(root, path)?;
+    let old = match &before {
+        Content::Bytes(old) => old,
+        Content::Nothing => return Err(root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
+        Content::TooLong => return Err(too_long(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()))),
+    };
+    refuse_no_text(old, old.len() as u64, path)?;
+    if base.is_some_and(|base| base != Version::of(old)) {
+        return Err(stale(path));
+    }
+    let after = make(old)?;
+    if after.len() > MOST_EDITED {
+        return Err(too_large(path, after.len()));
+    }
+    Ok(Draft::of_file(FileDraft::new(name, target, before, Some(after))))
+}
+
+impl EditLines {
+    fn as_lines(&self) -> LineEdit<'_> {
+        LineEdit { start: self.start_line, end: self.end_line, replacement: &self.replacement }
+    }
+}
+
+fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
+    let code = match problem {
+        PassageProblem::Several { .. } => ErrorCode::NotUnique,
+        PassageProblem::NotFound { .. } => ErrorCode::NoMatch,
+        _ => ErrorCode::InvalidArgument,
+    };
+    ToolFailure::new(code, format!("{} was not changed: {problem}", shown(path)))
+}
+
+fn too_long(path: &str, bytes: u64) -> ToolFailure {
+    let message = format!(
+        "{} has {} bytes; {} are the most that can be edited. Change it with a command such as sed.",
+        shown(path),
+        grouped(bytes),
+        grouped(MOST_EDITED as u64)
+    );
+    ToolFailure::new(ErrorCode::TooLarge, message)
+}

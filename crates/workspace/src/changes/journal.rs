@@ -1,0 +1,302 @@
+//! What a change leaves behind if the process is killed in the middle, written down before it is made.
+//!
+//! A journal is a file in the root with a lock on it, and is gone when its change is done. The next program that opens the root and
+//! finds a journal without its lock held takes away what it names. It may have come with a hostile project: nothing is removed but
+//! files that are called as our temporary files are, and folders that are empty and that tools may write to. One that is
+//! over the limits which ours keep to is left alone.
+
+use crate::root::resolve::LOOK;
+use crate::root::{Root, folder};
+use crate::stat::Stamp;
+use crate::{fault, names};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use std::cell::{Cell, RefCell};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+use toolfence_sandbox::random_name;
+
+const TEMPORARY: &str = ".tmp";
+const JOURNAL: &str = ".journal";
+
+/// Bytes of a journal. Ours has no more, so that one that has is not ours.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Entries of a journal, for the same reason: a change has at most some hundred files, and folders on the way to them.
+const MOST_ENTRIES: usize = 4096;
+
+/// The kernel opens no longer path (`PATH_MAX`, path_resolution(7)), and to look at one for its rules takes time.
+const LONGEST: usize = 4096;
+
+/// Journals that one start reads; what is over waits for the next.
+const MOST_JOURNALS: usize = 64;
+
+/// Names of the root that are looked at.
+const MOST_NAMES: usize = 100_000;
+
+/// The journal of one change. Dropped, it says that nothing is left.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// `None` where the root cannot be written to: then a change goes on without.
+    file: RefCell<Option<(File, OwnedFd, String)>>,
+    room: Cell<Room>,
+}
+
+/// Entries and bytes that still fit.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    entries: usize,
+    bytes: usize,
+}
+
+impl Room {
+    const WHOLE: Room = Room { entries: MOST_ENTRIES, bytes: MOST_BYTES };
+
+    fn without(self, entries: usize, bytes: usize) -> Option<Room> {
+        Some(Room { entries: self.entries.checked_sub(entries)?, bytes: self.bytes.checked_sub(bytes)? })
+    }
+}
+
+impl Journal {
+    pub(crate) fn begin(root: &Root) -> Journal {
+        Journal { file: RefCell::new(make(root).ok()), room: Cell::new(Room::WHOLE) }
+    }
+
+    /// When the file system says it was made, in nanoseconds since 1970; `None` where the root cannot be written to.
+    pub(crate) fn made_at(&self) -> Option<i128> {
+        let file = self.file.borrow();
+        let stat = rustix::fs::fstat(&file.as_ref()?.0).ok()?;
+        Some(Stamp::of(&stat).changed_at().0)
+    }
+
+    /// A name that cannot be guessed for a file in this folder. The file is taken away with the journal, if it is still there.
+    pub(crate) fn temporary(&self, folder: &Path) -> io::Result<String> {
+        let name = secret_name(TEMPORARY)?;
+        self.note(b't', &folder.join(&name));
+        Ok(name)
+    }
+
+    /// A folder that is about to be made.
+    pub(crate) fn folder(&self, path: &Path) {
+        self.note(b'd', path);
+    }
+
+    fn note(&self, kind: u8, path: &Path) {
+        fault::point();
+        if let Some((file, ..)) = self.file.borrow_mut().as_mut() {
+            let entry = [&[kind], path.as_os_str().as_bytes(), b"\0"].concat();
+            // Of a change without measure something may be left; a journal over the limits would leave all of it.
+            if self.takes(entry.len()) {
+                // Without room for it on the disk the change itself will fail.
+                let _ = file.write_all(&entry);
+            }
+        }
+    }
+
+    fn takes(&self, bytes: usize) -> bool {
+        self.room.get().without(1, bytes).map(|left| self.room.set(left)).is_some()
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if let Some((_, root, name)) = self.file.take() {
+            fault::point();
+            let _ = rustix::fs::unlinkat(root, name, AtFlags::empty());
+        }
+    }
+}
+
+fn make(root: &Root) -> io::Result<(File, OwnedFd, String)> {
+    let root = root.fd().try_clone_to_owned()?;
+    loop {
+        let name = secret_name(JOURNAL)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&root, &name, flags, Mode::from_raw_mode(0o600))?);
+        fault::point();
+        // A file system without locks has journals that nobody reads.
+        let _ = rustix::fs::flock(&file, FlockOperation::LockExclusive);
+        // Somebody who opened the root just now may have taken it for one that was left.
+        if rustix::fs::fstat(&file)?.st_nlink > 0 {
+            return Ok((file, root, name));
+        }
+    }
+}
+
+fn secret_name(ending: &str) -> io::Result<String> {
+    Ok(format!(".toolfence-{}{ending}", random_name()?))
+}
+
+fn is_ours(name: &OsStr, ending: &str) -> bool {
+    let middle = name.to_str().and_then(|name| name.strip_prefix(".toolfence-")?.strip_suffix(ending));
+    middle.is_some_and(|middle| middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Takes away what changes left whose program was killed: so much of it that a hostile project cannot hold up the start.
+pub(crate) fn clean(root: &Root) {
+    let Ok((items, _)) = folder::items(root.fd(), MOST_NAMES) else { return };
+    let names = items.into_iter().map(|item| item.name).filter(|name| is_ours(name, JOURNAL));
+    // Only those that are read count: what cannot be ours must not stand in the way of what is.
+    let left = names.filter_map(|name| Some((open_left(root, &name)?, name)));
+    let mut room = Room::WHOLE;
+    for (file, name) in left.take(MOST_JOURNALS) {
+        clean_one(root, &file, &name, &mut room);
+    }
+}
+
+/// A journal whose program has ended, locked.
+fn open_left(root: &Root, journal: &OsStr) -> Option<File> {
+    let fd = rustix::fs::openat(root.fd(), journal, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
+    let file = File::from(fd);
+    let facts = file.metadata().ok()?;
+    if !facts.is_file() || facts.len() > MOST_BYTES as u64 {
+        return None;
+    }
+    // Whoever still works on it holds the lock.
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(file)
+}
+
+fn clean_one(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> Option<()> {
+    let mut text = Vec::new();
+    file.take(MOST_BYTES as u64).read_to_end(&mut text).ok()?;
+    // All journals of a start share what one may need: the first always fits, what does not waits for the next start.
+    *room = room.without(text.iter().filter(|byte| **byte == 0).count(), text.len())?;
+    let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
+    for entry in whole.split(|byte| *byte == 0).rev() {
+        take_away(root, entry);
+    }
+    rustix::fs::unlinkat(root.fd(), journal, AtFlags::empty()).ok()
+}
+
+fn take_away(root: &Root, entry: &[u8]) -> Option<()> {
+    let (kind, path) = entry.split_first().filter(|(_, path)| path.len() < LONGEST)?;
+    let path = Path::new(OsStr::from_bytes(path));
+    let (above, name) = (path.parent()?, path.file_name()?);
+    // We write only names below the root; where they must not leave it is also seen to by how `above` is opened.
+    if !path.components().all(|step| matches!(step, Component::Normal(_))) {
+        return None;
+    }
+    let flags = match kind {
+        b't' if is_ours(name, TEMPORARY) => AtFlags::empty(),
+        b'd' if root.refuse_unwritable(&names::text_of(path), path).is_ok() => AtFlags::REMOVEDIR,
+        _ => return None,
+    };
+    let folder = root.open_exact(above).ok()?;
+    tracing::debug!(path = %path.display(), "left by a change that was killed");
+    rustix::fs::unlinkat(folder, name, flags).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Workspace;
+    use std::fs;
+    use toolfence_rules::PathRules;
+
+    const NAME: &str = ".toolfence-0123456789abcdef.tmp";
+
+    #[test]
+    fn only_what_is_ours_goes() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let (root, beside) = (home.path().join("root"), home.path().join("beside"));
+        for folder in ["root/a/made/deep", "root/full", "root/.git/refs", "beside/empty"] {
+            fs::create_dir_all(home.path().join(folder)).expect("a folder can be made");
+        }
+        let kept = ["root/a/main.rs", "root/full/x", "root/.toolfence-0123.tmp"];
+        for file in [&kept[..], &["beside/.toolfence-0123456789abcdef.tmp"]].concat() {
+            fs::write(home.path().join(file), "x").expect("it can be written");
+        }
+        fs::write(root.join("a").join(NAME), "left").expect("it can be written");
+        std::os::unix::fs::symlink(&beside, root.join("link")).expect("a link can be made");
+        let journal = format!(
+            "ta/{NAME}\0ta/main.rs\0t../beside/{NAME}\0tlink/{NAME}\0t.toolfence-0123.tmp\0da/made\0da/made/deep\0dfull\0d.git/refs\0\
+             d..\0d\0\0x\0t{0}/{NAME}\0d{0}/empty\0d../beside/empty\0ta/../../beside/{NAME}\0ta/made/torn",
+            beside.display()
+        );
+        let name = ".toolfence-00000000000000aa.journal";
+        fs::write(root.join(name), journal).expect("it can be written");
+        Workspace::open(&root, PathRules::default()).expect("it is a folder");
+        let there = |path: &str| home.path().join(path).exists();
+        assert!(!there(&format!("root/{name}")) && !there(&format!("root/a/{NAME}")) && !there("root/a/made"));
+        assert!(kept.iter().all(|path| there(path)) && there("root/.git/refs") && there(&format!("beside/{NAME}")));
+        assert!(there("beside/empty"));
+    }
+
+    #[test]
+    fn what_somebody_works_on_stays() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        let journal = Journal::begin(workspace.root());
+        let name = journal.temporary(Path::new("")).expect("there is randomness");
+        fs::write(home.path().join(&name), "half").expect("it can be written");
+        Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        assert_eq!(fs::read_dir(home.path()).expect("it is there").count(), 2);
+        drop(journal);
+        assert_eq!(fs::read_dir(home.path()).expect("it is there").count(), 1);
+    }
+
+    /// Opens a root with journals of this content and says how many are left.
+    fn left_of(count: usize, content: &[u8], opened: usize) -> usize {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        for number in 0..count {
+            let name = format!(".toolfence-{number:016x}{JOURNAL}");
+            fs::write(home.path().join(name), content).expect("it can be written");
+        }
+        for _ in 0..opened {
+            Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        }
+        fs::read_dir(home.path()).expect("it is there").count()
+    }
+
+    #[test]
+    fn a_start_does_so_much_and_no_more() {
+        let (full, over) = (b"da\0".repeat(4096), b"da\0".repeat(4097));
+        let (large, larger) = ([vec![b'x'; (1 << 20) - 1], vec![0]].concat(), [vec![b'x'; 1 << 20], vec![0]].concat());
+        for (case, count, content, opened, left) in [
+            ("many", 70, &b"da\0"[..], 1, 6),
+            ("many, twice", 70, b"da\0", 2, 0),
+            ("full", 3, &full, 1, 2),
+            ("full, twice", 3, &full, 2, 1),
+            ("one entry more", 3, &over, 1, 3),
+            ("as large as it may be", 3, &large, 1, 2),
+            ("larger", 3, &larger, 1, 3),
+        ] {
+            assert_eq!(left_of(count, content, opened), left, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_ours_is_in_nobodys_way() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        for number in 0..70 {
+            let file = fs::File::create(home.path().join(format!(".toolfence-{number:016x}{JOURNAL}")));
+            file.and_then(|file| file.set_len(1 << 40)).expect("it can be made");
+        }
+        let ours = home.path().join(format!(".toolfence-{}{JOURNAL}", "f".repeat(16)));
+        fs::write(home.path().join(NAME), "left").expect("it can be written");
+        fs::write(&ours, format!("t{NAME}\0")).expect("it can be written");
+        Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        assert!(!ours.exists() && !home.path().join(NAME).exists());
+        assert_eq!(fs::read_dir(home.path()).expect("it is there").count(), 70);
+    }
+
+    #[test]
+    fn a_journal_of_ours_is_never_over_the_limit() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        for path in ["a".to_owned(), "a/".repeat(2000)] {
+            let journal = Journal::begin(workspace.root());
+            for _ in 0..5000 {
+                journal.folder(Path::new(&path));
+            }
+            let name = fs::read_dir(home.path()).expect("it is there").next().expect("it is written").expect("it is");
+            let text = fs::read(name.path()).expect("it can be read");
+            let entries = text.iter().filter(|byte| **byte == 0).count();
+            assert!(entries <= 4096 && text.len() <= 1 << 20 && entries > 200, "{entries} {}", text.len());
+        }
+    }
+}

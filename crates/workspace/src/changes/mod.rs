@@ -1,0 +1,262 @@
+//! Changing files: all of a change or nothing.
+//!
+//! Every change is planned as a [`Draft`], which can be looked at, and made by [`Changes::commit`]. Architecture invariant: only
+//! a commit and an undo change a file of the project, and both tell the [`Recorder`] before.
+
+mod commit;
+#[cfg(test)]
+mod crash;
+pub(crate) mod draft;
+pub(crate) mod edit;
+pub(crate) mod journal;
+pub(crate) mod patch;
+pub(crate) mod record;
+mod target;
+pub(crate) mod temp;
+pub(crate) mod write;
+
+use crate::root::{Root, conflict};
+use crate::stop::Stop;
+use crate::version::Version;
+use commit::Wanted;
+use draft::{Draft, FileDraft, Report};
+use edit::{EditFile, ReplaceText};
+use patch::Patched;
+use record::{RecordedBy, RecordedCommand, Recorder};
+use rustix::fs::AtFlags;
+use std::path::Path;
+use std::sync::Arc;
+use target::{Old, Target};
+use toolfence_protocol::ToolFailure;
+use write::Written;
+
+/// Changes of files below a root.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    root: Arc<Root>,
+    recorder: Option<Arc<dyn Recorder>>,
+}
+
+impl Changes {
+    pub(crate) fn new(root: Arc<Root>) -> Changes {
+        Changes { root, recorder: None }
+    }
+
+    /// Sets the recorder, which is called before every change.
+    pub(crate) fn record_to(&mut self, recorder: Arc<dyn Recorder>) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Writes a file and makes the folders it needs. Mode, CRLF line endings and byte order mark of an old file are kept.
+    ///
+    /// # Errors
+    /// `too_large` over 10 MB; `denied` for blocked and protected names; `permission_denied` outside the root, for
+    /// read-only files and where the system refuses; `invalid_argument` for what is not a regular file; `conflict` when
+    /// the file changed meanwhile. On any failure every byte is as it was.
+    pub fn write(&self, path: &str, content: &str) -> Result<Written, ToolFailure> {
+        self.write_over(path, content, None)
+    }
+
+    /// Writes a file like [`write`](Changes::write), if it still has the content `base` that was seen of it.
+    ///
+    /// # Errors
+    /// The errors of [`write`](Changes::write), and `conflict` when there is a file with other content than `base`.
+    pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<Written, ToolFailure> {
+        self.commit(&self.draft_write(path, content, base)?)
+    }
+
+    /// Replaces ranges of lines of a text file, all or none. Mode, line endings and byte order mark are kept, and the file is
+    /// replaced at once, as by [`write`](Changes::write).
+    ///
+    /// # Errors
+    /// `not_found` with close names; `conflict` when the file is not `base` or changed meanwhile; `invalid_argument` for
+    /// ranges that are not in the file or overlap, and for what is no text file; `too_large` over 10 MB; else those of
+    /// [`write`](Changes::write). On any failure every byte is as it was.
+    pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
+        self.made(self.draft_edit(wanted)?, wanted.dry_run)
+    }
+
+    /// Replaces a passage that occurs exactly once; occurrences that overlap count. Everything else is as for
+    /// [`edit`](Changes::edit).
+    ///
+    /// # Errors
+    /// `not_unique` with the lines of all occurrences; `no_match` with the part of the file that is most like the passage;
+    /// `invalid_argument` where there is nothing to replace; else those of [`edit`](Changes::edit).
+    pub fn replace_text(&self, wanted: &ReplaceText) -> Result<Written, ToolFailure> {
+        self.made(self.draft_replacement(wanted)?, wanted.dry_run)
+    }
+
+    /// Applies a unified diff or a `*** Begin Patch` text to all of its files, or to none. With `dry_run` nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// `invalid_argument` for what is no patch; `no_match` and `not_unique` where hunks have no place; `not_found` for files
+    /// that do not exist; `too_large` for more than 200 files, or more than 100 MB of files; those of
+    /// [`write`](Changes::write) where a file may not be written; `conflict` when a file changed meanwhile. On any failure
+    /// every byte is as it was.
+    pub fn apply_patch(&self, text: &str, dry_run: bool) -> Result<Patched, ToolFailure> {
+        self.made(self.draft_patch(text)?, dry_run)
+    }
+
+    /// Plans what [`write_over`](Changes::write_over) does.
+    ///
+    /// # Errors
+    /// The errors of writing the file, as far as they can be known before.
+    pub fn draft_write(&self, path: &str, content: &str, base: Option<Version>) -> Result<Draft<Written>, ToolFailure> {
+        write::draft(&self.root, path, content, base)
+    }
+
+    /// Plans what [`edit`](Changes::edit) does.
+    ///
+    /// # Errors
+    /// The errors of the edit, as far as they can be known before.
+    pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
+        edit::draft_edit(&self.root, wanted)
+    }
+
+    /// Plans what [`replace_text`](Changes::replace_text) does.
+    ///
+    /// # Errors
+    /// The errors of the replacement, as far as they can be known before.
+    pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
+        edit::draft_replacement(&self.root, wanted)
+    }
+
+    /// Plans what [`apply_patch`](Changes::apply_patch) does.
+    ///
+    /// # Errors
+    /// The errors of the patch, as far as they can be known before.
+    pub fn draft_patch(&self, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+        patch::draft(&self.root, text)
+    }
+
+    /// Makes a change as it was planned.
+    ///
+    /// # Errors
+    /// `conflict` where a file, or the folder it stands in, is not what the draft has found; those of the system. On any
+    /// failure every byte is as it was.
+    pub fn commit<R: Report>(&self, draft: &Draft<R>) -> Result<R, ToolFailure> {
+        let needed = draft.files.iter().enumerate().filter(|(_, file)| file.is_needed());
+        let (places, wanted): (Vec<usize>, Vec<Wanted<'_>>) = needed.map(|(at, file)| (at, file.wanted())).unzip();
+        let lost = if wanted.is_empty() { Vec::new() } else { commit::commit(&self.root, self.recorded(), &wanted)? };
+        let lost = lost.into_iter().map(|(at, lost)| (places[at], lost)).collect();
+        Ok(draft.report.clone().committed(&draft.files, lost))
+    }
+
+    /// Takes a change back that was made as planned: all of its files are as they were, or none.
+    ///
+    /// # Errors
+    /// `conflict` where a file is not what the change left: another process changed it since, and its work stays. Else those
+    /// of [`commit`](Changes::commit).
+    pub fn take_back<R>(&self, draft: &Draft<R>) -> Result<(), ToolFailure> {
+        let files: Vec<&FileDraft> = draft.files.iter().filter(|file| file.is_needed()).collect();
+        let mut targets = Vec::with_capacity(files.len());
+        for file in &files {
+            if file.texts().is_none() {
+                return Err(draft::not_kept(&file.path));
+            }
+            let (target, _, now) = Target::find(&self.root, &file.path)?;
+            if now != file.left() {
+                return Err(conflict(&file.path));
+            }
+            targets.push(target);
+        }
+        let back = files.iter().zip(&targets).map(|(file, target)| Wanted {
+            target,
+            content: file.old_bytes(),
+            like: file.target.old.as_ref().map(Old::like),
+            executable: None,
+        });
+        commit::commit(&self.root, self.recorded(), &back.collect::<Vec<_>>())?;
+        for file in files.iter().filter(|file| file.old_bytes().is_none()) {
+            self.remove_folders(file);
+        }
+        Ok(())
+    }
+
+    /// Tells the recorder that a command is about to run. Give the value back to
+    /// [`command_ended`](Changes::command_ended), or drop it where the host does not wait for the end.
+    pub fn command_begins(&self, stop: &Stop) -> RecordedCommand {
+        if let Some(recorder) = &self.recorder {
+            recorder.command_begins(&self.root, stop);
+        }
+        RecordedCommand { recorder: self.recorder.clone() }
+    }
+
+    /// Tells the recorder that the command has ended, so that it looks at what the command changed.
+    pub fn command_ended(&self, mut command: RecordedCommand, stop: &Stop) {
+        if let Some(recorder) = command.recorder.take() {
+            recorder.command_ended(&self.root, stop);
+        }
+    }
+
+    fn made<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {
+        if dry_run { Ok(draft.into_report()) } else { self.commit(&draft) }
+    }
+
+    fn recorded(&self) -> RecordedBy<'_> {
+        RecordedBy::new(self.recorder.as_deref())
+    }
+
+    /// Removes the folders that were made for a file which is no more. One that is in use by now stays.
+    fn remove_folders(&self, file: &FileDraft) {
+        for folder in Path::new(&file.path).ancestors().skip(1).take(file.target.missing_folders()) {
+            let Some(above) = folder.parent().and_then(Path::to_str) else { return };
+            let above = self.root.folder(if above.is_empty() { "." } else { above });
+            let (Ok(above), Some(name)) = (above, folder.file_name()) else { return };
+            let recording = self.recorded().removal(&above, name, folder);
+            if rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+            recording.keep();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Workspace;
+    use std::fs;
+    use std::path::Path;
+    use toolfence_protocol::ErrorCode;
+    use toolfence_rules::PathRules;
+
+    const PATCH: &str = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+1\n*** Add File: b/c/d\n+new\n*** Delete File: \
+                         x\n*** Update File: y\n@@\n-two\n+2\n*** End Patch\n";
+
+    /// Every file and folder with its content.
+    fn picture(folder: &Path) -> Vec<String> {
+        let mut lines = Vec::new();
+        for entry in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
+            lines.push(format!("{} {:?}", entry.display(), fs::read_to_string(&entry).ok()));
+            lines.extend(if entry.is_dir() { picture(&entry) } else { Vec::new() });
+        }
+        lines.sort();
+        lines
+    }
+
+    /// Another process changes something between plan and commit; then all is as that process left it.
+    #[test]
+    fn what_cannot_be_finished_is_put_back() {
+        let by_others: [fn(&Path); 5] = [
+            |root| fs::write(root.join("a"), "other").expect("it can be written"),
+            |root| fs::remove_file(root.join("x")).expect("it is there"),
+            |root| fs::write(root.join("y"), "other").expect("it can be written"),
+            |root| fs::create_dir_all(root.join("b/c/d")).expect("it can be made"),
+            |root| fs::write(root.join("b"), "other").expect("it can be written"),
+        ];
+        for act in by_others {
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            for (name, text) in [("a", "one\n"), ("x", "gone\n"), ("y", "two\n")] {
+                fs::write(home.path().join(name), text).expect("it can be written");
+            }
+            let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+            let draft = workspace.changes().draft_patch(PATCH).expect("it applies");
+            act(home.path());
+            let before = picture(home.path());
+            let failure = workspace.changes().commit(&draft).expect_err("somebody else was faster");
+            assert!(matches!(failure.code, ErrorCode::Conflict | ErrorCode::NotFound), "{failure:?}");
+            assert_eq!(picture(home.path()), before);
+        }
+    }
+}

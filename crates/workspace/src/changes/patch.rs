@@ -1,0 +1,226 @@
+//! A patch over files of the project, planned in memory.
+
+use crate::changes::draft::{Draft, FileDraft, Report, too_large};
+use crate::changes::target::{Content, Old, Target};
+use crate::root::path_arg::{invalid, shown};
+use crate::root::resolve::Trouble;
+use crate::root::{Root, of_system};
+use crate::stat::other_names;
+use crate::text::MOST_EDITED;
+use crate::version::Version;
+use crate::{diff, names};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::path::Path;
+use toolfence_patch as patch;
+use toolfence_patch::{Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
+use toolfence_protocol::{ErrorCode, ToolFailure};
+
+/// Each takes some descriptors until all are in place, and a process has but so many.
+const MOST_FILES: usize = 200;
+
+/// Bytes of them all: they are in memory until all are in place, as they were and as they will be.
+const MOST_BYTES: usize = 100 << 20;
+
+/// What a patch did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Patched {
+    /// Each file of the patch, in its order.
+    pub files: Vec<PatchedFile>,
+    /// The paths that are not as they were, relative to the root.
+    pub modified: Vec<String>,
+    /// For each of them its real name and its content; `None` for a file that is gone. Empty after a dry run.
+    pub after: Vec<(String, Option<Version>)>,
+    /// All of it as a unified diff; `None` where it would be too big, or a file is no text.
+    pub diff: Option<String>,
+    /// Files that had other names (hard links), which still hold the old content, as they can be shown on one line.
+    pub broken_links: Vec<String>,
+    /// Files that could not have all of what they were like, as they can be shown on one line, each with what is missing.
+    pub lost: Vec<(String, Vec<String>)>,
+}
+
+/// What a patch did to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PatchedFile {
+    /// What was done with it as a whole.
+    pub kind: Kind,
+    /// The file it was made from, as it can be shown on one line.
+    pub old: String,
+    /// The file it is now, as it can be shown on one line.
+    pub new: String,
+    /// Where its hunks stood.
+    pub hunks: Vec<Placed>,
+}
+
+impl Report for Patched {
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Patched {
+        let shown = |file: &FileDraft| names::quoted(&file.target.path).into_owned();
+        let has_broken_links =
+            |file: &&FileDraft| !file.is_removal() && file.target.stat().is_some_and(|stat| other_names(stat) > 0);
+        Patched {
+            after: files.iter().map(|file| (file.path.clone(), file.version())).collect(),
+            broken_links: files.iter().filter(has_broken_links).map(shown).collect(),
+            lost: lost.into_iter().map(|(at, lost)| (shown(&files[at]), lost)).collect(),
+            ..self
+        }
+    }
+}
+
+/// Plans a unified diff or a `*** Begin Patch` text for all of its files.
+pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+    let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
+    let patch =
+        patch::parse_below(text, relative).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
+    let mut found = Targets { root, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
+    let plan = patch::plan(&patch, &mut found).map_err(|failure| found.told(failure))?;
+    found.refuse_links(&plan)?;
+    let report = patched(&plan);
+    let likes: HashMap<String, _> = plan
+        .changes
+        .iter()
+        .filter_map(|change| change.like.as_ref())
+        .filter_map(|path| Some((path.clone(), found.targets.get(path)?.old.as_ref().map(Old::like)?)))
+        .collect();
+    let origins: HashMap<String, Option<Vec<u8>>> = plan
+        .files
+        .iter()
+        .filter(|done| matches!(done.kind, Kind::Rename | Kind::Copy))
+        .map(|done| {
+            let source = plan.changes.iter().find(|change| change.path == done.old);
+            (done.new.clone(), source.and_then(|change| change.before.clone()))
+        })
+        .collect();
+    let mut files = Vec::with_capacity(plan.changes.len());
+    for Change { path, before, after, like, mode, .. } in plan.changes {
+        let target = found.targets.remove(&path).ok_or_else(|| of_system(Errno::NOENT, &path))?;
+        if let Some(after) = &after {
+            root.refuse_loose(&path, &target.spot)?;
+            if after.len() > MOST_EDITED {
+                return Err(too_large(&path, after.len()));
+            }
+        }
+        let before = before.map_or(Content::Nothing, Content::Bytes);
+        let name = names::text_of(&target.spot.name());
+        let file = FileDraft::new(name, target, before, after);
+        files.push(FileDraft {
+            origin: origins.get(&path).cloned().flatten(),
+            like: like.and_then(|like| likes.get(&like).cloned()),
+            executable: mode.map(|mode| mode & 0o111 != 0),
+            ..file
+        });
+    }
+    Ok(Draft { files, report })
+}
+
+/// The files of the project as the planner asks for them.
+struct Targets<'r> {
+    root: &'r Root,
+    targets: HashMap<String, Target>,
+    bytes: usize,
+    /// By the real name, under which name it was asked for.
+    real: HashMap<String, String>,
+}
+
+impl Source for Targets<'_> {
+    type Error = ToolFailure;
+
+    fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, ToolFailure> {
+        let (target, name, content) = Target::find(self.root, path)?;
+        let content = match content {
+            Content::Nothing => None,
+            Content::Bytes(content) => Some(content),
+            Content::TooLong => {
+                let size = target.stat().and_then(|stat| usize::try_from(stat.st_size).ok());
+                return Err(too_large(path, size.unwrap_or(usize::MAX)));
+            }
+        };
+        if let Some(other) = self.real.insert(name, path.to_owned()) {
+            let message = format!("{} and {} are the same file. Name it in one way.", shown(path), shown(&other));
+            return Err(invalid(message));
+        }
+        self.bytes += content.as_ref().map_or(0, Vec::len);
+        if self.targets.len() == MOST_FILES {
+            return Err(too_much(&format!("{MOST_FILES} files")));
+        }
+        if self.bytes > MOST_BYTES {
+            return Err(too_much(&format!("{} MB of files", MOST_BYTES >> 20)));
+        }
+        self.targets.insert(path.to_owned(), target);
+        Ok(content)
+    }
+}
+
+impl Targets<'_> {
+    /// What goes is the name that was given; behind a link stands another one.
+    fn refuse_links(&self, plan: &Plan) -> Result<(), ToolFailure> {
+        let goes = |change: &&Change| change.after.is_none();
+        for target in plan.changes.iter().filter(goes).filter_map(|change| self.targets.get(&change.path)) {
+            let real = names::text_of(&target.spot.name());
+            if real != target.path {
+                let message = format!("{} is reached by a link. Name {} itself.", shown(&target.path), shown(&real));
+                return Err(invalid(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn told(&self, failure: Failure<ToolFailure>) -> ToolFailure {
+        match failure {
+            Failure::Source(failure) => failure,
+            Failure::Refused(refusals) => self.refused(&refusals),
+            // What a later version of the patch engine may add: like every failure of it, nothing was changed.
+            _ => self.refused(&[]),
+        }
+    }
+
+    fn refused(&self, refusals: &[Refusal]) -> ToolFailure {
+        let Some(first) = refusals.first() else { return invalid("Nothing was changed.".into()) };
+        if let ([_], Reason::Missing) = (refusals, &first.reason) {
+            let path = &first.path;
+            return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
+        }
+        let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        ToolFailure::new(code(&first.reason), format!("Nothing was changed.\n{}", lines.join("\n")))
+    }
+}
+
+fn too_much(most: &str) -> ToolFailure {
+    let message = format!("The patch changes more than {most} at once. Send it in parts.");
+    ToolFailure::new(ErrorCode::TooLarge, message)
+}
+
+fn code(reason: &Reason) -> ErrorCode {
+    match reason {
+        Reason::Missing => ErrorCode::NotFound,
+        Reason::Hunks(misses) => match misses.first().map(|miss| &miss.why) {
+            Some(Why::Ambiguous { .. }) => ErrorCode::NotUnique,
+            Some(Why::Overlap { .. }) => ErrorCode::InvalidArgument,
+            Some(Why::TooMuchWork) => ErrorCode::TooLarge,
+            _ => ErrorCode::NoMatch,
+        },
+        Reason::OtherContent => ErrorCode::NoMatch,
+        _ => ErrorCode::InvalidArgument,
+    }
+}
+
+fn patched(plan: &Plan) -> Patched {
+    let file = |done: &Done| PatchedFile {
+        kind: done.kind,
+        old: names::quoted(&done.old).into(),
+        new: names::quoted(&done.new).into(),
+        hunks: done.hunks.clone(),
+    };
+    let diffs: Option<Vec<String>> = plan.changes.iter().map(difference).collect();
+    Patched {
+        files: plan.files.iter().map(file).collect(),
+        modified: plan.changes.iter().map(|change| change.path.clone()).collect(),
+        diff: diffs.map(|diffs| diffs.concat()),
+        ..Patched::default()
+    }
+}
+
+fn difference(change: &Change) -> Option<String> {
+    diff::of_file(&change.path, change.before.as_deref(), change.after.as_deref())
+}

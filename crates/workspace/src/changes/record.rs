@@ -1,0 +1,151 @@
+//! The write-ahead hook: called before every change, so that the undo store can save the old state.
+//!
+//! Every change of a name that a root makes goes through here; what commands change is seen by looking at the project
+//! before and after them.
+
+use crate::changes::temp::{Home, Made, Temp};
+use crate::digest::Digest;
+use crate::root::Root;
+use crate::state::{self, Change, State};
+use crate::stop::Stop;
+use crate::text::MOST_EDITED;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::Stat;
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The write-ahead hook of changes. It keeps what it takes to undo them, and never stops one: what it cannot keep it has to say
+/// itself.
+pub trait Recorder: Send + Sync + fmt::Debug {
+    /// Whether there is anything to record now; without it nothing is read for it.
+    fn is_recording(&self) -> bool;
+
+    /// Keeps a content, and gives the digest by which it is found again.
+    fn keep(&self, content: &[u8]) -> Digest;
+
+    /// These changes are about to be made; their contents were kept. Gives a number for them.
+    fn changing(&self, changes: Vec<Change>) -> u64;
+
+    /// The changes of this number came to nothing.
+    fn unchanged(&self, number: u64);
+
+    /// A command is about to run. It may change anything.
+    fn command_begins(&self, root: &Root, stop: &Stop);
+
+    /// A command has ended.
+    fn command_ended(&self, root: &Root, stop: &Stop);
+
+    /// The host does not wait for the end of a command any more; it is being ended.
+    fn command_dropped(&self);
+}
+
+/// A change that the recorder knows of. Dropped, the change came to nothing.
+pub(crate) struct Recording<'w> {
+    told: Option<(&'w dyn Recorder, u64)>,
+}
+
+impl<'w> Recording<'w> {
+    /// Tells the recorder of changes whose contents it has kept.
+    pub(crate) fn of(recorder: &'w dyn Recorder, changes: Vec<Change>) -> Recording<'w> {
+        Recording { told: Some((recorder, recorder.changing(changes))) }
+    }
+
+    /// The change was made.
+    pub(crate) fn keep(mut self) {
+        self.told = None;
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if let Some((recorder, number)) = self.told {
+            recorder.unchanged(number);
+        }
+    }
+}
+
+/// What is about to be put under a name.
+pub(crate) struct Coming<'c> {
+    home: Home<'c>,
+    last: &'c OsStr,
+    /// Whether something stands there already.
+    replaces: bool,
+    /// The new content, and the file it is in already; `None` for no file.
+    content: Option<(&'c [u8], &'c Temp<'c>)>,
+}
+
+impl<'c> Coming<'c> {
+    pub(crate) fn onto(
+        home: Home<'c>,
+        last: &'c OsStr,
+        replaces: Option<&Stat>,
+        content: Option<(&'c [u8], &'c Temp<'c>)>,
+    ) -> Coming<'c> {
+        Coming { home, last, replaces: replaces.is_some(), content }
+    }
+
+    /// `None` where what stands there cannot even be looked at: then nothing will be put there either.
+    fn change(self, recorder: &dyn Recorder) -> Option<Change> {
+        let Coming { home, last, replaces, content } = self;
+        let mut keep = |content: &[u8]| recorder.keep(content);
+        let before = match replaces {
+            true => state::look(home.folder.as_fd(), last, MOST_EDITED as u64, &mut keep).ok()?.0,
+            false => State::Nothing,
+        };
+        let after = content.map_or(State::Nothing, |(content, temp)| State::File {
+            content: recorder.keep(content),
+            bytes: content.len() as u64,
+            mode: temp.mode(),
+            attributes: temp.attributes(),
+        });
+        Some(Change { name: home.name.join(last), before, after })
+    }
+}
+
+/// The recorder of the changes of one root, while there is something to record.
+#[derive(Clone, Copy)]
+pub(super) struct RecordedBy<'w>(Option<&'w dyn Recorder>);
+
+impl<'w> RecordedBy<'w> {
+    /// The recorder, while there is something to record.
+    pub(super) fn new(recorder: Option<&'w dyn Recorder>) -> RecordedBy<'w> {
+        RecordedBy(recorder.filter(|recorder| recorder.is_recording()))
+    }
+
+    /// Tells the recorder of files that are about to be changed together, and of folders that were made for them.
+    pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
+        let Some(recorder) = self.0 else { return Recording { told: None } };
+        let folders = made.iter().flat_map(|made| made.states());
+        let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
+        let files = files.into_iter().filter_map(|coming| coming.change(recorder));
+        Recording::of(recorder, folders.chain(files).collect())
+    }
+
+    /// Tells the recorder of an empty folder that is about to go.
+    pub(super) fn removal(self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'w> {
+        let Some(recorder) = self.0 else { return Recording { told: None } };
+        match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
+            Ok((before, _)) => {
+                let gone = Change { name: name.to_owned(), before, after: State::Nothing };
+                Recording::of(recorder, vec![gone])
+            }
+            Err(_) => Recording { told: None },
+        }
+    }
+}
+
+/// A command that the recorder knows of and whose end it waits for.
+#[derive(Debug)]
+pub struct RecordedCommand {
+    pub(super) recorder: Option<Arc<dyn Recorder>>,
+}
+
+impl Drop for RecordedCommand {
+    fn drop(&mut self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.command_dropped();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A file as it was found before a change, and what a file in its place takes of it.
+
+use crate::attributes::{self, Attributes, Like, MOST_CARRIED};
+use crate::root::path_arg::shown;
+use crate::root::resolve::{LOOK, Last, Spot};
+use crate::root::{Root, not_a_file, of_io, of_system};
+use crate::text::MOST_EDITED;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Read;
+use toolfence_protocol::{ErrorCode, ToolFailure};
+
+/// A file as it was found, where it stands or would stand.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The path as it was asked for.
+    pub(super) path: String,
+    pub(super) spot: Spot,
+    /// What was there; `None` for nothing.
+    pub(super) old: Option<Old>,
+}
+
+/// What a file is beside its content, as it was found.
+#[derive(Debug, Clone)]
+pub(super) struct Old {
+    pub(super) stat: Stat,
+    attributes: Attributes,
+}
+
+/// The content of a file as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// There is no file.
+    Nothing,
+    /// All of it.
+    Bytes(Vec<u8>),
+    /// More than can be edited, so that it was not read.
+    TooLong,
+}
+
+impl Target {
+    /// Finds the file that `path` names, or the place where it would stand, if it may be written. Gives its real name and its
+    /// content too.
+    pub(super) fn find(root: &Root, path: &str) -> Result<(Target, String, Content), ToolFailure> {
+        let (spot, name) = root.spot_to_write(path)?;
+        let (content, old) = match &spot.last {
+            Last::Folder => return Err(not_a_file(path, FileType::Directory)),
+            Last::Missing(_) => (Content::Nothing, None),
+            Last::File(_) => {
+                let (content, old) = Old::read(root, path, &spot)?;
+                (content, Some(old))
+            }
+        };
+        Ok((Target { path: path.to_owned(), spot, old }, name, content))
+    }
+
+    pub(super) fn stat(&self) -> Option<&Stat> {
+        self.old.as_ref().map(|old| &old.stat)
+    }
+
+    /// How many folders have to be made for the file.
+    pub(super) fn missing_folders(&self) -> usize {
+        match &self.spot.last {
+            Last::Missing(missing) => missing.len().saturating_sub(1),
+            Last::File(_) | Last::Folder => 0,
+        }
+    }
+}
+
+impl Old {
+    /// What the file holds now, and what it is beside that.
+    fn read(root: &Root, path: &str, spot: &Spot) -> Result<(Content, Old), ToolFailure> {
+        let system = |errno: Errno| of_system(errno, path);
+        let Last::File(last) = &spot.last else { return Err(system(Errno::NOENT)) };
+        let fd = rustix::fs::openat(&spot.folder, last, LOOK | OFlags::NOFOLLOW, Mode::empty()).map_err(system)?;
+        let stat = rustix::fs::fstat(&fd).map_err(system)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            kind => return Err(not_a_file(path, kind)),
+        }
+        root.refuse_twin(path, &stat)?;
+        if stat.st_mode & 0o222 == 0 {
+            return Err(read_only(path));
+        }
+        let attributes = attributes::read(&fd, MOST_CARRIED).ok_or_else(|| not_carried(path))?;
+        let mut bytes = Vec::new();
+        File::from(fd).take(MOST_EDITED as u64 + 1).read_to_end(&mut bytes).map_err(|error| of_io(&error, path))?;
+        let content = if bytes.len() <= MOST_EDITED { Content::Bytes(bytes) } else { Content::TooLong };
+        Ok((content, Old { stat, attributes }))
+    }
+
+    /// What a file in the place of this one takes of it.
+    pub(super) fn like(&self) -> Like {
+        Like::of(&self.stat, self.attributes.clone())
+    }
+}
+
+fn not_carried(path: &str) -> ToolFailure {
+    let message = format!(
+        "{} has extended attributes that cannot be read, or more than {} MB of them, and would lose them. Change it with a \
+         command that writes into the file.",
+        shown(path),
+        MOST_CARRIED >> 20
+    );
+    ToolFailure::new(ErrorCode::PermissionDenied, message)
+}
+
+fn read_only(path: &str) -> ToolFailure {
+    let message = format!("{} is read-only. Ask before changing its mode with chmod.", shown(path));
+    ToolFailure::new(ErrorCode::PermissionDenied, message)
+}

@@ -1,0 +1,290 @@
+//! A file that is not there until it is whole.
+//!
+//! It is written under a name that cannot be guessed in the folder where it will stay, and renamed over the old one. Whatever
+//! goes wrong before that, it is taken away again, with the folders that were made for it.
+
+use crate::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
+use crate::changes::journal::Journal;
+use crate::digest::Digest;
+use crate::fault;
+use crate::root::resolve;
+use crate::stat::{is_content_of, mode_of};
+use crate::state::{self, State};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The mode of a new file before the umask.
+const NEW: RawMode = 0o666;
+
+/// Where something is written: an open folder, its name relative to the root, and the journal of the change.
+#[derive(Clone, Copy)]
+pub(crate) struct Home<'f> {
+    pub(crate) folder: &'f OwnedFd,
+    pub(crate) name: &'f Path,
+    pub(crate) journal: &'f Journal,
+}
+
+/// What stands where a file is put.
+#[derive(Clone, Copy)]
+pub(crate) enum Onto<'s> {
+    Nothing,
+    /// Whatever it is.
+    Anything,
+    /// This file, as it was found.
+    This(&'s Stat),
+}
+
+/// Folders made on the way; they are taken away again unless [`keep`](Made::keep) is called.
+pub(crate) struct Made {
+    /// Each with the folder it stands in and its name relative to the root, outermost first.
+    folders: Vec<(OwnedFd, OsString, PathBuf)>,
+}
+
+impl Made {
+    /// Makes `names` one in the other and gives the innermost. A folder that another process makes at the same moment is
+    /// taken as it is, but a link is not.
+    pub(crate) fn below(home: Home<'_>, names: &[OsString]) -> Result<(OwnedFd, Made), Errno> {
+        let mut made = Made { folders: Vec::new() };
+        let mut here = rustix::io::fcntl_dupfd_cloexec(home.folder, 0)?;
+        let mut path = home.name.to_owned();
+        for name in names {
+            path.push(name);
+            home.journal.folder(&path);
+            let fresh = match rustix::fs::mkdirat(&here, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
+                Err(errno) => return Err(errno),
+            };
+            let next = rustix::fs::openat(&here, name, resolve::PASS, Mode::empty())?;
+            let above = std::mem::replace(&mut here, next);
+            if fresh {
+                made.folders.push((above, name.clone(), path.clone()));
+            }
+        }
+        Ok((here, made))
+    }
+
+    /// The names of the folders relative to the root, and what they are.
+    pub(crate) fn states(&self) -> impl Iterator<Item = (PathBuf, State)> {
+        self.folders.iter().filter_map(|(above, name, path)| {
+            let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::of).ok()?;
+            Some((path.clone(), state))
+        })
+    }
+
+    pub(crate) fn keep(mut self) {
+        self.folders.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some((above, name, _)) = self.folders.pop() {
+            fault::point();
+            // One that is in use by now stays.
+            let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// The new content beside the old one.
+pub(crate) struct Temp<'f> {
+    folder: &'f OwnedFd,
+    name: String,
+    file: File,
+    renamed: bool,
+    /// What the system would not let it have of the file it is like.
+    lost: Vec<String>,
+}
+
+impl<'f> Temp<'f> {
+    /// Writes `content` beside where it will be. Owner, mode and attributes are those of `like`; without, those of any new
+    /// file.
+    pub(crate) fn write(home: Home<'f>, content: &[u8], like: Option<&Like>) -> io::Result<Temp<'f>> {
+        let name = home.journal.temporary(home.name)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // Nobody may open it before it has the owner, lists and mode of the file it is like.
+        let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { NEW });
+        fault::point();
+        let file = File::from(rustix::fs::openat(home.folder, &name, flags, mode)?);
+        let mut temp = Temp { folder: home.folder, name, file, renamed: false, lost: Vec::new() };
+        for piece in content.chunks(fault::PIECE) {
+            fault::point();
+            temp.file.write_all(piece)?;
+        }
+        if let Some(like) = like {
+            temp.lost = like.give(&temp.file)?;
+        }
+        fault::point();
+        temp.file.sync_all()?;
+        Ok(temp)
+    }
+
+    /// A second name of a file that is about to be replaced, so that it can come back; where the file system has no such
+    /// names, a copy.
+    pub(crate) fn link(home: Home<'f>, old: &OsStr) -> io::Result<Temp<'f>> {
+        let file = File::from(rustix::fs::openat(home.folder, old, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?);
+        let name = home.journal.temporary(home.name)?;
+        fault::point();
+        if rustix::fs::linkat(home.folder, old, home.folder, &name, AtFlags::empty()).is_ok() {
+            return Ok(Temp { folder: home.folder, name, file, renamed: false, lost: Vec::new() });
+        }
+        let mut content = Vec::new();
+        (&file).read_to_end(&mut content)?;
+        let attributes = attributes::read(&file, MOST_CARRIED);
+        let attributes = attributes.ok_or_else(|| io::Error::other("its extended attributes cannot be copied"))?;
+        Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
+    }
+
+    /// A symbolic link beside where it will be.
+    pub(crate) fn symlink(home: Home<'f>, target: &Path) -> io::Result<Temp<'f>> {
+        let name = home.journal.temporary(home.name)?;
+        fault::point();
+        rustix::fs::symlinkat(target, home.folder, &name)?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(home.folder, &name, flags, Mode::empty());
+        // Where it cannot be opened it is taken away by whoever opens the root next.
+        Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false, lost: Vec::new() })
+    }
+
+    /// The bits of its mode.
+    pub(crate) fn mode(&self) -> u32 {
+        rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
+    }
+
+    /// The attributes of the file as a record keeps them.
+    pub(crate) fn attributes(&self) -> Option<Attributes> {
+        attributes::read(&self.file, MOST_KEPT)
+    }
+
+    /// What the system would not let it have of the file it is like.
+    pub(crate) fn lost(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// Lets all users run the file who may read it, or none.
+    pub(crate) fn set_executable(&self, executable: bool) -> io::Result<()> {
+        let mode = rustix::fs::fstat(&self.file)?.st_mode;
+        let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
+    }
+
+    /// Puts it in the place of `name`, at once.
+    ///
+    /// # Errors
+    /// `EXIST` where something is that should not be there, `STALE` where it is not what it should be; then all is as it was.
+    pub(crate) fn rename(mut self, name: &OsStr, onto: Onto<'_>) -> Result<(), Errno> {
+        fault::point();
+        match onto {
+            Onto::Nothing => self.rename_to_free(name)?,
+            Onto::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
+            Onto::This(old) => self.change_places(name, old)?,
+        }
+        self.renamed = true;
+        self.sync_folder();
+        fault::point();
+        Ok(())
+    }
+
+    /// Both change places, and what was replaced is looked at before it goes: another process may have put a file there a moment ago.
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn change_places(&mut self, name: &OsStr, old: &Stat) -> Result<(), Errno> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let (folder, own) = (self.folder, self.name.clone());
+        let exchange = || renameat_with(folder, &own, folder, name, RenameFlags::EXCHANGE);
+        match exchange() {
+            // Some file systems cannot.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                return rustix::fs::renameat(folder, &own, folder, name);
+            }
+            done => done?,
+        }
+        // Under our name is now what is not ours: it goes only when it is known.
+        self.renamed = true;
+        fault::point();
+        let replaced = rustix::fs::statat(folder, &own, AtFlags::SYMLINK_NOFOLLOW);
+        if replaced.is_ok_and(|now| is_content_of(&now, old)) {
+            let _ = rustix::fs::unlinkat(folder, &own, AtFlags::empty());
+            return Ok(());
+        }
+        exchange()?;
+        self.renamed = false;
+        Err(Errno::STALE)
+    }
+
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    fn change_places(&mut self, name: &OsStr, _: &Stat) -> Result<(), Errno> {
+        rustix::fs::renameat(self.folder, &self.name, self.folder, name)
+    }
+
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
+            // Some file systems do not know the flag.
+            Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(self.folder, &self.name, self.folder, name),
+            done => done,
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    fn rename_to_free(&self, name: &OsStr) -> Result<(), Errno> {
+        rustix::fs::renameat(self.folder, &self.name, self.folder, name)
+    }
+
+    /// Makes the rename last through a crash. The change is done by now, so a file system that cannot is no failure.
+    fn sync_folder(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if let Ok(folder) = rustix::fs::openat(self.folder.as_fd(), ".", flags, Mode::empty()) {
+            let _ = rustix::fs::fsync(folder);
+        }
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if !self.renamed {
+            fault::point();
+            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Root;
+    use std::fs;
+    use toolfence_rules::PathRules;
+
+    #[test]
+    fn what_is_not_kept_is_taken_away() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = Root::open(home.path(), PathRules::default(), None).expect("it is a folder");
+        let root_folder = root.folder(".").expect("it is there");
+        let journal = Journal::begin(&root);
+        let of = |folder, name| Home { folder, name: Path::new(name), journal: &journal };
+        let names = || fs::read_dir(home.path()).expect("it is there").count();
+        let (folder, made) = Made::below(of(&root_folder, ""), &["a".into(), "b".into()]).expect("they can be made");
+        let temp = Temp::write(of(&folder, "a/b"), b"content", None).expect("it can be written");
+        assert_eq!(fs::read_dir(home.path().join("a/b")).expect("it is there").count(), 1);
+        drop(temp);
+        drop(made);
+        assert_eq!(names(), 1, "the journal");
+        fs::write(home.path().join("taken"), "old").expect("it can be written");
+        let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
+        assert_eq!(temp.rename(OsStr::new("taken"), Onto::Nothing), Err(Errno::EXIST));
+        let was = rustix::fs::statat(&root_folder, "taken", AtFlags::empty()).expect("it is there");
+        fs::write(home.path().join("other"), "old").expect("it can be written");
+        fs::rename(home.path().join("other"), home.path().join("taken")).expect("it can be renamed");
+        let temp = Temp::write(of(&root_folder, ""), b"new", None).expect("it can be written");
+        assert_eq!(temp.rename(OsStr::new("taken"), Onto::This(&was)), Err(Errno::STALE));
+        drop(journal);
+        assert_eq!((names(), fs::read(home.path().join("taken")).ok()), (1, Some(b"old".to_vec())));
+    }
+}

@@ -1,0 +1,134 @@
+//! One file written as a whole, and the report of a file that was changed.
+
+use crate::changes::draft::{Draft, FileDraft, Report, stale, too_large};
+use crate::changes::target::{Content, Target};
+use crate::diff::{self, Difference};
+use crate::names;
+use crate::root::Root;
+use crate::stat::other_names;
+use crate::text::MOST_EDITED;
+use crate::version::Version;
+use toolfence_protocol::ToolFailure;
+
+const BOM: &str = "\u{FEFF}";
+
+/// What became of a file that was written, edited or had a passage replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The real name relative to the root.
+    pub path: String,
+    /// The name as it can be shown on one line: in double quotes with C escapes where it could mislead.
+    pub shown: String,
+    /// Whether it did not exist before.
+    pub created: bool,
+    /// Whether anything changed, or would without a dry run; what is the same already is not written again.
+    pub changed: bool,
+    /// Size of the new content.
+    pub bytes: u64,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// The first line that is not as it was, from 1; 0 where all are, or the old file was no text.
+    pub first_line: u64,
+    /// The change as a unified diff; `None` where it would be too big, or the old file was no text.
+    pub diff: Option<String>,
+    /// Whether CRLF line endings of the old file were put into the content.
+    pub kept_crlf: bool,
+    /// Whether the byte order mark of the old file was put before the content.
+    pub kept_bom: bool,
+    /// Other names the file had, which still hold the old content.
+    pub broken_links: u64,
+    /// What the system would not let the new file have of the old one: its access control list, an attribute by its name.
+    /// Where it is something that kept people out, the file is closed to them by its mode.
+    pub lost: Vec<String>,
+    /// The content before; `None` where there was no file, or one of more than 10 MB.
+    pub before: Option<Version>,
+    /// The content after; `None` before anything was written.
+    pub after: Option<Version>,
+}
+
+impl Report for Written {
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Written {
+        let after = files.first().and_then(FileDraft::version);
+        if !self.changed {
+            return Written { after, ..self };
+        }
+        let broken_links = files.first().and_then(|file| file.target.stat()).map_or(0, other_names);
+        let lost = lost.into_iter().flat_map(|(_, lost)| lost).collect();
+        Written { after, broken_links, lost, ..self }
+    }
+}
+
+impl Draft<Written> {
+    /// One file with its new content.
+    pub(super) fn of_file(file: FileDraft) -> Draft<Written> {
+        let (old, new) = (file.old_bytes(), file.after.as_deref().unwrap_or_default());
+        let changed = old != Some(new);
+        let difference = if changed { diff::between(&file.path, old, new) } else { Difference::default() };
+        let report = Written {
+            path: file.path.clone(),
+            shown: names::quoted(&file.path).into(),
+            created: file.before == Content::Nothing,
+            changed,
+            bytes: new.len() as u64,
+            added: difference.added,
+            removed: difference.removed,
+            first_line: difference.first,
+            diff: difference.unified,
+            before: old.map(Version::of),
+            ..Written::default()
+        };
+        Draft { files: vec![file], report }
+    }
+}
+
+/// Plans to write a file as a whole. Mode, CRLF line endings and byte order mark of an old file are kept.
+pub(super) fn draft(
+    root: &Root,
+    path: &str,
+    content: &str,
+    base: Option<Version>,
+) -> Result<Draft<Written>, ToolFailure> {
+    if content.len() > MOST_EDITED {
+        return Err(too_large(path, content.len()));
+    }
+    let (target, name, before) = Target::find(root, path)?;
+    root.refuse_loose(path, &target.spot)?;
+    let old = match &before {
+        Content::Bytes(old) if base.is_some_and(|base| base != Version::of(old)) => return Err(stale(path)),
+        Content::Bytes(old) => std::str::from_utf8(old).unwrap_or_default(),
+        Content::Nothing | Content::TooLong => "",
+    };
+    let endings = Endings::of(old, content);
+    let after = endings.apply(content).into_bytes();
+    let mut draft = Draft::of_file(FileDraft::new(name, target, before, Some(after)));
+    if draft.report.changed {
+        (draft.report.kept_crlf, draft.report.kept_bom) = (endings.crlf, endings.bom);
+    }
+    Ok(draft)
+}
+
+/// What of the old file's form goes into the new content.
+#[derive(Clone, Copy)]
+struct Endings {
+    crlf: bool,
+    bom: bool,
+}
+
+impl Endings {
+    fn of(old: &str, new: &str) -> Endings {
+        let all = memchr::memchr_iter(b'\n', old.as_bytes()).count();
+        let crlf = all > 0 && old.matches("\r\n").count() == all;
+        Endings {
+            crlf: crlf && memchr::memchr(b'\r', new.as_bytes()).is_none() && new.contains('\n'),
+            bom: old.starts_with(BOM) && !new.starts_with(BOM),
+        }
+    }
+
+    fn apply(self, content: &str) -> String {
+        let bom = if self.bom { BOM } else { "" };
+        if self.crlf { format!("{bom}{}", content.replace('\n', "\r\n")) } else { format!("{bom}{content}") }
+    }
+}

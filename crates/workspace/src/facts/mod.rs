@@ -1,0 +1,177 @@
+//! What the policy asks of the world, answered by the same resolution that opens the files.
+
+pub(crate) mod history;
+mod repository;
+
+use crate::root::resolve::{Last, Spot, Trouble};
+use crate::root::twins::Twins;
+use crate::root::{Root, path_arg};
+use crate::{Workspace, names};
+use rustix::fd::AsFd;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+
+impl Facts for Workspace {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let fact = fact_of(self.root(), cwd, path);
+        tracing::debug!(root = %self.root().path().display(), cwd, asked = path, ?fact, "path judged");
+        fact
+    }
+
+    fn is_there(&self, path: &str) -> Option<bool> {
+        let relative = path_arg::relative(path, &self.root().spellings()).ok()?;
+        let spot = self.root().follow(&relative).ok()?;
+        Some(!matches!(spot.last, Last::Missing(_)))
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        let relative = path_arg::relative(path, &self.root().spellings()).ok()?;
+        self.root().link_of(&relative)
+    }
+
+    fn instead(&self, path: &str) -> Vec<String> {
+        self.root().with_relative_spelling(path_arg::outside(path), path).suggestions
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        if program.is_empty() || program.contains(['/', '\0']) {
+            return ProgramFact::Unknown;
+        }
+        let Some(found) = self.root().programs().find(program) else { return ProgramFact::Missing };
+        match found.canonicalize() {
+            Ok(real) if real.starts_with(self.root().path()) => ProgramFact::Project,
+            Ok(_) => ProgramFact::System,
+            Err(_) => ProgramFact::Unknown,
+        }
+    }
+
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        let start = match program.contains('/') {
+            // An absolute path takes the place of the folders before it.
+            true => Some(self.root().path().join(cwd).join(program)),
+            false => self.root().programs().find(program),
+        };
+        start.filter(|_| !program.contains('\0')).map(links).unwrap_or_default()
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        let fact = repository::fact(self.root(), cwd);
+        tracing::debug!(cwd, ?fact, "repository judged");
+        fact
+    }
+
+    fn is_used_by_git(&self, path: &str) -> bool {
+        let Ok(relative) = path_arg::relative(path, &self.root().spellings()) else { return false };
+        self.masks().is_used_by_git(&self.root().path().join(relative))
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.history().fact(&self.root().path().join(cwd))
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        let joined = joined(cwd, path);
+        let Ok(relative) = path_arg::relative(&joined, &self.root().spellings()) else {
+            return if joined.starts_with(['/', '~']) { Seen::Missing } else { Seen::Unknown };
+        };
+        match self.root().open_relative(&relative) {
+            Err(Trouble::Outside | Trouble::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => Seen::Missing,
+            Err(_) => Seen::Unknown,
+            Ok(opened) if opened.kind() == FileType::Directory => Seen::Folder,
+            Ok(opened) if opened.is_public_pem() => Seen::Certificates,
+            Ok(_) => Seen::File,
+        }
+    }
+
+    fn sandbox(&self) -> Sandbox {
+        // The first command is being judged; one of the next may ask.
+        self.history();
+        // A workspace knows files. Whoever runs the commands says whether the sandbox around them holds.
+        Sandbox::default()
+    }
+}
+
+fn fact_of(root: &Root, cwd: &str, path: &str) -> PathFact {
+    let joined = joined(cwd, path);
+    // A shell takes "" for no file at all, and a tilde for somebody's home.
+    if path.is_empty() || path.contains('\0') {
+        return PathFact::Unknown;
+    }
+    if path.starts_with('~') {
+        return PathFact::Outside;
+    }
+    let Ok(relative) = path_arg::relative(&joined, &root.spellings()) else {
+        return if joined.starts_with('/') { PathFact::Outside } else { PathFact::Unknown };
+    };
+    match root.follow(&relative) {
+        Ok(spot) => inside(root, &spot, &relative),
+        Err(Trouble::Outside) => PathFact::Outside,
+        Err(Trouble::Sys(_)) => PathFact::Unknown,
+    }
+}
+
+fn inside(root: &Root, spot: &Spot, relative: &Path) -> PathFact {
+    let folder = rustix::fs::fstat(&spot.folder)
+        .map_err(Trouble::from)
+        .and_then(|stat| root.name_of(spot.folder.as_fd(), &stat, Some(spot.folder_name.clone())));
+    let folder = match folder {
+        Ok(folder) => folder,
+        Err(Trouble::Outside) => return PathFact::Outside,
+        Err(Trouble::Sys(_)) => return PathFact::Unknown,
+    };
+    let real = names::text_of(&real_name(&folder, &spot.last));
+    let mut spellings = names::spellings(&real);
+    spellings.extend(names::spellings(&names::text_of(relative)));
+    match twin(root, spot) {
+        Ok(twin) => spellings.extend(twin),
+        Err(()) => return PathFact::Unknown,
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in spellings {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    PathFact::Inside { names }
+}
+
+/// The blocked name of the same file, if it has one.
+fn twin(root: &Root, spot: &Spot) -> Result<Option<String>, ()> {
+    let Last::File(name) = &spot.last else { return Ok(None) };
+    let stat = match rustix::fs::statat(&spot.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(_) => return Err(()),
+    };
+    if !Twins::possible(&stat) {
+        return Ok(None);
+    }
+    Twins::of(root).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
+}
+
+fn joined(cwd: &str, path: &str) -> String {
+    if path.starts_with(['/', '~']) || cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") }
+}
+
+fn real_name(folder: &Path, last: &Last) -> PathBuf {
+    match last {
+        Last::Folder => folder.to_owned(),
+        Last::File(name) => folder.join(name),
+        Last::Missing(names) => names.iter().fold(folder.to_owned(), |path, name| path.join(name)),
+    }
+}
+
+/// A path and what it is a link to, step by step. Folders on the way are the kernel's business.
+fn links(start: PathBuf) -> Vec<String> {
+    /// As many links as the kernel follows in one path (path_resolution(7)).
+    const MOST: usize = 40;
+    let mut all = vec![start.to_string_lossy().into_owned()];
+    let mut here = start;
+    while let (Ok(target), true) = (std::fs::read_link(&here), all.len() <= MOST) {
+        here = here.parent().unwrap_or(Path::new("/")).join(target);
+        all.push(here.to_string_lossy().into_owned());
+    }
+    all
+}

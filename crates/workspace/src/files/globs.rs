@@ -1,0 +1,71 @@
+//! Globs in arguments, read as in a `.gitignore`: without a slash a name at any depth, with one a path from the start.
+
+use crate::root::path_arg::{invalid, shown};
+use ignore::overrides::{Override, OverrideBuilder};
+use std::path::Path;
+use toolfence_protocol::ToolFailure;
+
+/// A longer glob costs more to compile than any use of it is worth.
+const LONGEST: usize = 1024;
+
+/// One glob, for paths relative to a folder.
+#[derive(Debug)]
+pub(crate) struct Glob {
+    patterns: Override,
+}
+
+impl Glob {
+    /// Reads a glob; `{a,b}` and `**` are understood, a leading `!` is not special.
+    pub(crate) fn new(text: &str) -> Result<Glob, ToolFailure> {
+        let wrong = |why: String| {
+            let advice = "Give a glob such as *.rs or src/**/*.{ts,tsx}.";
+            invalid(format!("The glob {} cannot be read: {why}. {advice}", shown(text)))
+        };
+        if text.is_empty() || text.len() > LONGEST {
+            return Err(wrong(format!("it has {} bytes, 1 to {LONGEST} are wanted", text.len())));
+        }
+        let bare = text.strip_prefix("./").unwrap_or(text);
+        let escaped = if bare.starts_with('!') { format!("\\{bare}") } else { bare.to_owned() };
+        let mut builder = OverrideBuilder::new("");
+        builder.add(&escaped).map_err(|error| wrong(error.to_string()))?;
+        Ok(Glob { patterns: builder.build().map_err(|error| wrong(error.to_string()))? })
+    }
+
+    /// Whether a path relative to the folder matches.
+    pub(crate) fn matches(&self, path: &Path, is_folder: bool) -> bool {
+        self.patterns.matched(path, is_folder).is_whitelist()
+    }
+}
+
+/// A path with a glob in it as the folder before the glob and the glob from there; `None` without any.
+pub(crate) fn split(path: &str) -> Option<(&str, String)> {
+    let special = path.find(['*', '?', '[', '{'])?;
+    match path[..special].rfind('/') {
+        Some(0) => Some(("/", path.to_owned())),
+        Some(slash) => Some((&path[..slash], path[slash..].to_owned())),
+        None => Some((".", format!("/{path}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_as_in_gitignore() {
+        let matches = |glob: &str, path: &str| Glob::new(glob).is_ok_and(|glob| glob.matches(Path::new(path), false));
+        assert!(matches("*.rs", "a/b/c.rs") && matches("*.{rs,md}", "c.md") && matches("src/**/*.rs", "src/a/b.rs"));
+        assert!(matches("/*.rs", "a.rs") && matches("src/*.rs", "src/a.rs") && matches("./a.rs", "a.rs"));
+        assert!(!matches("/*.rs", "a/b.rs") && !matches("src/*.rs", "src/a/b.rs") && !matches("*.rs", "a.md"));
+        assert!(matches("!a.rs", "!a.rs") && !matches("!a.rs", "b.rs"));
+        assert!(Glob::new("a{b").is_err() && Glob::new("").is_err() && Glob::new(&"a".repeat(2000)).is_err());
+    }
+
+    #[test]
+    fn a_glob_inside_a_path() {
+        assert_eq!(split("src/*.rs"), Some(("src", "/*.rs".into())));
+        assert_eq!(split("a/b*/c.rs"), Some(("a", "/b*/c.rs".into())));
+        assert_eq!(split("*.rs"), Some((".", "/*.rs".into())));
+        assert_eq!(split("src"), None);
+    }
+}

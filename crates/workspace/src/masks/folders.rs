@@ -1,0 +1,161 @@
+//! One folder as the masks must know it, and what is remembered of it between two walks.
+
+use crate::names;
+use crate::root::hops::Hop;
+use crate::root::{Root, folder};
+use crate::stat::Stamp;
+use rustix::fd::AsFd;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use toolfence_git::made::looks_bare;
+
+/// Two changes within it may have the same time: a little more than the tick of the slowest kernel clock.
+const TICK: Duration = Duration::from_millis(12);
+
+/// How old the last change of a folder must be when it is read for its time to be relied on later. Some file systems count
+/// seconds.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// Entries of one folder; what has more is taken for one that cannot be read.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// Folders remembered, and the bytes of the longest path that is: a hostile tree must not fill the memory with its names.
+const MOST_REMEMBERED: usize = 200_000;
+const LONGEST_REMEMBERED: usize = 512;
+
+/// What matters of a folder.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Folder {
+    pub(super) folders: Vec<OsString>,
+    pub(super) hidden: Vec<OsString>,
+    pub(super) frozen: Vec<OsString>,
+    /// What `.git` is here.
+    pub(super) repository: Option<FileType>,
+    /// Whether git would take the folder itself for a repository.
+    pub(super) is_bare: bool,
+    /// Files of which the content says whether they are hidden, as they were when it was read.
+    weighed: Vec<(OsString, Stamp)>,
+}
+
+/// Folders as they were when they were read.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    folders: Mutex<HashMap<PathBuf, (Stamp, Arc<Folder>)>>,
+}
+
+impl Memory {
+    /// What is in a folder, and whether it had to be read. `calm` says that no process changes the folder meanwhile.
+    pub(super) fn folder(&self, root: &Root, hop: &Hop, at: &Path, calm: bool) -> (Result<Arc<Folder>, Errno>, bool) {
+        // The path may lead through a link that was put there: then it leads to another folder, whose stamp is another.
+        let now = hop.split(root.fd(), at).and_then(|(base, rest)| {
+            let here = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+            Ok(Stamp::of(&rustix::fs::statat(base, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
+        });
+        let remembered = at.as_os_str().len() <= LONGEST_REMEMBERED;
+        if let (true, Ok(now)) = (remembered, now)
+            && let Some((then, folder)) = self.lock().get(at)
+            && now == *then
+            && folder.weighed.iter().all(|(name, then)| weight(root, &at.join(name)) == Some(*then))
+        {
+            return (Ok(Arc::clone(folder)), false);
+        }
+        (self.read(root, hop, at, calm), true)
+    }
+
+    fn read(&self, root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<Arc<Folder>, Errno> {
+        let (found, steady) = steadily(root, hop, at, calm)?;
+        let found = Arc::new(found);
+        if at.as_os_str().len() > LONGEST_REMEMBERED {
+            return Ok(found);
+        }
+        let mut remembered = self.lock();
+        remembered.remove(at);
+        if let Some(stamp) = steady.filter(|_| remembered.len() < MOST_REMEMBERED) {
+            remembered.insert(at.to_owned(), (stamp, Arc::clone(&found)));
+        }
+        Ok(found)
+    }
+
+    /// A thread that died while it wrote left a map that is whole: every step of a change is one call.
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (Stamp, Arc<Folder>)>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is in a folder, and its stamp if that can be relied on.
+///
+/// An entry that is renamed while a folder is read may be missed under both names. So a folder that changes meanwhile is
+/// read again; one that always changes, as where a compiler writes, is taken when it looks the same several times.
+fn steadily(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(Folder, Option<Stamp>), Errno> {
+    const TRIES: u32 = 50;
+    const ALIKE: u32 = 4;
+    let (mut last, mut alike) = (None, 0);
+    for _ in 0..TRIES {
+        let opened = hop.open(root.fd(), at)?;
+        let before = rustix::fs::fstat(&opened)?;
+        let (items, complete) = folder::items(opened.as_fd(), MOST_ENTRIES)?;
+        if !complete {
+            return Err(Errno::TOOBIG);
+        }
+        let (found, rested) = sorted(root, at, items);
+        let after = Stamp::of(&rustix::fs::fstat(&opened)?);
+        if calm || Stamp::of(&before) == after && Stamp::of(&before).has_rested(TICK) {
+            return Ok((found, Some(after).filter(|_| rested && Stamp::of(&before).has_rested(SETTLED))));
+        }
+        alike = if last.as_ref() == Some(&found) { alike + 1 } else { 0 };
+        if alike >= ALIKE {
+            return Ok((found, None));
+        }
+        last = Some(found);
+        std::thread::sleep(TICK / 8);
+    }
+    Err(Errno::AGAIN)
+}
+
+/// What matters of these entries, and whether a change of a file that was weighed would show in its times.
+fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
+    let is_bare = looks_bare(items.iter().map(|item| item.name.as_encoded_bytes()));
+    let (mut found, mut rested) = (Folder { is_bare, ..Folder::default() }, true);
+    for item in items {
+        let name = at.join(&item.name);
+        // The stamp is taken before the content is read: what changes meanwhile has another one later.
+        let stat = || root.stat_exact(&name);
+        let before = item.name.as_encoded_bytes().to_ascii_lowercase().ends_with(b"pem").then(stat);
+        let (blocked, by_content) = root.is_blocked(&names::text_of(&name));
+        if by_content && item.kind == FileType::RegularFile {
+            match before {
+                Some(Ok(stat)) if Stamp::of(&stat).has_rested(SETTLED) => {
+                    found.weighed.push((item.name.clone(), Stamp::of(&stat)));
+                }
+                _ => rested = false,
+            }
+        }
+        if item.name == ".git" {
+            found.repository = Some(item.kind);
+        } else if item.kind == FileType::Socket || blocked {
+            found.hidden.push(item.name);
+        } else {
+            if is_protected(root, &item.name) {
+                found.frozen.push(item.name.clone());
+            }
+            if item.kind == FileType::Directory {
+                found.folders.push(item.name);
+            }
+        }
+    }
+    (found, rested)
+}
+
+fn weight(root: &Root, file: &Path) -> Option<Stamp> {
+    root.stat_exact(file).ok().map(|stat| Stamp::of(&stat))
+}
+
+/// Settings of this crate and of git, by their own name: what is below them is frozen with them.
+fn is_protected(root: &Root, name: &OsStr) -> bool {
+    root.rules().protects(&names::text_of(Path::new(name))).is_some()
+}

@@ -1,0 +1,165 @@
+//! What of the project the sandbox must mask for a command: blocked files and their other names, sockets, repositories and
+//! what their configuration makes git run. And what a command has left that git on the host would run.
+//!
+//! This module knows git where it matters to masks; what git itself says is asked of the crate `toolfence-git`. It starts no
+//! command and raises no sandbox: the command runner asks it before, while and after a command runs.
+
+mod appeared;
+mod configurations;
+mod folders;
+mod hooks;
+mod replaced;
+mod repositories;
+mod running;
+mod scan;
+mod set;
+mod settings;
+mod settle;
+
+pub use appeared::Withheld;
+pub use configurations::Configurations;
+pub use hooks::{Guarded, Hooks};
+pub use replaced::Unmasked;
+pub use repositories::Access;
+pub use running::Running;
+pub use set::{MaskSet, WalkCost};
+pub use settings::GitSettings;
+
+use crate::names;
+use crate::root::Root;
+use crate::stop::Stop;
+use running::Settler;
+use scan::Purpose;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use toolfence_git::Git;
+use toolfence_git::config::{Configured, Memory, plain, pointed};
+use toolfence_protocol::ToolFailure;
+
+/// What the sandbox must mask of one project, found anew for each command, and what is known of its repositories.
+#[derive(Debug)]
+pub struct Masks {
+    root: Arc<Root>,
+    git: GitSettings,
+    folders: folders::Memory,
+    configurations: Memory,
+    settler: OnceLock<Option<Settler>>,
+}
+
+impl Masks {
+    pub(crate) fn new(root: Arc<Root>, git: GitSettings) -> Masks {
+        let (folders, configurations) = (folders::Memory::default(), Memory::default());
+        Masks { root, git, folders, configurations, settler: OnceLock::new() }
+    }
+
+    /// Finds what has to be masked around a command that has this access to repositories.
+    ///
+    /// # Errors
+    /// The walk was stopped, or there is too much to be sure of.
+    pub fn find(&self, access: Access, stop: &Stop) -> Result<MaskSet, ToolFailure> {
+        scan::find(self, access, stop)
+    }
+
+    /// While a command runs: the name of something that has appeared and would make git run something outside the sandbox.
+    pub fn planted(&self, before: &MaskSet, stop: &Stop) -> Option<String> {
+        let (suspects, _) = settle::suspects(self, before, Purpose::Watch, stop)?;
+        suspects.first().map(|suspect| names::shown(suspect.path()))
+    }
+
+    /// While a command runs: a file that was masked and is another one now, so that the command may be able to read or write
+    /// it.
+    pub fn replaced(&self, before: &MaskSet) -> Option<Unmasked> {
+        replaced::find(&self.root, before)
+    }
+
+    /// While a command runs, and before its output is delivered: adds to `withheld` what stands in blocked files that were not
+    /// there before.
+    pub fn appeared(&self, before: &MaskSet, withheld: &mut Withheld, stop: &Stop) {
+        appeared::look(self, before, withheld, stop);
+    }
+
+    /// After all processes of a command have ended: takes away what appeared meanwhile and would make git run something
+    /// outside the sandbox. Answers with what was done, in sentences.
+    pub fn settle(&self, before: &MaskSet) -> Vec<String> {
+        settle::settle(self, before)
+    }
+
+    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed, and
+    /// `of_hooks` where hooks run in the command. `settler` is the helper that works the record off then, and the argument
+    /// that makes it do so.
+    pub fn running(
+        &self,
+        set: &MaskSet,
+        of_hooks: Option<(Guarded, Configurations)>,
+        settler: Option<(&Path, &str)>,
+    ) -> Running {
+        let running = Running::begin(self, set, of_hooks);
+        if running.is_recorded() {
+            self.settler.get_or_init(|| Settler::start(&self.root, settler).ok());
+        }
+        running
+    }
+
+    /// Whether the person approves any hook of git.
+    pub fn approves_hooks(&self) -> bool {
+        self.git.approves_hooks()
+    }
+
+    /// What becomes of hooks in a call that is git alone, for the repositories that were found with
+    /// [`Access::WriteWithHooks`], where the sandbox lets hooks run.
+    ///
+    /// One repository can have git look into another: a push to one in the project runs the hooks there, an update of a
+    /// submodule those of the submodule. So hooks run where every hook of every repository of the project is approved.
+    pub fn hooks_of(&self, set: &MaskSet) -> Hooks {
+        if self.git.approves_hooks() { hooks::of(self, set) } else { Hooks::default() }
+    }
+
+    /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no
+    /// git.
+    pub fn git_configuration(&self) -> Option<Arc<Configured>> {
+        let top = self.root.path().ancestors().find(|folder| folder.join(".git").exists())?;
+        let dot_git = top.join(".git");
+        let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:")? } else { dot_git };
+        self.configured(top, &[plain(&git_dir)])
+    }
+
+    /// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
+    pub(crate) fn is_used_by_git(&self, path: &Path) -> bool {
+        repositories::is_used_by_git(self, path)
+    }
+
+    /// The host's git, if one is installed outside of the project.
+    fn host_git(&self) -> Option<&Git> {
+        self.root.programs().git()
+    }
+
+    /// What git says of the configuration of a repository; `None` where there is no git, or git cannot list it.
+    fn configured(&self, top: &Path, dirs: &[PathBuf]) -> Option<Arc<Configured>> {
+        match self.configurations.configured(self.host_git()?, top, dirs) {
+            Ok(configured) => Some(configured),
+            // Git would not run anything here either, until a person mends it: the whole of it is read-only meanwhile.
+            Err(error) => {
+                tracing::debug!(top = %top.display(), %error, "git did not list the configuration");
+                None
+            }
+        }
+    }
+
+    /// A relative folder of hooks that the person's own configuration names for every repository.
+    fn hooks_everywhere(&self) -> Option<PathBuf> {
+        // Where there is no repository, git lists the person's and the system's configuration alone.
+        self.configured(Path::new("/"), &[])?.hooks_everywhere.clone()
+    }
+}
+
+/// Takes away what commands planted in this project whose host was killed. Answers with what was done, in sentences for the
+/// person.
+pub(crate) fn recover(root: &Arc<Root>) -> Vec<String> {
+    running::recover(root)
+}
+
+/// What the helper does that a host has started: it waits for the end of the host, and then works off what records are left by
+/// opening the project with `open`, which gives what was done in sentences. Gives the status with which the helper ends.
+pub(crate) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<String>>) -> i32 {
+    running::settle_for_a_host(open)
+}

@@ -1,0 +1,276 @@
+//! What of the project the host's git would run or read, so that a command must not change it.
+//!
+//! The whole of every repository is masked, not a list of dangerous names in it: the git directory, the one that a `.git`
+//! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
+//! work tree: folders of hooks, included files, programs.
+
+use crate::masks::Masks;
+use crate::names;
+use crate::root::ignores::Ignores;
+use rustix::fs::FileType;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use toolfence_git::config::{links_of, path_value, pointed};
+use toolfence_git::way::Way;
+use toolfence_git::{hooks, made};
+use toolfence_rules::GIT_HOOKS;
+use toolfence_sandbox::isolation::{Identity, MaskKind};
+
+/// What a command may do with the repositories of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// Read them. What their configuration names in the work tree is read-only too.
+    Read,
+    /// Write them: for a call that runs nothing but git.
+    Write,
+    /// Write them, but for what git would run of them or read for that: for a call of git in which hooks run, which are
+    /// programs of the project.
+    WriteWithHooks,
+}
+
+/// What becomes of a repository of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is read-only to commands.
+    Protected,
+    /// It stands in a folder that git ignores and is as git makes it: a build may change and remove it, and what a command
+    /// leaves of it is judged as a new repository is.
+    OfBuild,
+    /// The settings leave it to commands.
+    Free,
+}
+
+/// A repository as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// `.git`, or the folder of a repository that has none, relative to the root.
+    pub(super) at: PathBuf,
+    pub(super) is: Option<Identity>,
+    /// Where `.git` leads, where it is a link. A link cannot be read-only, and the next file may get the inode of one that was
+    /// removed.
+    pub(super) link: Option<PathBuf>,
+    pub(super) standing: Standing,
+}
+
+/// What of a git directory is masked where the project is one itself, so that masking all of it would leave a command
+/// nothing to write to.
+const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
+
+/// What the repositories of the project ask for.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    /// By path relative to the root.
+    asked: BTreeMap<PathBuf, MaskKind>,
+    /// What git would use: the path that leads there, and its way.
+    ways: Vec<Used>,
+}
+
+/// What git on the host uses, or would use if it were there: hooks, included files, programs that its configuration names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Used {
+    /// The absolute path that git's configuration names.
+    pub(super) path: PathBuf,
+    /// How it was reached when it was looked for.
+    pub(super) way: Way,
+}
+
+impl Wanted {
+    /// Adds what the repository asks for that git finds in `folder`, where `.git` is of this `kind`; or that is `folder`
+    /// itself, where there is no kind. Answers with what becomes of it.
+    pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Standing {
+        let root = masks.root.path();
+        let top = root.join(folder);
+        let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
+        let dirs = git_dirs(masks, folder, kind);
+        if masks.git.leaves_writable(&names::text_of(&at)) {
+            return Standing::Free;
+        }
+        let is_ignored = || Ignores::above(&masks.root, folder).is_within(folder);
+        if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
+            return Standing::OfBuild;
+        }
+        // Lines of a rebase that run a program would run it where the repository is writable.
+        let writes = access != Access::Read && !dirs.iter().any(|dir| made::has_programs_to_run(dir));
+        if writes && access == Access::WriteWithHooks {
+            self.add_with_hooks(masks, at, kind, &top, &dirs);
+            return Standing::Protected;
+        }
+        if writes {
+            // A link can be no mount; the folder behind it is kept.
+            if kind != Some(FileType::Symlink) {
+                self.mask(at, MaskKind::Keep);
+            }
+            for dir in &dirs {
+                self.inside(masks, dir, MaskKind::Keep);
+                // Git itself never writes a hook where it is called by a command line.
+                self.inside(masks, &dir.join("hooks"), MaskKind::Freeze);
+            }
+            return Standing::Protected;
+        }
+        match kind {
+            Some(FileType::Symlink) => {}
+            None if folder.as_os_str().is_empty() => {
+                for name in OF_A_BARE_PROJECT {
+                    self.used(masks, &root.join(name));
+                }
+            }
+            _ => self.mask(at, MaskKind::Freeze),
+        }
+        for dir in &dirs {
+            self.inside(masks, dir, MaskKind::Freeze);
+            for target in links_of(dir) {
+                self.used(masks, &target);
+            }
+        }
+        self.configured(masks, &top, &dirs);
+        Standing::Protected
+    }
+
+    /// Adds what a repository asks for in whose call hooks run. Git and they write its data; what leads git to a program
+    /// is read-only and must not appear, but for the configuration: the call compares it before and after.
+    fn add_with_hooks(&mut self, masks: &Masks, at: PathBuf, kind: Option<FileType>, top: &Path, dirs: &[PathBuf]) {
+        match kind {
+            Some(FileType::Symlink) => {}
+            // A `.git` file says where the git directory is.
+            Some(FileType::RegularFile) => self.mask(at, MaskKind::Freeze),
+            _ => self.mask(at, MaskKind::Keep),
+        }
+        let inner = dirs.iter().filter_map(|dir| hooks::inner(dir)).flat_map(|inner| inner.dirs);
+        let all: BTreeSet<PathBuf> = inner.chain(dirs.iter().cloned()).collect();
+        for dir in &all {
+            self.inside(masks, dir, MaskKind::Keep);
+            // The last two are where old versions of git kept remotes, and it still reads them.
+            for name in ["hooks", "commondir", "branches", "remotes"] {
+                self.used(masks, &dir.join(name));
+            }
+            for target in links_of(dir) {
+                self.used(masks, &target);
+            }
+        }
+        let Some(configured) = masks.configured(top, dirs) else { return };
+        let own: Vec<PathBuf> = dirs
+            .iter()
+            .flat_map(|dir| ["config", "config.worktree"].map(|name| dir.join(name)))
+            .filter_map(|file| file.canonicalize().ok())
+            .collect();
+        let folders = configured.hooks.iter().flat_map(|value| hook_folders(value, top, dirs));
+        for path in configured.used.iter().cloned().chain(folders) {
+            if !path.canonicalize().is_ok_and(|real| own.contains(&real)) {
+                self.used(masks, &path);
+            }
+        }
+    }
+
+    /// Adds what a repository above the root uses in the project.
+    pub(super) fn add_above(&mut self, masks: &Masks, access: Access) {
+        let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
+        if let Some(top) = top.filter(|_| access == Access::Read) {
+            let dot_git = top.join(".git");
+            let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
+            let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+            let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
+            let dirs: Vec<PathBuf> = std::iter::once(git_dir).chain(common).collect();
+            for link in dirs.iter().flat_map(|dir| links_of(dir)) {
+                self.used(masks, &link);
+            }
+            self.configured(masks, top, &dirs);
+        }
+    }
+
+    /// What the configuration names in the project. Without a git on the host no program runs it.
+    fn configured(&mut self, masks: &Masks, top: &Path, dirs: &[PathBuf]) {
+        let Some(configured) = masks.configured(top, dirs) else { return };
+        for path in &configured.used {
+            self.used(masks, path);
+        }
+    }
+
+    /// What git would use: read-only where it is there, and not to be reached in another way afterwards.
+    fn used(&mut self, masks: &Masks, path: &Path) {
+        let root = masks.root.path();
+        let way = Way::of(path);
+        if way.is_there && root.starts_with(&way.end) {
+            // All of the project cannot be read-only: what git would take for a hook there is.
+            for name in GIT_HOOKS {
+                self.used(masks, &root.join(name));
+            }
+            return;
+        }
+        if let Ok(inside) = way.end.strip_prefix(root)
+            && way.is_there
+        {
+            self.mask(inside.to_owned(), MaskKind::Freeze);
+        }
+        if way.end.starts_with(root) || way.steps.iter().any(|step| step.at != *root && step.at.starts_with(root)) {
+            self.ways.push(Used { path: path.to_owned(), way });
+        }
+    }
+
+    /// Covers what a path leads to, where that is in the project.
+    fn inside(&mut self, masks: &Masks, path: &Path, how: MaskKind) {
+        let Ok(real) = path.canonicalize() else { return };
+        if let Ok(relative) = real.strip_prefix(masks.root.path())
+            && !relative.as_os_str().is_empty()
+        {
+            self.mask(relative.to_owned(), how);
+        }
+    }
+
+    fn mask(&mut self, path: PathBuf, how: MaskKind) {
+        let known = self.asked.entry(path).or_insert(how);
+        *known = how.max(*known);
+    }
+
+    /// A folder stands before what is in it; what is in a read-only one needs no mask of its own.
+    pub(super) fn into_parts(self) -> (Vec<(PathBuf, MaskKind)>, Vec<Used>) {
+        let mut asked: Vec<(PathBuf, MaskKind)> = Vec::new();
+        for (path, how) in self.asked {
+            let frozen = |(above, how): &(PathBuf, MaskKind)| *how == MaskKind::Freeze && path.starts_with(above);
+            if !asked.iter().any(frozen) {
+                asked.push((path, how));
+            }
+        }
+        let mut ways = self.ways;
+        ways.sort_by(|a, b| a.path.cmp(&b.path));
+        ways.dedup_by(|a, b| a.path == b.path);
+        (asked, ways)
+    }
+}
+
+/// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
+pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
+    let mut wanted = Wanted::default();
+    for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(masks.root.path())) {
+        let Ok(inside) = folder.strip_prefix(masks.root.path()) else { continue };
+        let kind = fs::symlink_metadata(folder.join(".git")).ok().map(|meta| FileType::from_raw_mode(meta.mode()));
+        if kind.is_some() {
+            wanted.add(masks, Access::Read, inside, kind);
+        }
+    }
+    wanted.add_above(masks, Access::Read);
+    let leads_there =
+        |used: &Used| path.starts_with(&used.way.end) || used.way.steps.iter().any(|step| step.at == path);
+    wanted.ways.iter().any(leads_there)
+}
+
+/// Where git looks for the hooks that a value of `core.hooksPath` names. What is relative counts from the top of the work tree,
+/// and from the git directory for hooks of a push that is received.
+pub(super) fn hook_folders(value: &str, top: &Path, dirs: &[PathBuf]) -> BTreeSet<PathBuf> {
+    std::iter::once(top).chain(dirs.iter().map(PathBuf::as_path)).map(|base| path_value(value, base)).collect()
+}
+
+/// The git directory of the repository at `folder`, where `.git` is of this `kind` or it is none itself, and the common one.
+pub(super) fn git_dirs(masks: &Masks, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
+    let top = masks.root.path().join(folder);
+    let at = if kind.is_some() { top.join(".git") } else { top };
+    let git_dir = match kind {
+        Some(FileType::RegularFile) => pointed(&at, "gitdir:").unwrap_or(at),
+        _ => at,
+    };
+    let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+    let common = pointed(&git_dir.join("commondir"), "").and_then(|dir| dir.canonicalize().ok());
+    std::iter::once(git_dir).chain(common).collect()
+}

@@ -1,0 +1,348 @@
+//! The walk over the project that finds what has to be masked.
+//!
+//! The tree is walked to its full depth before every command that runs in the sandbox. A folder that has not changed since it
+//! was read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
+//! there is something that no path is short enough to name.
+
+use crate::masks::Masks;
+use crate::masks::folders::Folder;
+use crate::masks::repositories::{Access, Repository, Standing, Wanted};
+use crate::masks::set::{Held, MaskSet};
+use crate::root::hops::{Hop, NAMEABLE};
+use crate::root::ignores::Ignores;
+use crate::root::walk::{Order, Walk};
+use crate::stop::Stop;
+use rustix::fs::{AtFlags, FileType, Mode};
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use toolfence_git::made::looks_bare;
+use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_sandbox::isolation::{Identity, Mask, MaskKind, identity_of};
+
+/// Folders looked at before the walk is given up.
+const MOST_FOLDERS: usize = 1_000_000;
+
+/// The most masks: each is a mount, and a namespace has 100,000 of them at most.
+const MOST_MASKS: usize = 20_000;
+
+/// How often the project is walked anew where it changes meanwhile, and the pause between.
+const MOST_TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Finds what has to be masked around a command that has this access to repositories.
+pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet, ToolFailure> {
+    let started = Instant::now();
+    for _ in 0..MOST_TRIES {
+        let mut scan = Scan::begin(masks, Purpose::Mask);
+        scan.wanted = Some((access, Wanted::default()));
+        let scanned = scan.tree(stop).and_then(|()| scan.repositories()).and_then(|()| scan.twins(stop));
+        let mut set = match scanned {
+            Ok(()) => scan.done(),
+            Err(Hitch::Failure(failure)) => return Err(failure),
+            Err(Hitch::Moved) => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+        };
+        set.with_hooks = access == Access::WriteWithHooks;
+        set.cost.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        tracing::debug!(cost = ?set.cost, masks = set.list.len(), "the project was walked for the sandbox");
+        return if set.list.len() > MOST_MASKS { Err(too_much("blocked files")) } else { Ok(set) };
+    }
+    let message = "Folders of the project are moved all the time, so the sandbox cannot be set up and nothing was run. \
+                   Wait until whatever moves them has ended, and try again.";
+    Err(ToolFailure::new(ErrorCode::Conflict, message))
+}
+
+/// Why a walk did not come to its end.
+pub(super) enum Hitch {
+    Failure(ToolFailure),
+    /// What was there a moment ago is not there.
+    Moved,
+}
+
+impl From<ToolFailure> for Hitch {
+    fn from(failure: ToolFailure) -> Hitch {
+        Hitch::Failure(failure)
+    }
+}
+
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Something runs beside it or may: what is masked must be right.
+    Mask,
+    /// A command runs beside it; what is missed now is seen at the next look.
+    Watch,
+    /// No process of the command is left, so what it shut may be opened.
+    Settle,
+}
+
+pub(super) struct Scan<'w> {
+    masks: &'w Masks,
+    pub(super) set: MaskSet,
+    /// Hidden files that have more than one name.
+    linked: HashSet<Identity>,
+    /// Folders that are kept in their place for what is hidden in them.
+    kept: HashSet<PathBuf>,
+    /// What repositories ask for, where that is wanted.
+    wanted: Option<(Access, Wanted)>,
+    purpose: Purpose,
+    pub(super) opened: OpenedUp<'w>,
+}
+
+/// Folders that were opened to be looked at, with the modes they had. Dropped, it gives them back: what is in the folders can
+/// be looked at and renamed until then.
+pub(super) struct OpenedUp<'w> {
+    masks: &'w Masks,
+    folders: Vec<(PathBuf, Mode)>,
+}
+
+impl Drop for OpenedUp<'_> {
+    fn drop(&mut self) {
+        for (at, mode) in self.folders.drain(..).rev() {
+            let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
+            if let Ok(above) = self.masks.root.open_exact(above) {
+                let _ = rustix::fs::chmodat(above, last, mode, AtFlags::empty());
+            }
+        }
+    }
+}
+
+impl<'w> Scan<'w> {
+    pub(super) fn begin(masks: &'w Masks, purpose: Purpose) -> Scan<'w> {
+        Scan {
+            masks,
+            set: MaskSet::default(),
+            linked: HashSet::new(),
+            kept: HashSet::new(),
+            wanted: None,
+            purpose,
+            opened: OpenedUp { masks, folders: Vec::new() },
+        }
+    }
+
+    /// A folder that is kept in its place is found after what stands in it. Of the same depth, what repositories ask for stays
+    /// before the masks.
+    fn done(mut self) -> MaskSet {
+        self.set.list.sort_by_key(|mask| mask.path.components().count());
+        self.set
+    }
+
+    pub(super) fn tree(&mut self, stop: &Stop) -> Result<(), Hitch> {
+        let mut pending = vec![(Hop::default(), PathBuf::new())];
+        while let Some((hop, at)) = pending.pop() {
+            if stop.is_stopped() {
+                return Err(ToolFailure::new(ErrorCode::Cancelled, "The walk over the project was stopped.").into());
+            }
+            self.set.cost.folders += 1;
+            if self.set.cost.folders > MOST_FOLDERS {
+                return Err(too_much("folders").into());
+            }
+            let calm = self.purpose != Purpose::Mask;
+            let (mut folder, read) = self.masks.folders.folder(&self.masks.root, &hop, &at, calm);
+            self.set.cost.read += usize::from(read);
+            if matches!(folder, Err(Errno::ACCESS)) && self.open_up(&at) {
+                folder = self.masks.folders.folder(&self.masks.root, &hop, &at, calm).0;
+            }
+            match folder {
+                Ok(folder) if self.is_too_deep(&at, &folder) => self.mask(&hop, at, MaskKind::Hide)?,
+                Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
+                Err(errno) if is_moved(errno) => return Err(Hitch::Moved),
+                Err(_) => {
+                    self.probe(&at);
+                    self.mask(&hop, at, MaskKind::Hide)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder that cannot be listed can still be one that git enters: what it would look for there has names.
+    fn probe(&mut self, at: &Path) {
+        let kind_of = |name: &str| {
+            // The folder itself cannot be opened to be read; to pass through it is enough.
+            let named = at.join(name);
+            let stat = rustix::fs::statat(self.masks.root.fd(), &named, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some(FileType::from_raw_mode(stat.st_mode))
+        };
+        let is_bare = looks_bare(
+            ["HEAD", "objects", "refs", "commondir"]
+                .into_iter()
+                .filter(|name| kind_of(name).is_some())
+                .map(str::as_bytes),
+        );
+        if let Some(kind) = kind_of(".git") {
+            self.repository(at, Some(kind));
+        }
+        if is_bare {
+            self.repository(at, None);
+        }
+    }
+
+    /// Lets a folder be listed that its owner shut against that. Only where no process of a command is left: what a command
+    /// has shut is opened to be looked over, and gets its mode back.
+    fn open_up(&mut self, at: &Path) -> bool {
+        if self.purpose != Purpose::Settle {
+            return false;
+        }
+        let (above, last) = (at.parent().unwrap_or(Path::new("")), at.file_name().unwrap_or(OsStr::new(".")));
+        let Ok(stat) = self.masks.root.stat_exact(at) else { return false };
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        let done = self
+            .masks
+            .root
+            .open_exact(above)
+            .and_then(|above| rustix::fs::chmodat(above, last, mode | Mode::RWXU, AtFlags::empty()));
+        if done.is_ok() {
+            self.opened.folders.push((at.to_owned(), mode));
+        }
+        done.is_ok()
+    }
+
+    /// Whether something in the folder that matters has a path that the kernel does not take, so that nothing could be mounted
+    /// there. Then the folder, which is the deepest that has a path, is hidden with all that is in it.
+    fn is_too_deep(&self, at: &Path, folder: &Folder) -> bool {
+        // What is masked of a repository is below `.git`.
+        const IN_GIT: usize = 64;
+        let above = self.masks.root.path().as_os_str().len() + 1 + at.as_os_str().len() + 1;
+        let names = [&folder.folders, &folder.hidden, &folder.frozen].into_iter().flatten();
+        let longest = names.map(|name| name.len()).chain(folder.repository.map(|_| IN_GIT)).max();
+        // A root with so long a path has no command in it anyway: nothing can be named there.
+        !at.as_os_str().is_empty() && longest.is_some_and(|longest| above + longest >= NAMEABLE)
+    }
+
+    fn take(&mut self, hop: &Hop, at: &Path, folder: &Folder, pending: &mut Vec<(Hop, PathBuf)>) -> Result<(), Hitch> {
+        let hop = hop.towards(self.masks.root.fd(), at);
+        for name in &folder.frozen {
+            self.mask(&hop, at.join(name), MaskKind::Freeze)?;
+        }
+        if !folder.hidden.is_empty() {
+            let is_ignored = |folder: &Path| {
+                !folder.as_os_str().is_empty() && Ignores::above(&self.masks.root, folder).is_within(folder)
+            };
+            let here = is_ignored(at);
+            for name in &folder.hidden {
+                let path = at.join(name);
+                let folders = self.masks.root.folders_of_rule(&path);
+                // A mask in a folder that git ignores must not keep a build from removing the folder. Where the folder is part
+                // of the rule, it is the folder around it that has to be one of the build.
+                let around = at.ancestors().nth(folders).unwrap_or(Path::new(""));
+                let removable = here && (folders == 0 || is_ignored(around));
+                // Moved out of the folder that is part of its rule, the file could be read by the next command.
+                for above in at.ancestors().take(if removable { 0 } else { folders }) {
+                    if self.kept.insert(above.to_owned()) {
+                        // The way may go on from a folder that is already below it.
+                        self.mask(&Hop::default(), above.to_owned(), MaskKind::Keep)?;
+                    }
+                }
+                self.mask(&hop, path, if removable { MaskKind::HideRemovable } else { MaskKind::Hide })?;
+            }
+        }
+        if folder.repository.is_some() {
+            self.repository(at, folder.repository);
+        }
+        if folder.is_bare {
+            self.repository(at, None);
+        }
+        pending.extend(folder.folders.iter().map(|name| (hop.clone(), at.join(name))));
+        Ok(())
+    }
+
+    /// Notes the repository that `.git` in this folder stands for, or the folder itself.
+    fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
+        let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
+        let is = self.masks.root.stat_exact(&at).ok().map(|stat| identity_of(&stat));
+        let standing = match &mut self.wanted {
+            Some((access, wanted)) => wanted.add(self.masks, *access, folder, kind),
+            None => Standing::Protected,
+        };
+        let link = std::fs::read_link(self.masks.root.path().join(&at)).ok();
+        self.set.repositories.push(Repository { at, is, link, standing });
+    }
+
+    /// Covers what the repositories ask for.
+    fn repositories(&mut self) -> Result<(), Hitch> {
+        let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
+        wanted.add_above(self.masks, access);
+        let (asked, used) = wanted.into_parts();
+        self.set.used = used;
+        // A mask of a file in a repository has to lie over the mask of the repository.
+        let set = std::mem::take(&mut self.set.list);
+        for (path, how) in asked {
+            // It may be elsewhere: a folder of hooks is where the settings say.
+            self.mask(&Hop::default(), path, how)?;
+        }
+        let root = &self.masks.root;
+        self.set.held = self
+            .set
+            .list
+            .iter()
+            .filter_map(|mask| {
+                let above = root.stat_exact(mask.path.parent()?).ok()?;
+                Some(Held { path: mask.path.clone(), is: mask.is, above: identity_of(&above) })
+            })
+            .collect();
+        let guarded: HashSet<&Path> = self.set.list.iter().map(|mask| mask.path.as_path()).collect();
+        // Kept for what is hidden in it, a folder must not lose what its repository asks for.
+        let set: Vec<Mask> = set
+            .into_iter()
+            .filter(|mask| mask.how != MaskKind::Keep || !guarded.contains(mask.path.as_path()))
+            .collect();
+        let kept = self.set.list.iter().filter(|mask| mask.how == MaskKind::Keep);
+        self.set.kept = kept.map(|mask| mask.path.clone()).collect();
+        self.set.list.extend(set);
+        Ok(())
+    }
+
+    fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), Hitch> {
+        let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
+        let is = identity_of(&stat);
+        let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if matches!(how, MaskKind::Hide | MaskKind::HideRemovable) && file {
+            self.masks.root.remember_masked(is);
+            if stat.st_nlink > 1 {
+                self.linked.insert(is);
+            }
+        }
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+            self.set.list.push(Mask { path, is, how });
+        }
+        Ok(())
+    }
+
+    /// Finds the other names of hidden files: the kernel does not tell them, so all files are looked at.
+    fn twins(&mut self, stop: &Stop) -> Result<(), Hitch> {
+        if self.linked.is_empty() {
+            return Ok(());
+        }
+        let mut walk = Walk::new(&self.masks.root, Order::Depth, stop).everything();
+        let files = walk.by_ref().filter(|node| node.kind == FileType::RegularFile && node.blocked.is_none());
+        let mut found = Vec::new();
+        for node in files {
+            let Ok(stat) = self.masks.root.stat_exact(&node.name) else { continue };
+            let is = identity_of(&stat);
+            if self.linked.contains(&is) {
+                found.push(Mask { path: node.name, is, how: MaskKind::Hide });
+            }
+        }
+        self.set.list.extend(found);
+        let complete = walk.report(".").is_ok_and(|report| report.complete);
+        if complete { Ok(()) } else { Err(too_much("files to find the other names of a blocked one").into()) }
+    }
+}
+
+fn is_moved(errno: Errno) -> bool {
+    matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::AGAIN)
+}
+
+fn too_much(what: &str) -> ToolFailure {
+    let message = format!(
+        "The project has too many {what} for the sandbox to be sure of it, so nothing was run. Ask the user to work in a \
+         smaller folder."
+    );
+    ToolFailure::new(ErrorCode::TooLarge, message)
+}

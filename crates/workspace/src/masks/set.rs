@@ -1,0 +1,78 @@
+//! What was found to be masked, as it was when it was looked for.
+
+use crate::masks::repositories::{Repository, Used};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use toolfence_sandbox::isolation::{Identity, Mask, MaskKind};
+
+/// What the sandbox has to mask for one command, and what was there when it was looked for.
+#[derive(Debug, Clone, Default)]
+pub struct MaskSet {
+    /// A folder stands before what is in it.
+    pub(super) list: Vec<Mask>,
+    pub(super) repositories: Vec<Repository>,
+    /// Folders of repositories that are writable but cannot be moved.
+    pub(super) kept: Vec<PathBuf>,
+    /// What git on the host uses in the project, and where it was.
+    pub(super) held: Vec<Held>,
+    /// What git on the host uses, or would use if it were there, and how it is reached.
+    pub(super) used: Vec<Used>,
+    /// Whether hooks run: then not only git writes what is kept.
+    pub(super) with_hooks: bool,
+    pub(super) cost: WalkCost,
+}
+
+/// A read-only file or folder that git on the host uses. It cannot be renamed itself, but a folder above it can, and then
+/// something else can be put at its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) path: PathBuf,
+    pub(super) is: Identity,
+    /// The folder it is in.
+    pub(super) above: Identity,
+}
+
+/// What a walk cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WalkCost {
+    /// Folders of the tree.
+    pub folders: usize,
+    /// How many of them had to be read.
+    pub read: usize,
+    /// Wall time in microseconds.
+    pub microseconds: u64,
+}
+
+impl MaskSet {
+    /// The masks, as the sandbox takes them: a folder stands before what is in it.
+    pub fn list(&self) -> &[Mask] {
+        &self.list
+    }
+
+    /// Folders of repositories that are writable but cannot be moved, relative to the root.
+    pub fn kept(&self) -> impl Iterator<Item = &Path> {
+        self.kept.iter().map(PathBuf::as_path)
+    }
+
+    /// Whether hooks run in the call.
+    pub fn with_hooks(&self) -> bool {
+        self.with_hooks
+    }
+
+    /// What a command could not write, or what in its call only git writes. A folder that is kept for a blocked file in it is
+    /// neither.
+    pub(super) fn out_of_reach(&self) -> impl Iterator<Item = &Mask> {
+        let of_git: HashSet<&Path> = self.kept().collect();
+        self.list.iter().filter(move |mask| match mask.how {
+            MaskKind::Freeze => true,
+            MaskKind::Keep => !self.with_hooks && of_git.contains(mask.path.as_path()),
+            _ => false,
+        })
+    }
+
+    /// What the walk over the project cost.
+    pub fn cost(&self) -> WalkCost {
+        self.cost
+    }
+}

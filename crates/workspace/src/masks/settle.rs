@@ -1,0 +1,226 @@
+//! What appeared in the project while a command ran and would make the host's git run something.
+//!
+//! What was there before is read-only to the command. New repositories stay if they are as `git init` and `git clone` make
+//! them; every other one is renamed, which keeps everything and takes it out of git's sight. So are hooks, included files and
+//! programs that the configuration names and that were missing before.
+
+use crate::masks::Masks;
+use crate::masks::repositories::{Repository, Standing, Used};
+use crate::masks::scan::{OpenedUp, Purpose, Scan};
+use crate::masks::set::{Held, MaskSet};
+use crate::names;
+use crate::root::resolve::open_exact;
+use crate::stat::is_later;
+use crate::stop::Stop;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{FileType, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use toolfence_git::made;
+use toolfence_git::way::{Step, Way};
+use toolfence_sandbox::isolation::identity_of;
+
+/// What stands behind a name that was set aside, with a number.
+const ASIDE: &str = ".set-aside";
+
+/// Something that must not stay as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Suspect {
+    /// `.git`: a folder, a file or a link.
+    Repository(PathBuf),
+    /// The folder of a repository that has no `.git`.
+    Bare(PathBuf),
+    /// A file or folder that the configuration of a repository names.
+    Used(PathBuf),
+    /// Something in a git directory that a hook has made.
+    Made(PathBuf),
+}
+
+impl Suspect {
+    /// The name a person knows it by.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) | Suspect::Made(path) => path,
+        }
+    }
+}
+
+/// Takes away what appeared, after all processes of the command have ended. Answers with what was done, in sentences.
+pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<String> {
+    settle_until(masks, before, None)
+}
+
+/// Takes away what appeared until a time, where that is known: what came later is another process's work.
+pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<SystemTime>) -> Vec<String> {
+    let found = suspects(masks, before, Purpose::Settle, &Stop::default());
+    match found {
+        Some((suspects, _opened)) => {
+            let suspects = suspects.iter().filter(|suspect| !is_theirs(masks, suspect, until));
+            suspects.map(|suspect| set_aside(masks, suspect)).collect()
+        }
+        None => vec![
+            "The project is too big to be looked over after the command. Look for new .git folders in it before you run git \
+             there."
+                .into(),
+        ],
+    }
+}
+
+/// Whether a suspect came later than that time, where one is known, so that it is another process's work.
+pub(super) fn is_theirs(masks: &Masks, suspect: &Suspect, until: Option<SystemTime>) -> bool {
+    // Whoever uses a repository changes its folder, but not the file that says what git does in it.
+    let paths = match suspect {
+        Suspect::Repository(path) | Suspect::Bare(path) => vec![path.join("config"), path.join("HEAD"), path.clone()],
+        Suspect::Used(path) | Suspect::Made(path) => vec![path.clone()],
+    };
+    let stat = paths.iter().find_map(|path| masks.root.stat_exact(path).ok());
+    stat.is_some_and(|stat| is_later(&stat, until))
+}
+
+/// What has appeared so far that must not stay. `None` where the walk did not come to its end.
+///
+/// The second value keeps folders open that the command has shut: what is found in them can be renamed as long as it lives.
+pub(super) fn suspects<'w>(
+    masks: &'w Masks,
+    before: &MaskSet,
+    purpose: Purpose,
+    stop: &Stop,
+) -> Option<(Vec<Suspect>, OpenedUp<'w>)> {
+    let mut scan = Scan::begin(masks, purpose);
+    scan.tree(stop).ok()?;
+    let standing = |now: &Repository| {
+        let known =
+            before.repositories.iter().find(|then| then.at == now.at && then.is == now.is && then.link == now.link);
+        known.map(|then| then.standing)
+    };
+    let judged = scan.set.repositories.iter().filter(|now| {
+        let is_left_alone = matches!(standing(now), Some(Standing::Protected | Standing::Free));
+        !is_left_alone && !masks.git.leaves_writable(&names::text_of(&now.at))
+    });
+    let mut found: Vec<Suspect> = judged.filter_map(|now| judge(masks, before, now)).collect();
+    let mut led: Vec<PathBuf> = before.used.iter().filter_map(|used| led_elsewhere(masks, used)).collect();
+    led.sort();
+    led.dedup();
+    found.extend(led.into_iter().map(Suspect::Used));
+    found.extend(
+        before.held.iter().filter(|held| is_replaced(masks, held)).map(|held| Suspect::Used(held.path.clone())),
+    );
+    Some((found, scan.opened))
+}
+
+/// What makes git use something else than before, or something where there was nothing: a link that leads elsewhere, or the
+/// file or folder itself, relative to the root.
+fn led_elsewhere(masks: &Masks, used: &Used) -> Option<PathBuf> {
+    let now = Way::of(&used.path);
+    let same_end = used.way.is_there && now.end_is() == used.way.end_is();
+    if !now.is_there || same_end {
+        return None;
+    }
+    let is_new = |step: &Step| !used.way.steps.contains(step);
+    let root = masks.root.path();
+    // A repository is judged by what it is.
+    let of_a_repository =
+        |step: &Step| step.at.strip_prefix(root).is_ok_and(|at| at.file_name() == Some(OsStr::new(".git")));
+    if now.steps.iter().any(|step| is_new(step) && of_a_repository(step)) {
+        return None;
+    }
+    let others = now.steps.split_last().is_some_and(|(_, others)| others.iter().any(is_new));
+    if used.way.is_there && now.end == used.way.end && !others {
+        // Another process on the host has saved the file: a command cannot replace what is a mount.
+        return None;
+    }
+    let step = now.leaves(&used.way)?;
+    step.at.strip_prefix(root).ok().filter(|at| !at.as_os_str().is_empty()).map(Path::to_owned)
+}
+
+/// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
+/// another process on the host has saved it: a command cannot replace what is a mount.
+fn is_replaced(masks: &Masks, held: &Held) -> bool {
+    let is = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| identity_of(&stat));
+    // A repository is judged by what it is.
+    held.path.file_name().is_none_or(|name| name != ".git")
+        && is(&held.path).is_some_and(|now| now != held.is)
+        && held.path.parent().is_some_and(|above| is(above) != Some(held.above))
+}
+
+/// `None` for a repository that is as git makes it.
+fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
+    let at = masks.root.path().join(&now.at);
+    let has_dot_git = now.at.file_name().is_some_and(|name| name == ".git");
+    let suspect = if has_dot_git { Suspect::Repository(now.at.clone()) } else { Suspect::Bare(now.at.clone()) };
+    let stat = match masks.root.stat_exact(&now.at) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT | Errno::NOTDIR) => return None,
+        // It is there, and what it is cannot be told.
+        Err(_) => return Some(suspect),
+    };
+    let top = if has_dot_git { at.parent().unwrap_or(&at) } else { &at };
+    let everywhere = masks.hooks_everywhere();
+    let is_made = |git_dir: &Path| made::is_as_git_makes_it(git_dir, top, everywhere.as_deref());
+    let is_fine = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => is_made(&at),
+        // The person's own `git worktree add` leaves one that leads into a repository which the command could not write.
+        FileType::RegularFile => made::is_answered(&at, &|git_dir: &Path| {
+            let Ok(inside) = git_dir.strip_prefix(masks.root.path()) else { return false };
+            let frozen = before.out_of_reach().any(|mask| inside.starts_with(&mask.path));
+            let no_hooks = !everywhere.as_ref().is_some_and(|hooks| top.join(hooks).exists());
+            // Where hooks ran, somebody else than git may have made it: then its common directory is one of the kept.
+            let of_kept = before.with_hooks && {
+                let entry = inside.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "worktrees"));
+                let common = entry.and_then(Path::parent);
+                common.is_some_and(|common| before.kept().any(|kept| kept == common)) && made::is_made_worktree(git_dir)
+            };
+            (frozen || of_kept) && no_hooks || is_made(git_dir)
+        }),
+        _ => false,
+    };
+    (!is_fine).then_some(suspect)
+}
+
+pub(super) fn set_aside(masks: &Masks, suspect: &Suspect) -> String {
+    let (path, why) = match suspect {
+        Suspect::Repository(path) => (path.clone(), "It would let git run programs"),
+        // Its other entries may be anything; without a HEAD git takes the folder for none of its own.
+        Suspect::Bare(path) => {
+            (path.join("HEAD"), "With it, git takes the folder for a repository and may run programs")
+        }
+        Suspect::Used(path) => (path.clone(), "The configuration of git names it, so git would run or read it"),
+        Suspect::Made(path) => (path.clone(), "It would let git run programs"),
+    };
+    let shown = names::shown(&path);
+    let folder = masks.root.open_exact(path.parent().unwrap_or(Path::new("")));
+    let renamed = folder.and_then(|folder| {
+        let last = path.file_name().unwrap_or(OsStr::new(".git"));
+        let name = rename(folder.as_fd(), last)?;
+        if let Suspect::Repository(_) = suspect
+            && let Ok(inner) = open_exact(folder.as_fd(), Path::new(&name))
+        {
+            // Under any name a git directory is one, for whoever goes into it.
+            let _ = rename(inner.as_fd(), OsStr::new("HEAD"));
+        }
+        Ok(name)
+    });
+    match renamed {
+        Ok(name) => format!("{shown} appeared while the command ran. {why}, so it is now named {name}."),
+        Err(errno) => format!(
+            "{shown} appeared while the command ran. {why}, and it could not be renamed ({errno}). Do not run git there."
+        ),
+    }
+}
+
+/// Gives an entry of a folder the first free name for what was set aside, and says which.
+fn rename(folder: BorrowedFd<'_>, last: &OsStr) -> Result<String, Errno> {
+    const MOST_TRIES: u32 = 1000;
+    let last_shown = last.to_string_lossy();
+    for number in 1..=MOST_TRIES {
+        let name = format!("{last_shown}{ASIDE}-{number}");
+        match rustix::fs::renameat_with(folder, last, folder, &*name, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(name),
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Err(Errno::EXIST)
+}

@@ -1,0 +1,119 @@
+//! Where output goes that is too long for a result: files below `.toolfence/output`, which tools may read and never write.
+//!
+//! Old ones go when a new one comes. Git does not see them.
+
+use crate::root::{Root, folder, resolve};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+use toolfence_sandbox::random_name;
+
+/// The folder, from the root.
+const FOLDER: [&str; 2] = [".toolfence", "output"];
+
+/// What is kept when a new one comes: so many files, so many bytes, no older than this.
+const MOST_FILES: usize = 20;
+const MOST_BYTES: u64 = 256 << 20;
+const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Entries that are looked at.
+const MOST_ENTRIES: usize = 1000;
+
+/// Makes a new empty file for output. Gives it with its name relative to the root.
+///
+/// # Errors
+/// The project cannot be written.
+pub fn create(root: &Root) -> io::Result<(File, String)> {
+    let outer = entered(root.fd(), FOLDER[0])?;
+    hide_from_git(&outer)?;
+    let inside = entered(outer.as_fd(), FOLDER[1])?;
+    retain(&inside);
+    let name = format!("{}.txt", random_name()?);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&inside, &name, flags, Mode::from(0o600))?;
+    Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
+}
+
+/// Removes an overflow file by its name relative to the root, if it is there.
+pub fn remove(root: &Root, name: &str) {
+    let Some((above, last)) = name.rsplit_once('/') else { return };
+    if above == format!("{}/{}", FOLDER[0], FOLDER[1])
+        && let Ok(folder) = root.open_exact(above.as_ref())
+    {
+        let _ = rustix::fs::unlinkat(&folder, last, AtFlags::empty());
+    }
+}
+
+/// A folder, made where it is missing. A link in its place is not followed.
+fn entered(above: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+    match rustix::fs::mkdirat(above, name, Mode::from(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(above, name, resolve::PASS, Mode::empty())?),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn hide_from_git(outer: &OwnedFd) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(outer, ".gitignore", flags, Mode::from(0o644)) {
+        Ok(file) => File::from(file).write_all(b"*\n"),
+        Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Removes what is too much, the oldest first. One that cannot be removed is tried again the next time.
+fn retain(inside: &OwnedFd) {
+    let Ok((items, _)) = folder::items(inside.as_fd(), MOST_ENTRIES) else { return };
+    let files = items.into_iter().filter(|item| item.kind == FileType::RegularFile);
+    let stat = |name: &OsString| rustix::fs::statat(inside, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+    let mut files: Vec<(OsString, Stat)> =
+        files.filter_map(|item| Some((item.name.clone(), stat(&item.name)?))).collect();
+    files.sort_by_key(|(_, stat)| std::cmp::Reverse((stat.st_mtime, stat.st_mtime_nsec)));
+    let mut bytes = 0;
+    for (at, (name, stat)) in files.iter().enumerate() {
+        bytes += u64::try_from(stat.st_size).unwrap_or(0);
+        // Room for the one that is about to be made.
+        if at + 1 >= MOST_FILES || bytes > MOST_BYTES || is_old(stat) {
+            let _ = rustix::fs::unlinkat(inside, name, AtFlags::empty());
+        }
+    }
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
+fn is_old(stat: &Stat) -> bool {
+    let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime as i64).unwrap_or(0));
+    SystemTime::now().duration_since(changed).is_ok_and(|age| age > OLDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_rules::PathRules;
+
+    #[test]
+    fn only_the_newest_are_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Root::open(place.path(), PathRules::default(), None).unwrap();
+        let old = std::fs::File::create(place.path().join(create(&root).unwrap().1)).unwrap();
+        old.set_modified(SystemTime::now() - 2 * OLDEST).unwrap();
+        let names: Vec<String> = (0..MOST_FILES + 5).map(|_| create(&root).unwrap().1).collect();
+        let count = || std::fs::read_dir(place.path().join(".toolfence/output")).unwrap().count();
+        assert_eq!(count(), MOST_FILES);
+        assert!(place.path().join(names.last().unwrap()).exists());
+        assert_eq!(std::fs::read_to_string(place.path().join(".toolfence/.gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), place.path().join(".toolfence")).unwrap();
+        let root = Root::open(place.path(), PathRules::default(), None).unwrap();
+        assert!(create(&root).is_err());
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! Folders deep in a tree, reached in a bounded number of steps.
+//!
+//! A kernel resolves a path name by name, so a walk that opens every folder by its path from the root takes quadratic time
+//! in a tree that is nothing but deep. A walk that keeps some of the folders on its way open does not. A path that is longer
+//! than the kernel takes at once ([`NAMEABLE`]) is refused all the same: no tool could give it and no mount could be put there.
+
+use crate::root::folder::{self, Item};
+use crate::root::resolve;
+use crate::stat::is_one;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// `PATH_MAX` of Linux, with the NUL at the end: the kernel refuses a longer path (path_resolution(7)).
+pub(crate) const NAMEABLE: usize = 4096;
+
+/// Names between two folders that are kept open.
+const STEP: usize = 32;
+
+/// The most folders one walk keeps open: enough for the deepest tree that can be named, few enough for any limit on
+/// descriptors. Where they are used up, ways get longer and nothing else changes.
+const MOST: usize = NAMEABLE / 2 / STEP;
+
+/// Entries of one folder that are removed in one go.
+const MOST_AT_ONCE: usize = 10_000;
+
+/// An open folder above what is looked at: the root, or one on the way.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hop {
+    /// The root where there is none.
+    folder: Option<Arc<Kept>>,
+    /// Bytes of the folder's path from the root, with the slash behind it.
+    length: usize,
+    /// How many folders this walk keeps open.
+    open: Arc<AtomicUsize>,
+}
+
+/// A folder that is kept open, and counted for as long.
+#[derive(Debug)]
+struct Kept(OwnedFd, Arc<AtomicUsize>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Hop {
+    /// The folder from which what is in `at` is best reached: this one, or `at` itself where that is far enough below it.
+    pub(crate) fn towards(&self, root: BorrowedFd<'_>, at: &Path) -> Hop {
+        let below = at.as_os_str().as_bytes().get(self.length..).unwrap_or_default();
+        let is_far = below.iter().filter(|&&byte| byte == b'/').count() + 1 >= STEP;
+        if !is_far || self.open.load(Ordering::Relaxed) >= MOST {
+            return self.clone();
+        }
+        // What cannot be opened is met again, and told, by whoever looks into it.
+        let Ok(folder) = self.open(root, at) else { return self.clone() };
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let folder = Some(Arc::new(Kept(folder, Arc::clone(&self.open))));
+        Hop { folder, length: at.as_os_str().len() + 1, open: Arc::clone(&self.open) }
+    }
+
+    /// Opens the folder or file `at` to look at it; no link on its way is accepted.
+    pub(crate) fn open(&self, root: BorrowedFd<'_>, at: &Path) -> Result<OwnedFd, Errno> {
+        let (base, rest) = self.split(root, at)?;
+        resolve::open_exact(base, rest)
+    }
+
+    /// The state of `at`; no link on its way is accepted, and a link itself is not followed.
+    pub(crate) fn stat(&self, root: BorrowedFd<'_>, at: &Path) -> Result<Stat, Errno> {
+        let (base, rest) = self.split(root, at)?;
+        resolve::stat_exact(base, rest)
+    }
+
+    /// The folder that is open, and the rest of the way.
+    pub(crate) fn split<'a>(&'a self, root: BorrowedFd<'a>, at: &'a Path) -> Result<(BorrowedFd<'a>, &'a Path), Errno> {
+        let bytes = at.as_os_str().as_bytes();
+        if bytes.len() >= NAMEABLE {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let base = self.folder.as_ref().map_or(root, |kept| kept.0.as_fd());
+        Ok((base, Path::new(OsStr::from_bytes(bytes.get(self.length..).unwrap_or_default()))))
+    }
+}
+
+/// Removes from the folder `last` what has no path of its own, because it would be longer than the kernel takes: `above` is the
+/// length of that of `last`. Only the process that made the folder can have put something there, and no snapshot has seen
+/// it, so that it goes with the folder. The kernel is shown one name at a time; the deepest folder goes first.
+pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usize) -> Result<(), Errno> {
+    let open = |folder: BorrowedFd<'_>, name: &OsStr| {
+        rustix::fs::openat(folder, name, resolve::LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+    };
+    let top = open(folder, last)?;
+    let too_long = |item: &Item| above + 1 + item.name.len() >= NAMEABLE;
+    let mut here = top.try_clone().map_err(|_| Errno::MFILE)?;
+    // The names that lead from the top to `here`; `..` leads back, and a folder that was moved meanwhile is not found again.
+    let mut way: Vec<(OsString, Stat)> = Vec::new();
+    loop {
+        let (items, _) = folder::items(here.as_fd(), MOST_AT_ONCE)?;
+        let items = items.iter().filter(|item| !way.is_empty() || too_long(item));
+        let mut below = None;
+        let mut seen = 0;
+        for item in items {
+            seen += 1;
+            match rustix::fs::unlinkat(&here, &item.name, AtFlags::empty()) {
+                Err(Errno::ISDIR | Errno::PERM) => below = Some(item.name.clone()),
+                done => done?,
+            }
+        }
+        match below {
+            Some(name) => match rustix::fs::unlinkat(&here, &name, AtFlags::REMOVEDIR) {
+                Err(Errno::NOTEMPTY) => {
+                    let inner = open(here.as_fd(), &name)?;
+                    way.push((name, rustix::fs::fstat(&here)?));
+                    here = inner;
+                }
+                done => done?,
+            },
+            // There may be more than was listed at once.
+            None if seen > 0 => {}
+            None => {
+                let Some((name, is)) = way.pop() else { return Ok(()) };
+                let up = open(here.as_fd(), OsStr::new(".."))?;
+                let stat = rustix::fs::fstat(&up)?;
+                if !is_one(&stat, &is) {
+                    return Err(Errno::STALE);
+                }
+                rustix::fs::unlinkat(&up, &name, AtFlags::REMOVEDIR)?;
+                here = up;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Root;
+
+    /// By hops as from the root, at every depth, with few folders open.
+    #[test]
+    fn what_is_reached_by_hops_is_what_the_path_names() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let deep = vec!["d"; 400].join("/");
+        std::fs::create_dir_all(home.path().join(&deep)).expect("folders can be made");
+        let opened = Root::open(home.path(), Default::default(), None).expect("it is there");
+        let root = opened.fd();
+        let (mut hop, mut most) = (Hop::default(), 0);
+        for depth in 1..=400 {
+            let at = Path::new(&deep[..depth * 2 - 1]);
+            let inode = |fd: OwnedFd| rustix::fs::fstat(fd).expect("it is open").st_ino;
+            assert_eq!(hop.open(root, at).map(inode), resolve::open_exact(root, at).map(inode), "{depth}");
+            assert_eq!(hop.stat(root, at).map(|stat| stat.st_ino), resolve::open_exact(root, at).map(inode), "{depth}");
+            let (_, rest) = hop.split(root, at).expect("it can be named");
+            most = most.max(rest.components().count());
+            hop = hop.towards(root, at);
+        }
+        assert!(most <= STEP, "{most}");
+        assert_eq!(hop.open.load(Ordering::Relaxed), 1, "the last one is left");
+        let too_long = "d/".repeat(NAMEABLE);
+        assert_eq!(hop.open(root, Path::new(&too_long)).map(drop), Err(Errno::NAMETOOLONG));
+    }
+
+    #[test]
+    fn only_what_no_path_names_is_removed() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let top =
+            rustix::fs::open(home.path(), OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("it is there");
+        let make = |folder: BorrowedFd<'_>, name: &str| {
+            rustix::fs::mkdirat(folder, name, Mode::from(0o755)).expect("a folder can be made");
+            rustix::fs::openat(folder, name, OFlags::RDONLY, Mode::empty()).expect("it is there")
+        };
+        let touch = |folder: &OwnedFd, name: &str| {
+            drop(rustix::fs::openat(folder, name, OFlags::CREATE | OFlags::WRONLY, Mode::from(0o644)).expect("a file"));
+        };
+        let last = make(top.as_fd(), "last");
+        touch(&last, "short");
+        touch(&last, &"f".repeat(100));
+        let mut deep = make(last.as_fd(), &"d".repeat(100));
+        for _ in 0..3000 {
+            touch(&deep, "file");
+            deep = make(deep.as_fd(), "d");
+        }
+        drop((deep, last));
+        // With a path so long, "short" has one, and what has 100 bytes has none.
+        remove_unnameable(top.as_fd(), OsStr::new("last"), NAMEABLE - 50).expect("it can be removed");
+        let left: Vec<_> = std::fs::read_dir(home.path().join("last")).expect("it is there").flatten().collect();
+        assert_eq!(left.iter().map(std::fs::DirEntry::file_name).collect::<Vec<_>>(), ["short"]);
+    }
+}

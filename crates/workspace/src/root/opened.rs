@@ -1,0 +1,110 @@
+//! An open file below the root, and what its content says to the rules.
+
+use crate::root::resolve::LOOK;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// The most bytes of a file that are read to tell whether it holds certificates: bundles have a quarter of that.
+const MOST_BYTES: usize = 1 << 20;
+
+/// What PEM (RFC 7468) may hold that is no secret.
+const PUBLIC: &[&str] = &[
+    "CERTIFICATE",
+    "TRUSTED CERTIFICATE",
+    "X509 CERTIFICATE",
+    "X509 CRL",
+    "CERTIFICATE REQUEST",
+    "NEW CERTIFICATE REQUEST",
+    "ATTRIBUTE CERTIFICATE",
+    "PUBLIC KEY",
+    "RSA PUBLIC KEY",
+    "DH PARAMETERS",
+    "X9.42 DH PARAMETERS",
+    "EC PARAMETERS",
+    "PKCS7",
+];
+
+/// A file or folder that is open, with its status and its real name.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) fd: OwnedFd,
+    pub(crate) stat: Stat,
+    /// Relative to the root, without links; "" is the root.
+    pub(crate) name: PathBuf,
+}
+
+impl Opened {
+    /// Opens a file that stands beside the project.
+    pub(crate) fn beside(path: &Path) -> Option<Opened> {
+        let fd = rustix::fs::open(path, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
+        let stat = rustix::fs::fstat(&fd).ok()?;
+        Some(Opened { fd, stat, name: path.to_owned() })
+    }
+
+    pub(crate) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.stat.st_mode)
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+
+    /// Whether this is a file in PEM (RFC 7468) that holds nothing but what is public.
+    pub(crate) fn is_public_pem(&self) -> bool {
+        self.kind() == FileType::RegularFile
+            && self.size() <= MOST_BYTES as u64
+            && content(self.fd.as_fd()).is_ok_and(|content| content.is_some_and(|content| is_public_pem(&content)))
+    }
+}
+
+/// All of a file without moving its position; `None` where it is too long.
+fn content(file: BorrowedFd<'_>) -> Result<Option<Vec<u8>>, Errno> {
+    let (mut content, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        match rustix::io::pread(file, &mut piece, content.len() as u64) {
+            Ok(0) => return Ok(Some(content)),
+            Ok(read) if content.len() + read > MOST_BYTES => return Ok(None),
+            Ok(read) => content.extend_from_slice(&piece[..read]),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn is_public_pem(content: &[u8]) -> bool {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    let content = content.to_ascii_uppercase();
+    let mut labels = memchr::memmem::find_iter(&content, BEGIN).map(|at| {
+        let rest = &content[at + BEGIN.len()..];
+        memchr::memmem::find(&rest[..rest.len().min(64)], b"-----").map(|end| &rest[..end])
+    });
+    let is_known =
+        |label: Option<&[u8]>| label.is_some_and(|label| PUBLIC.iter().any(|known| known.as_bytes() == label));
+    let has_private = memchr::memmem::find(&content, b"PRIVATE KEY").is_some();
+    !has_private && labels.next().is_some_and(is_known) && labels.all(is_known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pem_is_public_where_all_of_it_is() {
+        for (content, want) in [
+            ("-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n", true),
+            ("# of whom\n-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PUBLIC KEY-----\n", true),
+            ("-----BEGIN CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\n", false),
+            ("-----BEGIN CERTIFICATE-----\n-----begin private key-----\n", false),
+            ("-----BEGIN CERTIFICATE-----\n---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n", false),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----\n", false),
+            ("-----BEGIN PGP MESSAGE-----\n", false),
+            ("-----BEGIN CERTIFICATE", false),
+            ("", false),
+            ("MIIEowIBAAKCAQEA", false),
+        ] {
+            assert_eq!(is_public_pem(content.as_bytes()), want, "{content}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a model wrote as a path, read as text: relative to the root, or refused.
+//!
+//! This module opens nothing. `..` is left to the code that follows the path, because what it means depends on links.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use toolfence_protocol::{ErrorCode, ToolFailure};
+
+/// The kernel takes no longer path (`PATH_MAX`, path_resolution(7)).
+const LONGEST: usize = 4095;
+
+/// `text` relative to the root; "." is the root itself. `roots` are the absolute spellings of the root.
+pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailure> {
+    if text.is_empty() {
+        return Err(invalid("The path is empty. Give a path relative to the project root; \".\" is the root.".into()));
+    }
+    if text.contains('\0') {
+        return Err(invalid(format!("The path {} contains a NUL byte. Write it without.", shown(text))));
+    }
+    if text.len() > LONGEST {
+        return Err(invalid(format!("The path {} has {} bytes; {LONGEST} are the most.", shown(text), text.len())));
+    }
+    if text == "~" || text.starts_with("~/") {
+        return Err(outside(text));
+    }
+    if !text.starts_with('/') {
+        return Ok(PathBuf::from(text));
+    }
+    below(Path::new(text), roots).map(|rest| with_final_slash(rest, text)).ok_or_else(|| outside(text))
+}
+
+/// What stands below the root in an absolute path; "." for the root itself.
+pub(crate) fn below(path: &Path, roots: &[&Path]) -> Option<PathBuf> {
+    let rest = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
+    Some(if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest.to_owned() })
+}
+
+/// A final slash says "a folder"; the standard library drops it.
+fn with_final_slash(path: PathBuf, text: &str) -> PathBuf {
+    if !text.ends_with('/') {
+        return path;
+    }
+    let mut path = OsString::from(path);
+    path.push("/");
+    path.into()
+}
+
+/// Whether the last part of a path can only be a folder.
+pub(crate) fn names_a_folder(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.ends_with(b"/")
+        || bytes.ends_with(b"/.")
+        || !matches!(path.components().next_back(), Some(Component::Normal(_)))
+}
+
+/// A path in quotes, short enough for a message.
+pub(crate) fn shown(text: &str) -> String {
+    const MOST: usize = 200;
+    let short: String = text.chars().take(MOST).collect();
+    if short.len() < text.len() { format!("{short:?}...") } else { format!("{short:?}") }
+}
+
+/// The refusal of everything that is not below the root.
+pub(crate) fn outside(text: &str) -> ToolFailure {
+    let message = format!(
+        "{} is outside the project root, where tools cannot go. Use a path relative to the root, such as \"src/main.rs\".",
+        shown(text)
+    );
+    ToolFailure::new(ErrorCode::PermissionDenied, message)
+}
+
+/// The refusal of what a link inside the root leads to.
+pub(crate) fn led_out(text: &str, link: &str) -> ToolFailure {
+    let message = format!(
+        "{} leads out of the project by the link {}; tools do not follow it. Work with files below the root.",
+        shown(text),
+        shown(link)
+    );
+    ToolFailure::new(ErrorCode::PermissionDenied, message)
+}
+
+pub(crate) fn invalid(message: String) -> ToolFailure {
+    ToolFailure::new(ErrorCode::InvalidArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_as_text() {
+        let roots = [Path::new("/real/root"), Path::new("/given")];
+        let read = |text: &str| relative(text, &roots).map_err(|failure| failure.code);
+        assert_eq!(read("a/../b"), Ok("a/../b".into()));
+        assert_eq!(read("/real/root"), Ok(".".into()));
+        assert_eq!(read("/real//root/./a/"), Ok("a/".into()));
+        assert_eq!(read("/given/../x"), Ok("../x".into()));
+        assert_eq!(read("/real/rooted"), Err(ErrorCode::PermissionDenied));
+        assert_eq!(read("~/x"), Err(ErrorCode::PermissionDenied));
+        assert_eq!(read("~x"), Ok("~x".into()));
+        assert_eq!(read(""), Err(ErrorCode::InvalidArgument));
+        assert_eq!(read("a\0b"), Err(ErrorCode::InvalidArgument));
+        assert_eq!(read(&"a".repeat(5000)), Err(ErrorCode::InvalidArgument));
+    }
+
+    #[test]
+    fn folders_by_their_spelling() {
+        for folder in ["a/", ".", "a/..", "..", "a/."] {
+            assert!(names_a_folder(Path::new(folder)), "{folder}");
+        }
+        assert!(!names_a_folder(Path::new("a/b")) && !names_a_folder(Path::new(".a")));
+    }
+}

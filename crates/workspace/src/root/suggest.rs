@@ -1,0 +1,135 @@
+//! Names that exist, for one that does not: those of the right folder, and those of elsewhere.
+
+use crate::names;
+use crate::root::failure::of_system;
+use crate::root::path_arg::{led_out, outside, shown};
+use crate::root::resolve::{Last, Trouble};
+use crate::root::walk::{Order, Walk};
+use crate::root::{Root, folder};
+use crate::stop::Stop;
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::{ErrorCode, ToolFailure, close_names};
+
+/// Names that are suggested.
+const MOST: usize = 3;
+
+/// Entries of a folder that are looked at for a close name.
+const MOST_NEIGHBOURS: usize = 10_000;
+
+/// Entries of the tree that are looked at for a file of the wanted name, those nearest to the top first.
+const MOST_ENTRIES: usize = 30_000;
+
+/// Why `path` (as written; `relative` as read) could not be opened.
+pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
+    let hint = |close: &[String]| match close.first() {
+        Some(name) => format!("Did you mean {}?", shown(name)),
+        None => "Use list_files to see what is there.".into(),
+    };
+    let not_found = |what: &str| {
+        let close = close_to(root, relative);
+        ToolFailure::new(ErrorCode::NotFound, format!("{} {what} {}", shown(path), hint(&close))).suggest(close)
+    };
+    match trouble {
+        Trouble::Outside => {
+            let failure = match root.link_of(relative) {
+                Some(link) => led_out(path, &link),
+                None => outside(path),
+            };
+            with_relative_spelling(root, failure, path)
+        }
+        Trouble::Sys(Errno::NOENT) => not_found("does not exist."),
+        Trouble::Sys(Errno::NOTDIR) => not_found("goes through a file as if it were a folder."),
+        Trouble::Sys(errno) => of_system(errno, path),
+    }
+}
+
+/// Adds to the refusal of a path outside the root what may be meant: an absolute path that the model remembers from elsewhere
+/// often ends in one that exists here.
+pub(super) fn with_relative_spelling(root: &Root, failure: ToolFailure, path: &str) -> ToolFailure {
+    /// Deeper paths are guesses nobody needs.
+    const DEEPEST: usize = 16;
+    if failure.code != ErrorCode::PermissionDenied {
+        return failure;
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != "..").collect();
+    let mut endings = (1..parts.len()).take(DEEPEST).map(|from| parts[from..].join("/"));
+    match endings.find(|ending| exists(root, Path::new(ending))) {
+        Some(inside) => failure.suggest([inside]),
+        None => match elsewhere(root, Path::new(path)) {
+            found if found.is_empty() => failure.suggest([".".into()]),
+            found => failure.suggest(found),
+        },
+    }
+}
+
+/// Up to three paths that exist, for one that does not. A neighbour that differs only in case comes first, then a file of the
+/// wanted name elsewhere, then other neighbours.
+fn close_to(root: &Root, relative: &Path) -> Vec<String> {
+    let neighbours = neighbours(root, relative).unwrap_or_default();
+    // A folder of a close name in which the rest is not is better than nothing, and no more.
+    let (whole, folders): (Vec<_>, Vec<_>) = neighbours.into_iter().partition(|(_, whole)| *whole);
+    let wanted = relative.file_name().unwrap_or_default().to_ascii_lowercase();
+    let same = |path: &String| Path::new(path).file_name().is_some_and(|name| name.to_ascii_lowercase() == wanted);
+    let (first, last): (Vec<String>, Vec<String>) = whole.into_iter().map(|(path, _)| path).partition(same);
+    let mut close: Vec<String> = Vec::new();
+    for path in first.into_iter().chain(elsewhere(root, relative)).chain(last) {
+        if close.len() < MOST && !close.contains(&path) {
+            close.push(path);
+        }
+    }
+    if close.is_empty() { folders.into_iter().map(|(path, _)| path).collect() } else { close }
+}
+
+/// Whether something that no rule blocks is there.
+fn exists(root: &Root, relative: &Path) -> bool {
+    let blocked = |name: &Path| root.blocks(&names::text_of(name)).is_some();
+    !blocked(relative) && root.open_relative(relative).is_ok_and(|opened| !blocked(&opened.name))
+}
+
+/// Paths that differ from the wanted one in the first name that does not exist, and whether each is the whole path.
+fn neighbours(root: &Root, relative: &Path) -> Option<Vec<(String, bool)>> {
+    let spot = root.follow(relative).ok()?;
+    let Last::Missing(missing) = &spot.last else { return None };
+    let (wanted, rest) = missing.split_first()?;
+    let items = folder::items(spot.folder.as_fd(), MOST_NEIGHBOURS).ok()?.0;
+    let here = |name: &str| names::text_of(&spot.folder_name.join(name));
+    let neighbours: Vec<&str> =
+        items.iter().filter_map(|item| item.name.to_str()).filter(|name| root.blocks(&here(name)).is_none()).collect();
+    let close = close_names(&wanted.to_string_lossy(), neighbours);
+    Some(close.iter().map(|name| with_rest(root, &here(name), rest)).collect())
+}
+
+/// `folder` with the rest of what was wanted, if that exists there.
+fn with_rest(root: &Root, folder: &str, rest: &[OsString]) -> (String, bool) {
+    let whole: PathBuf = rest.iter().fold(PathBuf::from(folder), |path, name| path.join(name));
+    if exists(root, &whole) { (names::text_of(&whole), true) } else { (folder.to_owned(), false) }
+}
+
+/// Where the last name of a path is in the tree, without what is hidden, ignored or blocked; if nowhere, where it is in
+/// other case.
+fn elsewhere(root: &Root, path: &Path) -> Vec<String> {
+    let Some(wanted) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let never = Stop::default();
+    let (mut same, mut other_case) = (Vec::new(), Vec::new());
+    for node in Walk::new(root, Order::Breadth, &never).ignoring(true).most(MOST_ENTRIES) {
+        let Some(name) = node.name.file_name().and_then(|name| name.to_str()) else { continue };
+        if node.blocked.is_some() || !name.eq_ignore_ascii_case(wanted) || !names::is_text(&node.name) {
+            continue;
+        }
+        // A link may lead out: what is refused is no suggestion.
+        if !exists(root, &node.name) {
+            continue;
+        }
+        let found = if name == wanted { &mut same } else { &mut other_case };
+        if found.len() < MOST {
+            found.push(names::text_of(&node.name));
+        }
+        if same.len() == MOST {
+            break;
+        }
+    }
+    if same.is_empty() { other_case } else { same }
+}

@@ -1,0 +1,69 @@
+//! Hard links of blocked files: another name, the same secret.
+//!
+//! The kernel does not tell the other names of a file, so they are looked for in the tree, and only for a file that has
+//! more than one name.
+
+use crate::root::Root;
+use crate::root::walk::{Order, Walk};
+use crate::stop::Stop;
+use rustix::fs::{FileType, Stat};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use toolfence_sandbox::isolation::{Identity, identity_of};
+
+/// Entries looked at before the search is given up; then a file with several names is refused.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// The blocked files of a tree that have more than one name, looked for once and only when asked.
+pub(crate) struct Twins<'w> {
+    root: &'w Root,
+    stop: Option<&'w Stop>,
+    found: OnceCell<Result<HashMap<Identity, String>, Unknown>>,
+}
+
+/// The tree is too big to be sure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unknown {
+    pub(crate) most: usize,
+}
+
+impl<'w> Twins<'w> {
+    pub(crate) fn of(root: &'w Root) -> Twins<'w> {
+        Twins { root, stop: None, found: OnceCell::new() }
+    }
+
+    /// Lets `stop` end the search; after that every file with several names counts as unknown.
+    pub(crate) fn until(self, stop: &'w Stop) -> Twins<'w> {
+        Twins { stop: Some(stop), ..self }
+    }
+
+    /// Whether a file may have another name at all.
+    pub(crate) fn possible(stat: &Stat) -> bool {
+        stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+    }
+
+    /// The blocked name of the same file.
+    pub(crate) fn find(&self, stat: &Stat) -> Result<Option<&str>, Unknown> {
+        let found =
+            self.found.get_or_init(|| blocked_files(self.root, self.stop)).as_ref().map_err(|unknown| *unknown)?;
+        Ok(found.get(&identity_of(stat)).map(String::as_str))
+    }
+}
+
+fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Identity, String>, Unknown> {
+    let never = Stop::default();
+    let mut found = HashMap::new();
+    let mut walk = Walk::new(root, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES);
+    for node in walk.by_ref() {
+        if node.kind == FileType::Directory || node.blocked.is_none() {
+            continue;
+        }
+        if let Ok(stat) = root.stat_exact(&node.name)
+            && Twins::possible(&stat)
+        {
+            found.insert(identity_of(&stat), node.name.to_string_lossy().into_owned());
+        }
+    }
+    let complete = walk.report(".").is_ok_and(|report| report.complete);
+    if complete { Ok(found) } else { Err(Unknown { most: MOST_ENTRIES }) }
+}

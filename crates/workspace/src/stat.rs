@@ -1,0 +1,91 @@
+//! What the status of a file (stat(2)) says: whether it is still the same file, with the same content, and since when.
+//!
+//! Every comparison of two files of this crate is here. [`toolfence_sandbox::isolation::Identity`] is the file alone, whatever is
+//! in it.
+
+use rustix::fs::{RawMode, Stat};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, SystemTime};
+use toolfence_sandbox::isolation::identity_of;
+
+/// The bits of a mode that can be set (chmod(2)).
+const BITS: RawMode = 0o7777;
+
+/// A change so soon after a look has the same time as what was looked at: the clock of files ticks every 10 ms at most, or
+/// every 2 s on file systems that keep only seconds.
+const TICK: i128 = 50_000_000;
+const SLOW_TICK: i128 = 2_000_000_000;
+
+/// Tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
+/// its last change of any kind, which cannot be set back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
+
+impl Stamp {
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "these types differ between systems")]
+    pub(crate) fn of(stat: &Stat) -> Stamp {
+        let times = |seconds: i64, nanos: i64| (seconds, nanos);
+        Stamp(
+            stat.st_dev as u64,
+            stat.st_ino as u64,
+            u64::try_from(stat.st_size).unwrap_or(0),
+            times(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            times(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        )
+    }
+
+    /// When the file was last changed in any way, in nanoseconds since 1970, and the length of the tick of that clock.
+    pub(crate) fn changed_at(&self) -> (i128, i128) {
+        let (seconds, nanos) = self.4;
+        (i128::from(seconds) * 1_000_000_000 + i128::from(nanos), if nanos == 0 { SLOW_TICK } else { TICK })
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.2
+    }
+
+    /// Whether the last change is at least so long ago.
+    pub(crate) fn has_rested(&self, long: Duration) -> bool {
+        let (seconds, nanos) = self.3.max(self.4);
+        let since_epoch = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanos).unwrap_or(0));
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + since_epoch).is_ok_and(|age| age >= long)
+    }
+}
+
+/// Whether two states are of one file, whatever is in it.
+pub(crate) fn is_one(a: &Stat, b: &Stat) -> bool {
+    identity_of(a) == identity_of(b)
+}
+
+/// Whether two states are of one file with one content. A rename changes the time of the state, and nothing else.
+pub(crate) fn is_content_of(a: &Stat, b: &Stat) -> bool {
+    let content = |stat: &Stat| {
+        let Stamp(device, inode, bytes, modified, _) = Stamp::of(stat);
+        (device, inode, bytes, modified)
+    };
+    content(a) == content(b)
+}
+
+/// Whether another process has changed nothing of a file between two states; the time of its last change of any kind cannot
+/// be set back.
+pub(crate) fn is_same(a: &Stat, b: &Stat) -> bool {
+    Stamp::of(a) == Stamp::of(b)
+}
+
+/// Whether a change at this time is later than `until`, where that is known.
+pub(crate) fn is_later(changed: &Stat, until: Option<SystemTime>) -> bool {
+    #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
+    let seconds = u64::try_from(changed.st_ctime as i64).unwrap_or(0);
+    until.is_some_and(|until| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) > until)
+}
+
+/// How many names a file has beside the one by which it was found.
+#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
+pub(crate) fn other_names(stat: &Stat) -> u64 {
+    (stat.st_nlink as u64).saturating_sub(1)
+}
+
+/// The permission bits of a file, with those above them.
+pub(crate) fn mode_of(stat: &Stat) -> u32 {
+    stat.st_mode & BITS
+}

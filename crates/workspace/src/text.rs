@@ -1,0 +1,89 @@
+//! Whether bytes are text, from the first of them.
+
+use crate::root::invalid;
+use crate::root::path_arg::shown;
+use toolfence_protocol::ToolFailure;
+use toolfence_protocol::clip::grouped;
+
+/// The most bytes of a file that can be edited or written as a whole.
+pub(crate) const MOST_EDITED: usize = 10 << 20;
+
+/// What the beginning of a file says of the rest.
+#[derive(Debug, PartialEq, Eq)]
+enum Judged {
+    /// Text, with so many bytes of byte order mark before it.
+    Text {
+        bom: usize,
+    },
+    Utf16,
+    Binary,
+}
+
+/// Looks at the first 8 KiB: a NUL, many control characters or much that is not UTF-8 is no text.
+fn judge(bytes: &[u8]) -> Judged {
+    const LOOKED_AT: usize = 8 << 10;
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Judged::Utf16;
+    }
+    let bom = if bytes.starts_with("\u{FEFF}".as_bytes()) { 3 } else { 0 };
+    let sample = &bytes[bom..bytes.len().min(LOOKED_AT).max(bom)];
+    let controls = sample.iter().filter(|byte| is_odd_control(**byte)).count();
+    let invalid: usize = sample.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    if is_wide(sample) {
+        return Judged::Utf16;
+    }
+    if memchr::memchr(0, sample).is_some() || controls * 10 > sample.len() || invalid * 10 > sample.len() * 3 {
+        return Judged::Binary;
+    }
+    Judged::Text { bom }
+}
+
+/// Text of two bytes a character without a mark: nearly every second byte is a NUL, and nearly none of the others.
+fn is_wide(sample: &[u8]) -> bool {
+    const LEAST: usize = 8;
+    let zeros = |odd: usize| sample.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
+    let half = sample.len() / 2;
+    let (even, odd) = (zeros(0), zeros(1));
+    half >= LEAST && even.max(odd) * 10 >= half * 7 && even.min(odd) * 20 <= half
+}
+
+/// A control character that text does not have: not a blank, not backspace or escape as terminals log them.
+fn is_odd_control(byte: u8) -> bool {
+    (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0C | 0x1B)) || byte == 0x7F
+}
+
+/// Refuses what is no text, judged by its first bytes; gives the length of the byte order mark.
+pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
+    match judge(first) {
+        Judged::Text { bom } => Ok(bom),
+        Judged::Utf16 => Err(invalid(format!(
+            "{} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
+            shown(path)
+        ))),
+        Judged::Binary => Err(invalid(format!(
+            "{} is a binary file ({} bytes), not text. Use bash with file, xxd or strings to look into it.",
+            shown(path),
+            grouped(size)
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_text() {
+        assert_eq!(judge(b""), Judged::Text { bom: 0 });
+        assert_eq!(judge(b"plain\r\n"), Judged::Text { bom: 0 });
+        assert_eq!(judge("\u{FEFF}ä".as_bytes()), Judged::Text { bom: 3 });
+        assert_eq!(judge(b"caf\xE9 in latin 1"), Judged::Text { bom: 0 });
+        assert_eq!(judge(b"\xFF\xFEa\0"), Judged::Utf16);
+        assert_eq!(judge(b"a\0b"), Judged::Binary);
+        let wide = |order: fn(u16) -> [u8; 2]| "wide text".encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        assert_eq!((judge(&wide(u16::to_le_bytes)), judge(&wide(u16::to_be_bytes))), (Judged::Utf16, Judged::Utf16));
+        assert_eq!(judge(&[0; 100]), Judged::Binary);
+        assert_eq!(judge(b"\x01\x02\x03abc"), Judged::Binary);
+        assert_eq!(judge(&[0x80; 100]), Judged::Binary);
+    }
+}

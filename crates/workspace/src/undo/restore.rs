@@ -1,0 +1,310 @@
+//! A name put back to a state, if it still is in the one it was left in.
+
+use crate::attributes::{self, Attributes, Like, MOST_KEPT};
+use crate::changes::journal::Journal;
+use crate::changes::record::{Recorder, Recording};
+use crate::changes::temp::{Home, Onto, Temp};
+use crate::digest::Digest;
+use crate::root::{Root, hops, resolve};
+use crate::stat::{Stamp, is_same, other_names};
+use crate::state::{self, Change, State};
+use crate::{fault, names};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::path::{Component, Path};
+
+/// Why an undo or a redo left a name as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unrestored {
+    /// Another process changed it: it is not what the turn left.
+    Changed,
+    /// It was changed after the turn was cut short, or too shortly before that to tell: it counts as another process's work.
+    Later,
+    /// The folder that was to go has something else in it.
+    NotEmpty,
+    /// Tools may not open it, or not write to it.
+    Protected,
+    /// It is no name below the root.
+    NoName,
+    /// Its content was too large to be kept, or could not be read.
+    NotKept,
+    /// What is there now cannot be kept, so that the undo could not be taken back.
+    Unrecorded,
+    /// What was kept of it is not there any more.
+    Lost,
+    /// The system refuses, with this message.
+    System(String),
+}
+
+impl fmt::Display for Unrestored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unrestored::Changed => "it was changed since",
+            Unrestored::Later => {
+                "it was changed after the turn was cut short, or in its last moment, and may be somebody else's work"
+            }
+            Unrestored::NotEmpty => "there is something else in it by now",
+            Unrestored::Protected => "tools may not change it",
+            Unrestored::NoName => "that is no name below the root",
+            Unrestored::NotKept => "its content was not kept: too large, or not to be read",
+            Unrestored::Unrecorded => {
+                "what it is now cannot be kept; make room on the disk, or let it be written, and try again"
+            }
+            Unrestored::Lost => "what was kept of it is gone or damaged",
+            Unrestored::System(why) => return write!(f, "the system refuses: {why}"),
+        })
+    }
+}
+
+/// Why this module stopped. What the system says becomes an [`Unrestored`] by `?` here, and no type of another crate is part of
+/// the public one.
+struct Stopped(Unrestored);
+
+impl From<Errno> for Stopped {
+    fn from(errno: Errno) -> Stopped {
+        Stopped(match errno {
+            Errno::EXIST | Errno::STALE => Unrestored::Changed,
+            Errno::NOTEMPTY => Unrestored::NotEmpty,
+            errno => Unrestored::System(errno.to_string()),
+        })
+    }
+}
+
+impl From<std::io::Error> for Stopped {
+    fn from(error: std::io::Error) -> Stopped {
+        error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error).into()
+    }
+}
+
+/// Files of more bytes are not looked into.
+const MOST: u64 = 64 << 20;
+
+/// Whether [`restore`] would do it now. Nothing is changed.
+///
+/// # Errors
+/// Why not.
+pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
+    restorable(root, &change.name, &change.after).map_err(|Stopped(why)| why)?;
+    match state(root, &change.name, MOST, &mut |content| Digest::of(content)) {
+        Some(now) if now.is(&change.before) => Ok(()),
+        _ => Err(Unrestored::Changed),
+    }
+}
+
+/// Makes a name what it shall be after this change, if it is what it was before. A file or a link is replaced at once;
+/// `content` is that of a new file. A folder that goes must be empty. Gives the names of the attributes that the system
+/// refused.
+///
+/// # Errors
+/// Why it was left as it is.
+pub(super) fn restore(
+    root: &Root,
+    change: &Change,
+    content: &[u8],
+    recorder: &dyn Recorder,
+) -> Result<Vec<String>, Unrestored> {
+    restored(root, change, content, recorder).map_err(|Stopped(why)| why)
+}
+
+fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<String>, Stopped> {
+    let Change { name, before: from, after: to } = change;
+    let last = restorable(root, name, to)?;
+    let folder = folder_above(root, name)?;
+    let (now, stat) = look(root, &folder, last, MOST, &mut |content| recorder.keep(content))?;
+    if !now.is(from) {
+        return Err(Stopped(Unrestored::Changed));
+    }
+    let spot = Spot { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
+    let recording = Recording::of(recorder, vec![change.clone()]);
+    if !recorder.is_recording() {
+        return Err(Stopped(Unrestored::Unrecorded));
+    }
+    let lost = spot.put(&now, to, content, stat.as_ref())?;
+    recording.keep();
+    Ok(lost)
+}
+
+/// What stands there. The content of a file that is also a blocked one is not for anybody.
+fn look(
+    root: &Root,
+    folder: &OwnedFd,
+    last: &OsStr,
+    most: u64,
+    keep: &mut dyn FnMut(&[u8]) -> Digest,
+) -> Result<(State, Option<Stat>), Errno> {
+    match rustix::fs::statat(folder, last, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if root.refuse_twin("", &stat).is_err() => state::look(folder.as_fd(), last, 0, keep),
+        _ => state::look(folder.as_fd(), last, most, keep),
+    }
+}
+
+/// What stands under a real name now; `None` where that cannot be found out.
+pub(super) fn state(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<State> {
+    let folder = match folder_above(root, name) {
+        Ok(folder) => folder,
+        Err(Stopped(Unrestored::Changed)) => return Some(State::Nothing),
+        Err(_) => return None,
+    };
+    look(root, &folder, name.file_name()?, most, keep).ok().map(|(state, _)| state)
+}
+
+/// When what stands under a name was last changed in any way, in nanoseconds since 1970, and the length of the tick of
+/// that clock. Of a name where nothing stands that is the folder in which it would.
+pub(super) fn changed_at(root: &Root, name: &Path) -> Option<(i128, i128)> {
+    let stat = name.ancestors().find_map(|name| match name.as_os_str().is_empty() {
+        true => rustix::fs::fstat(root.fd()).ok(),
+        false => root.stat_exact(name).ok(),
+    });
+    stat.map(|stat| Stamp::of(&stat).changed_at())
+}
+
+/// The time of a file that is made now, where one can be made.
+pub(super) fn file_time(root: &Root) -> Option<i128> {
+    Journal::begin(root).made_at()
+}
+
+/// The last part of a name that may be changed.
+fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, Stopped> {
+    let is_name = name.components().all(|part| matches!(part, Component::Normal(_)));
+    let last = name.file_name().filter(|_| is_name).ok_or(Stopped(Unrestored::NoName))?;
+    let in_git = name.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    if in_git || root.refuse_unwritable(&names::text_of(name), name).is_err() {
+        return Err(Stopped(Unrestored::Protected));
+    }
+    if matches!(to, State::Unkept { .. }) { Err(Stopped(Unrestored::NotKept)) } else { Ok(last) }
+}
+
+/// The folder that a name stands in, reached without any link.
+fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, Stopped> {
+    let above = name.parent().unwrap_or(Path::new(""));
+    let folder = root.open_exact(above).map_err(|errno| match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Stopped(Unrestored::Changed),
+        errno => errno.into(),
+    })?;
+    let stat = rustix::fs::fstat(&folder)?;
+    let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if is_folder { Ok(folder) } else { Err(Stopped(Unrestored::Changed)) }
+}
+
+/// A name in an open folder.
+struct Spot<'s> {
+    root: &'s Root,
+    folder: &'s OwnedFd,
+    above: &'s Path,
+    last: &'s OsStr,
+}
+
+impl Spot<'_> {
+    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<String>, Stopped> {
+        // What was not known stays as it is.
+        let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
+        match (now, to) {
+            (_, State::Nothing) => self.remove(now, stat).map(|()| Vec::new()),
+            // The mode of a file with several names is that of all of them; only this one goes back. And two steps, one for
+            // the mode and one for a list, would let somebody in between them.
+            (State::File { content: old, .. }, State::File { content: new, mode, .. })
+                if old == new
+                    && stat.is_some_and(|stat| other_names(stat) == 0)
+                    && now.attributes().is_some_and(|now| now.is_as(&attributes())) =>
+            {
+                self.set_mode(*mode, stat).map(|()| Vec::new())
+            }
+            (State::Folder { .. }, State::Folder { mode, .. }) => self.set_folder(*mode, attributes(), stat),
+            (_, State::Folder { mode, .. }) => self.make_folder(*mode, attributes()),
+            (_, State::File { mode, .. }) => self.put_file(content, *mode, attributes(), stat),
+            (_, State::Link { target }) => self.put_link(target, stat).map(|()| Vec::new()),
+            (_, State::Unkept { .. }) => Err(Stopped(Unrestored::NotKept)),
+        }
+    }
+
+    fn remove(&self, from: &State, stat: Option<&Stat>) -> Result<(), Stopped> {
+        let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
+        if !from.is_folder() && !stat.is_some_and(|stat| is_same(&now, stat)) {
+            return Err(Stopped(Unrestored::Changed));
+        }
+        fault::point();
+        if !from.is_folder() {
+            return Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::empty())?);
+        }
+        let name = self.root.path().as_os_str().len() + 1 + self.above.as_os_str().len() + 1 + self.last.len();
+        match rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY) => {
+                hops::remove_unnameable(self.folder.as_fd(), self.last, name)?;
+                Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR)?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    /// On the open file, for a name could lead elsewhere by now.
+    fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), Stopped> {
+        let fd = self.opened(stat)?;
+        fault::point();
+        Ok(rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?)
+    }
+
+    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<String>, Stopped> {
+        let fd = self.opened(stat)?;
+        let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.is_as(&attributes));
+        fault::point();
+        if same {
+            rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?;
+            return Ok(Vec::new());
+        }
+        // Closed while it has neither the one list nor the other.
+        rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode & 0o700))?;
+        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+    }
+
+    /// What stands there, if it is what was looked at.
+    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, Stopped> {
+        let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
+        let now = rustix::fs::fstat(&fd)?;
+        if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(Stopped(Unrestored::Changed)) }
+    }
+
+    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<String>, Stopped> {
+        fault::point();
+        rustix::fs::mkdirat(self.folder, self.last, Mode::from_raw_mode(0o700))?;
+        let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
+    }
+
+    fn put_file(
+        &self,
+        content: &[u8],
+        mode: u32,
+        attributes: Attributes,
+        stat: Option<&Stat>,
+    ) -> Result<Vec<String>, Stopped> {
+        let journal = Journal::begin(self.root);
+        let home = Home { folder: self.folder, name: self.above, journal: &journal };
+        let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));
+        let temp = Temp::write(home, content, Some(&Like { owner, mode, attributes }))?;
+        let lost = temp.lost().to_vec();
+        self.rename(temp, stat)?;
+        Ok(lost)
+    }
+
+    fn put_link(&self, target: &Path, stat: Option<&Stat>) -> Result<(), Stopped> {
+        let journal = Journal::begin(self.root);
+        let home = Home { folder: self.folder, name: self.above, journal: &journal };
+        let temp = Temp::symlink(home, target)?;
+        self.rename(temp, stat)
+    }
+
+    fn rename(&self, temp: Temp<'_>, stat: Option<&Stat>) -> Result<(), Stopped> {
+        if let Some(stat) = stat {
+            let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
+            if !is_same(&now, stat) {
+                return Err(Stopped(Unrestored::Changed));
+            }
+        }
+        Ok(temp.rename(self.last, stat.map_or(Onto::Nothing, Onto::This))?)
+    }
+}
