@@ -23,7 +23,7 @@
 //! | patches | `patch` | [`patch`] turns patch text into hunks, finds where they stand, and makes the new text |
 //! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
 //! | the session | `session` | [`session`] is the agent loop as a state machine; [`persona`] reads personas |
-//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] and [`process`] the commands, [`trial`] tries the sandbox, [`undo`] takes changes back, [`validate`] finds new errors |
+//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] what is around commands, [`trial`] tries the sandbox, [`undo`] takes changes back, [`validate`] finds new errors |
 //! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording or from code of yours, [`audit`] keeps the log |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
@@ -63,9 +63,10 @@ pub mod guide {}
 
 pub mod tool;
 
-pub use toolfence_protocol::{
-    call, clip, error, fence, format, grammar, invisible, json, message, outcome, parse, prompt, redact,
-};
+pub use toolfence_protocol::{call, error, format, grammar, json, message, outcome, parse, prompt, redact};
+// The program, and the tests and benches of this repository, use these; they are no promise.
+#[doc(hidden)]
+pub use toolfence_protocol::{clip, fence, invisible};
 
 #[cfg(feature = "patch")]
 pub use toolfence_patch as patch;
@@ -80,6 +81,7 @@ pub use toolfence_session::persona;
 pub use toolfence_toolbox as toolbox;
 
 #[cfg(feature = "tools")]
+#[doc(hidden)]
 pub mod process;
 #[cfg(feature = "tools")]
 pub mod sandbox;

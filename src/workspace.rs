@@ -48,8 +48,13 @@
 //! ```
 
 pub use toolfence_workspace::{
-    Access, Attributes, Change, Changes, Digest, Draft, EditFile, EditLines, Entry, EntryKind, FileDraft, FileText,
-    Files, Found, GitSettings, Hooks, ListFiles, Listing, MaskSet, Masks, Patched, PatchedFile, Programs, ReadFile,
-    ReadLimits, RecordedCommand, Recorder, ReplaceText, Report, Root, SearchFiles, SearchLine, Stamp, State, Stop,
-    Total, Unmasked, Version, WalkCost, Withheld, Workspace, Written, quoted,
+    Changes, EditFile, EditLines, Entry, EntryKind, FileText, Files, Found, GitSettings, ListFiles, Listing, Patched,
+    PatchedFile, ReadFile, ReadLimits, ReplaceText, Root, SearchFiles, SearchLine, Stop, Total, Version, Workspace,
+    Written, quoted,
+};
+// The command runner, undo and the tests of this repository use these; they are no promise.
+#[doc(hidden)]
+pub use toolfence_workspace::{
+    Access, Attributes, Change, Digest, Draft, FileDraft, Hooks, MaskSet, Masks, Programs, RecordedCommand, Recorder,
+    Report, Stamp, State, Unmasked, WalkCost, Withheld,
 };

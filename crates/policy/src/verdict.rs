@@ -130,7 +130,7 @@ impl Pending {
         self.decision.offer.beginning(words)
     }
 
-    /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`]; it is empty
+    /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`](crate::Policy::remember); it is empty
     /// where [`Pending::always`] has nothing on offer.
     pub fn approve_always(self) -> (Cleared, Vec<Rule>) {
         let rules = self.always().unwrap_or_default().to_vec();
