@@ -4,5 +4,5 @@
 //! [`builtins`] are the tools that come with this crate; the parser, the policy and the instructions know them only where
 //! they are given a catalog with them, such as [`catalog()`].
 
-pub use toolfence_protocol::tool::{Catalog, Effect, Param, ParamKind, ToolSpec};
+pub use toolfence_protocol::tool::{Catalog, Effect, Param, ParamKind, Request, ToolSpec};
 pub use toolfence_toolset::{builtin, builtins, catalog};

@@ -101,7 +101,7 @@ impl Audit {
         line["verdict"] = json!(decision.judgement);
         line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
         if cleared.effect() == Effect::Execute {
-            let outside = cleared.call().args.get("outside_sandbox").and_then(Value::as_bool) == Some(true);
+            let outside = decision.outside_sandbox;
             let report = self.commands.enclosure().report();
             line["sandbox"] = json!(if outside { Kind::Nothing } else { report.kind });
             line["hold"] = (report.holds && !outside).into();

@@ -106,6 +106,9 @@ pub struct Decision {
     /// sandbox nothing holds it to that.
     #[serde(skip)]
     pub only_reads: bool,
+    /// Set where the call asks to run outside the sandbox.
+    #[serde(skip)]
+    pub outside_sandbox: bool,
     /// The code a refusal carries, where it is another one than `denied`.
     #[serde(skip)]
     pub code: Option<ErrorCode>,
@@ -128,6 +131,7 @@ impl Decision {
             writes_git: false,
             sandbox_suffice: false,
             only_reads: false,
+            outside_sandbox: false,
             code: None,
         }
     }

@@ -7,7 +7,7 @@ use crate::verdict::{Cleared, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, paths, targets};
 use serde_json::Value;
 use toolfence_protocol::{
-    Catalog, Effect, ErrorCode, ParamKind, Repair, Result, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    Catalog, Effect, ErrorCode, ParamKind, Repair, Request, Result, ToolCall, ToolFailure, ToolResult, ToolSpec,
 };
 use toolfence_rules::PathRules;
 
@@ -130,10 +130,7 @@ impl Policy {
     /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.
     pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
         let (args, effect) = (&call.args, spec.effect_of(&call.args));
-        let is_set = |name: &str| {
-            let takes = spec.params.iter().any(|param| param.name == name && param.kind == ParamKind::Flag);
-            takes && args.get(name).and_then(Value::as_bool) == Some(true)
-        };
+        let outside = spec.asks_for(Request::OutsideSandbox, args);
         // What it does: a command by the judge of commands, where the rules of the settings are met, or else its effect.
         let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
         let command = command.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str);
@@ -141,7 +138,7 @@ impl Policy {
         let mut decision = match (command, effect) {
             (Some(text), _) => {
                 let cwd = args.get("cwd").and_then(Value::as_str).unwrap_or("");
-                self.command(text, cwd, facts, facts.sandbox().hold && !is_set("outside_sandbox"))
+                self.command(text, cwd, facts, facts.sandbox().hold && !outside)
             }
             (None, Effect::Read) => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
             (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, format!("{name} changes files.")),
@@ -159,12 +156,16 @@ impl Policy {
             decision.targets = targets::targets(spec, args, facts);
         }
         // What the sandbox would have to leave open for it.
-        for (flag, what) in [("network", "use the network"), ("outside_sandbox", "run outside the sandbox")] {
-            if is_set(flag) {
-                decision = decision.stricter(Decision::new(Judgement::Ask, flag, format!("It wants to {what}.")));
+        for (request, rule, what) in [
+            (Request::Network, "network", "use the network"),
+            (Request::OutsideSandbox, "outside_sandbox", "run outside the sandbox"),
+        ] {
+            if spec.asks_for(request, args) {
+                decision = decision.stricter(Decision::new(Judgement::Ask, rule, format!("It wants to {what}.")));
                 decision.sandbox_suffice = false;
             }
         }
+        decision.outside_sandbox = outside;
         // Changes of files that a person has allowed before, where nothing else about them asks.
         let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
         if decision.judgement != Judgement::Ask || effect != Effect::Write || !asks.all(|met| met.rule == CHANGES) {

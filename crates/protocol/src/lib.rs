@@ -28,4 +28,4 @@ pub use call::{Args, Repair, ToolCall};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{FinishReason, Message, Role};
 pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
-pub use tool::{Catalog, Effect, Param, ParamKind, ToolSpec};
+pub use tool::{Catalog, Effect, Param, ParamKind, Request, ToolSpec};

@@ -112,14 +112,8 @@ impl Echoes {
 
 /// The tool and what it was pointed at: `read_file README.md`.
 fn label(call: &ToolCall, catalog: &Catalog) -> String {
-    let spec = catalog.find(&call.name);
-    let telling = |kind: &ParamKind| matches!(kind, ParamKind::Path | ParamKind::Command);
-    let params = spec.iter().flat_map(|spec| &spec.params).filter(|param| telling(&param.kind));
-    let target = params.filter_map(|param| {
-        let names = std::iter::once(&param.name).chain(&param.aliases);
-        names.filter_map(|name| call.args.get(name.as_ref())?.as_str()).next()
-    });
-    let target = target.into_iter().next().unwrap_or_default();
+    let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
+    let target = telling.map_or("", |(_, text)| text);
     let line = format!("{} {}", call.name, target.split_whitespace().collect::<Vec<_>>().join(" "));
     line.trim_end().chars().take(LONGEST_TARGET).collect()
 }

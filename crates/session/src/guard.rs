@@ -19,9 +19,6 @@ struct Seen {
 impl Guard {
     /// How often in a row this call has now had this result. `ran` says whether it was cleared to run at all.
     pub(super) fn note(&mut self, call: &ToolCall, effect: Effect, ran: bool, result: &ToolResult) -> u32 {
-        if is_poll(call) {
-            return 1;
-        }
         let key = call_print(call);
         if ran && effect != Effect::Read {
             self.seen.retain(|other, _| *other == key);
@@ -34,11 +31,6 @@ impl Guard {
         seen.times += 1;
         seen.times
     }
-}
-
-/// Asking a job how far it is, is meant to be repeated.
-fn is_poll(call: &ToolCall) -> bool {
-    call.name == "job" && call.args.get("action").and_then(serde_json::Value::as_str) == Some("poll")
 }
 
 /// The order in which a model writes arguments means nothing, and it is kept or not as some dependency of the host
@@ -78,7 +70,6 @@ mod tests {
     fn counts_what_repeats_and_nothing_else() {
         let (read, other) = (call("read_file", "path", "a"), call("read_file", "path", "b"));
         let write = call("write_file", "path", "a");
-        let poll = call("job", "action", "poll");
         let mut guard = Guard::default();
         let steps = [
             (&read, Effect::Read, true, "x", 1),
@@ -91,8 +82,6 @@ mod tests {
             (&write, Effect::Write, true, "ok", 1),
             (&read, Effect::Read, true, "y", 1),
             (&write, Effect::Write, true, "ok", 2),
-            (&poll, Effect::Read, true, "x", 1),
-            (&poll, Effect::Read, true, "x", 1),
         ];
         for (step, (call, effect, ran, text, times)) in steps.into_iter().enumerate() {
             assert_eq!(guard.note(call, effect, ran, &result(text, step as u64)), times, "step {step}");

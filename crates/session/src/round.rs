@@ -191,6 +191,10 @@ impl Session {
         let mut most: Option<(String, u32)> = None;
         for outcome in work.outcomes() {
             let Some(call) = outcome.call else { continue };
+            // A call that only asks how far something is, is meant to be repeated.
+            if self.judge.catalog.find(&call.name).is_some_and(|spec| spec.is_poll(&call.args)) {
+                continue;
+            }
             let times = self.turn.guard.note(call, outcome.effect, outcome.ran, outcome.result);
             let known = most.as_ref().map_or(self.options.loop_warning.saturating_sub(1), |(_, times)| *times);
             if times > known {

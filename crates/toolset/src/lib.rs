@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use std::sync::{Arc, LazyLock};
-use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, ToolSpec};
+use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolSpec};
 
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     vec![
@@ -52,6 +52,10 @@ fn writes(_: &Args) -> Effect {
 
 fn writes_unless_dry(args: &Args) -> Effect {
     if args.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true) { Effect::Read } else { Effect::Write }
+}
+
+fn polls(args: &Args) -> bool {
+    args.get("action").and_then(serde_json::Value::as_str) == Some("poll")
 }
 
 fn text(name: &'static str, help: &'static str) -> Param {
@@ -187,8 +191,8 @@ fn bash() -> ToolSpec {
         .param(timeout(30))
         .param(Param::new("cwd", ParamKind::Path, "folder to run in").aliases(["workdir", "working_directory"]))
         .param(flag("background", "keep it running as a job").aliases(["run_in_background"]))
-        .param(flag("network", "let it use the network; always asks"))
-        .param(flag("outside_sandbox", "run it without the sandbox; always asks"))
+        .param(flag("network", "let it use the network; always asks").requests(Request::Network))
+        .param(flag("outside_sandbox", "run it without the sandbox; always asks").requests(Request::OutsideSandbox))
         .effect(|_| Effect::Execute)
 }
 
@@ -209,8 +213,42 @@ fn job() -> ToolSpec {
                 .required(),
         )
         .param(content("input", "text for its stdin"))
-        .effect(|args| match args.get("action").and_then(serde_json::Value::as_str) {
-            Some("poll") => Effect::Read,
-            _ => Effect::Execute,
-        })
+        .effect(|args| if polls(args) { Effect::Read } else { Effect::Execute })
+        .polls(polls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_protocol::ToolCall;
+
+    /// What people are shown of a call, whatever name the model has given to the argument.
+    #[test]
+    fn the_telling_argument_of_each_tool() {
+        for (name, args, telling) in [
+            ("read_file", r#"{"file_path": "a.rs"}"#, Some("a.rs")),
+            ("list_files", r#"{"path": "src"}"#, Some("src")),
+            ("list_files", "{}", None),
+            ("search", r#"{"path": "src", "query": "x y"}"#, Some("x y")),
+            ("write_file", r#"{"content": "1", "path": "a"}"#, Some("a")),
+            ("edit_file", r#"{"path": "a", "edits": []}"#, Some("a")),
+            ("replace_text", r#"{"old": "x", "new": "y", "path": "a"}"#, Some("a")),
+            ("apply_patch", r#"{"patch": "x"}"#, None),
+            ("bash", r#"{"cwd": "src", "cmd": "make"}"#, Some("make")),
+            ("run_python", r#"{"args": ["1"], "path": "a.py"}"#, Some("a.py")),
+            ("job", r#"{"action": "poll", "id": "j1"}"#, Some("j1")),
+        ] {
+            let call = ToolCall::new("1", name, serde_json::from_str(args).expect("an object"));
+            let spec = builtin(name).expect("it is one of ours");
+            assert_eq!(spec.telling(&call.args).map(|(_, text)| text), telling, "{name} {args}");
+        }
+    }
+
+    #[test]
+    fn only_a_poll_polls() {
+        let spec = builtin("job").expect("it is one of ours");
+        let args = |action: &str| Args::from_iter([("action".to_owned(), action.into())]);
+        assert!(spec.is_poll(&args("poll")) && !spec.is_poll(&args("stop")));
+        assert_eq!((spec.effect_of(&args("poll")), spec.effect_of(&args("write"))), (Effect::Read, Effect::Execute));
+    }
 }

@@ -81,8 +81,7 @@ fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
 
 /// Which hooks would run, where the settings approve some and the call is git alone.
 fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
-    let outside = pending.call().args.get("outside_sandbox").is_some_and(|value| value.as_bool() != Some(false));
-    if !pending.decision().writes_git || outside {
+    if !pending.decision().writes_git || pending.decision().outside_sandbox {
         return String::new();
     }
     match commands.hooks(&Stop::default()).run.as_slice() {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 use toolfence::ToolCall;
 use toolfence::policy::{Decision, Target};
+use toolfence::tool::ParamKind;
 use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace, quoted};
 
 /// Rows of a diff or of an argument that are shown at first.
@@ -78,13 +79,13 @@ impl Preview {
 
 /// The tool and the argument that says most: `read_file src/main.rs`, `bash $ make test`.
 pub(crate) fn label(call: &ToolCall) -> String {
-    const TELLING: &[&str] = &["command", "cmd", "path", "file_path", "pattern", "query", "id"];
-    let main = TELLING.iter().find_map(|name| call.args.get(*name)?.as_str());
-    let more = match (call.name.as_str(), main) {
-        (_, None) => return one_line(&call.name),
-        ("search", Some(pattern)) => format!("{pattern:?}"),
-        ("bash", Some(command)) => format!("$ {command}"),
-        (_, Some(text)) => text.to_owned(),
+    let catalog = toolfence::tool::catalog();
+    let spec = catalog.find(&call.name);
+    let Some((param, text)) = spec.and_then(|spec| spec.telling(&call.args)) else { return one_line(&call.name) };
+    let more = match param.kind {
+        ParamKind::Command => format!("$ {text}"),
+        ParamKind::Path => text.to_owned(),
+        _ => format!("{text:?}"),
     };
     let first = more.lines().next().unwrap_or_default();
     let dots = if first.len() < more.trim_end().len() { " ..." } else { "" };

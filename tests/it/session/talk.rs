@@ -10,10 +10,10 @@ use toolfence::{
 
 fn catalog() -> Catalog {
     let word = || Param::new("x", ParamKind::Text { content: false }, "a word");
-    [("look", Effect::Read), ("change", Effect::Write)]
+    [("look", Effect::Read), ("change", Effect::Write), ("ask", Effect::Read)]
         .into_iter()
         .map(|(name, effect)| {
-            let spec = ToolSpec::new(name, "for tests").param(word());
+            let spec = ToolSpec::new(name, "for tests").param(word()).polls(move |_| name == "ask");
             if effect == Effect::Read { spec.effect(|_| Effect::Read) } else { spec.effect(|_| Effect::Write) }
         })
         .collect()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use toolfence_policy::Cleared;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{Catalog, Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
 use toolfence_toolbox::{BoxFuture, Progress, Toolbox};
 use toolfence_tools::ProjectChecks;
 use tracing::Instrument;
@@ -75,13 +75,13 @@ impl<'a> Hands<'a> {
 
 /// What a turn may be called by, that nobody has given a name: the call with what it is about, without secrets. Empty where
 /// it only reads.
-pub fn title_of(cleared: &Cleared) -> String {
+pub fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
     let call = cleared.call();
     if !cleared.may_change() {
         return String::new();
     }
-    let about = ["path", "command"].iter().find_map(|name| call.args.get(*name)?.as_str());
-    let text = format!("{} {}", call.name, about.unwrap_or_default().trim_start());
+    let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
+    let text = format!("{} {}", call.name, telling.map_or("", |(_, text)| text.trim_start()));
     Redactor::new().text(text.trim_end()).into_owned()
 }
 

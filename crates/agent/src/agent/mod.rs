@@ -234,7 +234,7 @@ impl Agent {
                     self.log(|audit| audit.running(&cleared));
                     host.running(cleared.call());
                     if let Some((history, _)) = &self.history {
-                        history.entitle(&hands::title_of(&cleared));
+                        history.entitle(&hands::title_of(&cleared, self.session.catalog()));
                     }
                     hands.start(cleared);
                 }

@@ -61,6 +61,16 @@ pub enum ParamKind {
     Any,
 }
 
+/// What a call can ask for beyond what the sandbox gives every command. The policy asks a person about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Request {
+    /// To use the network.
+    Network,
+    /// To run outside the sandbox.
+    OutsideSandbox,
+}
+
 /// One argument of a tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -77,18 +87,35 @@ pub struct Param {
     pub aliases: Vec<Str>,
     /// One line for help and schemas.
     pub help: Str,
+    /// What a call asks for that sets this flag.
+    pub request: Option<Request>,
 }
 
 impl Param {
     /// An optional argument.
     pub fn new(name: impl Into<Str>, kind: ParamKind, help: impl Into<Str>) -> Param {
-        Param { name: name.into(), kind, required: false, default: None, aliases: Vec::new(), help: help.into() }
+        Param {
+            name: name.into(),
+            kind,
+            required: false,
+            default: None,
+            aliases: Vec::new(),
+            help: help.into(),
+            request: None,
+        }
     }
 
     /// Makes the argument required.
     #[must_use]
     pub fn required(mut self) -> Param {
         self.required = true;
+        self
+    }
+
+    /// Says what a call asks for that sets this flag.
+    #[must_use]
+    pub fn requests(mut self, request: Request) -> Param {
+        self.request = Some(request);
         self
     }
 
@@ -127,6 +154,8 @@ pub struct ToolSpec {
     foreign: bool,
     /// See [`effect_of`](ToolSpec::effect_of).
     effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
+    /// See [`is_poll`](ToolSpec::is_poll).
+    polls: Arc<dyn Fn(&Args) -> bool + Send + Sync>,
 }
 
 impl fmt::Debug for ToolSpec {
@@ -147,6 +176,7 @@ impl ToolSpec {
             open: false,
             foreign: false,
             effect: Arc::new(|_| Effect::Execute),
+            polls: Arc::new(|_| false),
         }
     }
 
@@ -171,6 +201,14 @@ impl ToolSpec {
         self
     }
 
+    /// Says which calls only ask how far something is. Such a call may be repeated with the same result, and the loop guard of
+    /// the session does not count it.
+    #[must_use]
+    pub fn polls(mut self, polls: impl Fn(&Args) -> bool + Send + Sync + 'static) -> ToolSpec {
+        self.polls = Arc::new(polls);
+        self
+    }
+
     /// Sets an example for the model.
     #[must_use]
     pub fn example(mut self, example: impl Into<Str>) -> ToolSpec {
@@ -181,6 +219,36 @@ impl ToolSpec {
     /// What a call with these arguments, under their canonical names, can do.
     pub fn effect_of(&self, args: &Args) -> Effect {
         (self.effect)(args)
+    }
+
+    /// Whether a call with these arguments, under their canonical names, only asks how far something is.
+    pub fn is_poll(&self, args: &Args) -> bool {
+        (self.polls)(args)
+    }
+
+    /// Whether a call with these arguments, under their canonical names, asks for this.
+    pub fn asks_for(&self, request: Request, args: &Args) -> bool {
+        let flags = self.params.iter().filter(|param| param.request == Some(request));
+        flags.into_iter().any(|param| args.get(param.name.as_ref()).and_then(Value::as_bool) == Some(true))
+    }
+
+    /// The argument that tells a person most of a call, and its text: the command, the path, or else the first text that the
+    /// tool cannot do without. Names that the model misspelt are understood. `None` where the call has no such argument.
+    pub fn telling<'a>(&self, args: &'a Args) -> Option<(&Param, &'a str)> {
+        let short = |param: &&Param| matches!(param.kind, ParamKind::Text { content: false });
+        let required = self.params.iter().filter(|param| param.required);
+        let param = self
+            .params
+            .iter()
+            .find(|param| param.kind == ParamKind::Command)
+            .or_else(|| required.clone().find(|param| param.kind == ParamKind::Path))
+            .or_else(|| required.clone().find(short))
+            .or_else(|| self.params.iter().find(|param| param.kind == ParamKind::Path))?;
+        let given = args.get(param.name.as_ref()).or_else(|| {
+            let named = |name: &String| self.find(name).is_some_and(|found| found.name == param.name);
+            args.iter().find(|(name, _)| named(name)).map(|(_, value)| value)
+        });
+        Some((param, given?.as_str()?))
     }
 
     /// Whether another server described the tool. Then the model knows of its arguments only what it is shown.

@@ -430,7 +430,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         } else {
             self.tell(words::begins("running", call));
             if let Some((history, _)) = &self.pipe.history {
-                history.entitle(&hands::title_of(&cleared));
+                history.entitle(&hands::title_of(&cleared, &self.pipe.toolbox.catalog()));
             }
             self.hands.start(cleared);
         }
