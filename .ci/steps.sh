@@ -57,6 +57,14 @@ disk() {
     [ "$free" -ge 12 ] || { echo "all of it needs 12 GB free" >&2; return 1; }
 }
 
+# The packages that stand beside the workspace have lock files of their own, which follow its manifests.
+locks() {
+    local package
+    for package in fuzz benches/peers benches/policy-peers; do
+        cargo metadata --locked --format-version 1 --manifest-path "$package/Cargo.toml" >/dev/null
+    done
+}
+
 lints() {
     cargo clippy --locked --all-targets -- -D warnings
 }
