@@ -195,6 +195,10 @@ impl<'a> Inspection<'a> {
             Operands::Verb(verbs) => {
                 return match operands.first() {
                     Some(verb) if verb.literal().is_some_and(|verb| has(verbs, verb)) => Ok(()),
+                    Some(verb) if verb.literal().is_some() => unknown(format!(
+                        "{program} {} is not on the list of commands that only read.",
+                        shown(verb.literal().unwrap_or_default(), 40)
+                    )),
                     _ => unknown(format!("{program} is only known with one of: {verbs}.")),
                 };
             }
