@@ -83,7 +83,7 @@ fn main() {
     table();
 }
 
-/// The same in turns, the best of each.
+/// The time of each piece of work, measured in turns so that a busy moment falls on all of them; the best of each counts.
 fn table() {
     let policy = Policy::default();
     println!("| commands | toolfence, µs | verdicts/s | brush-parser alone, µs |\n|---|---|---|---|");

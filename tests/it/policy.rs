@@ -298,3 +298,21 @@ fn settings_allow_deny_and_restrict() {
     assert_eq!(judge(&policy, "cat server.pem").judgement, Judgement::Deny);
     assert_eq!(judge(&policy, "cat private/x").judgement, Judgement::Deny);
 }
+
+/// What a line prints into a shell or `xargs` is not followed, and a setting that asks nobody does not run it.
+#[test]
+fn what_a_line_prints_to_be_run_needs_a_person() {
+    for text in ["echo 'rm -rf /' | sh", "printf 'ls' | bash", "echo / | xargs rm -rf", "xargs rm -rf <<< /"] {
+        for sandbox in [false, true] {
+            let world = World { sandbox };
+            for (mode, wanted) in [(AskMode::Never, Effective::Deny), (AskMode::Sandboxed, Effective::Ask)] {
+                let policy = Policy::default().ask(mode);
+                let decision = policy.judge_command(text, "", &world);
+                let effective = policy.effective(&decision, &world);
+                // Some of these are refused by what they run.
+                let refused = decision.judgement == Judgement::Deny && effective == Effective::Deny;
+                assert!(effective == wanted || refused, "{text}: {effective:?}");
+            }
+        }
+    }
+}

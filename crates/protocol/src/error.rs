@@ -73,7 +73,7 @@ impl Error {
         Error { kind, doing: doing.into().into_boxed_str(), cause: Some(cause) }
     }
 
-    /// The same error with another kind, where the caller knows better than the cause.
+    /// This error with another kind, for a caller that knows better than the cause.
     pub fn of_kind(self, kind: ErrorKind) -> Error {
         Error { kind, ..self }
     }

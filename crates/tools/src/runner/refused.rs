@@ -69,8 +69,8 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
     git.into_iter().chain(mask).chain(unread).collect()
 }
 
-/// What is told of a git command that would have put a hidden file into the repository, by git's own words for one that it
-/// cannot open.
+/// The sentence for the model where git was refused a file that is hidden from commands and that the repository tracks. Git's
+/// own words for a file that it cannot open say which one.
 fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<String> {
     let hidden: Vec<&Path> = hidden.collect();
     // `git diff` says more about it, and has a sentence of its own.

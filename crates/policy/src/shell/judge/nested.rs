@@ -7,6 +7,8 @@ use crate::shell::expand::Word;
 use crate::shell::programs::wrappers::{Adds, Inner};
 use crate::shell::shown;
 
+const PRINTED: &str = "It would run what the line itself prints, which only a run would tell.";
+
 /// Judges what the command would run in turn; whether that says all there is to say.
 pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
     let mut known = false;
@@ -88,8 +90,13 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
 
 /// What `xargs` runs: its words, and behind them or in place of a mark whatever it reads.
 fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&str>) {
-    // Names that another command found are names of the project. What the line itself says may be any.
-    let word = if matches!(input, Input::Text(_) | Input::Printed) { Word::unknown() } else { Word::found() };
+    // Names that another command found are names of the project. What the line itself says may be any, and is not followed: then
+    // a setting that asks nobody must not run it.
+    let said = matches!(input, Input::Text(_) | Input::Printed);
+    if said {
+        walker.report.note(Finding { needs_person: true, ..Finding::ask("unknown_program", PRINTED) });
+    }
+    let word = if said { Word::unknown() } else { Word::found() };
     let behind = if replace.is_some() { None } else { Some(word.clone()) };
     let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace, &word)).chain(behind).collect();
     walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
@@ -139,7 +146,10 @@ fn script(walker: &mut Walker<'_>, input: &Input) {
     match input {
         Input::Text(text) => walker.script(text),
         Input::Printed | Input::Unknown => {
-            walker.report.note(Finding::ask("unknown_program", "A shell would run text that only a run would tell."));
+            // The line says what runs, and nobody has read it: `echo 'rm -rf /' | sh`.
+            let needs_person = *input == Input::Printed;
+            let reason = if needs_person { PRINTED } else { "A shell would run text that only a run would tell." };
+            walker.report.note(Finding { needs_person, ..Finding::ask("unknown_program", reason) });
             deny_rules::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));
         }
         Input::Nothing => {}
