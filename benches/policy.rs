@@ -83,7 +83,8 @@ fn main() {
     table();
 }
 
-/// The time of each piece of work, measured in turns so that a busy moment falls on all of them; the best of each counts.
+/// Prints the time of a verdict beside that of the parser alone, measured in turns so that a busy moment falls on both; the
+/// best of each counts.
 fn table() {
     let policy = Policy::default();
     println!("| commands | toolfence, µs | verdicts/s | brush-parser alone, µs |\n|---|---|---|---|");
