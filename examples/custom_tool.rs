@@ -66,7 +66,7 @@ async fn answers(reply: &str) -> Result<String> {
 }
 
 fn main() -> Result<()> {
-    let told = prompt::instructions(&Toolbox::new().with(Distance::new()).catalog(), prompt::Language::English);
+    let told = prompt::instructions(&Toolbox::new().with(Distance::new()).catalog(), toolfence::Language::English);
     println!("{told}\n---");
     let reply = "Let me see.\n\
                  ```tool\n{\"name\": \"distance\", \"args\": {\"from\": \"Ulm\", \"destination\": \"Munich\"}}\n```\n\

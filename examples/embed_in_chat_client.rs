@@ -72,7 +72,7 @@ async fn answer(question: &str, root: &str) -> Result<StopReason> {
     let toolbox = tools::standard(commands.clone());
     let catalog = Arc::new(toolbox.catalog());
     let mut options = SessionOptions::default();
-    options.system = prompt::instructions(&catalog, prompt::Language::English);
+    options.system = prompt::instructions(&catalog, toolfence::Language::English);
     let session = Session::new(options, catalog, policy, commands);
     let mut agent = Agent::new(session, toolbox, Arc::new(MyChat)); // keep it: it has the conversation
     agent.run(question, &mut MyWindow).await

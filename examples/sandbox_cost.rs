@@ -71,7 +71,7 @@ const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 
 impl<'w> Host<'w> {
     fn new(workspace: &'w Workspace, enclosure: &'w Enclosure) -> Result<Host<'w>, Box<dyn Error>> {
-        let root = workspace.root().folder(".").map_err(|failure| failure.message)?;
+        let root = workspace.root().folder(".").map_err(|failure| failure.message.to_string())?;
         let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
         Ok(Host { workspace, enclosure, root, environment, ahead: Prespawn::new() })
     }
@@ -102,7 +102,11 @@ impl<'w> Host<'w> {
 
     async fn timed(&self, way: Way) -> Result<Option<Duration>, Box<dyn Error>> {
         let bare = [BASH, &["true"]].concat();
-        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(|failure| failure.message)?;
+        let masks = self
+            .workspace
+            .masks()
+            .find(Access::Read, &Stop::default())
+            .map_err(|failure| failure.message.to_string())?;
         let started = Instant::now();
         match way {
             Way::Bare => drop(self.run(&bare).await?),

@@ -63,7 +63,7 @@ pub mod guide {}
 
 pub mod tool;
 
-pub use toolfence_protocol::{call, error, format, grammar, json, message, outcome, parse, prompt, redact};
+pub use toolfence_protocol::{call, error, format, grammar, json, message, outcome, parse, prompt, redact, text};
 // The program, and the tests and benches of this repository, use these; they are no promise.
 #[doc(hidden)]
 pub use toolfence_protocol::{clip, fence, invisible};
@@ -109,8 +109,8 @@ pub use toolfence_server::pipe;
 pub use toolfence_server::proxy;
 
 pub use toolfence_protocol::{
-    Args, Catalog, Effect, Error, ErrorCode, ErrorKind, FinishReason, Message, Output, Param, ParamKind, Repair,
-    Result, Role, ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
+    Args, Catalog, Effect, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Output, Param, ParamKind,
+    Repair, Result, Role, Text, ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
 };
 
 /// The example of the README, compiled.

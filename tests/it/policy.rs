@@ -243,7 +243,7 @@ fn a_refusal_has_the_code_of_its_cause() {
     assert_eq!(review("read_file", serde_json::json!({"path": ".env"})).code, ErrorCode::Denied);
     let outside = review("read_file", serde_json::json!({"path": "../x"}));
     assert_eq!(outside.code, ErrorCode::PermissionDenied);
-    assert!(outside.message.contains("relative"), "{}", outside.message);
+    assert!(outside.message.to_string().contains("relative"), "{}", outside.message);
     let long = format!("echo {}", "x".repeat(70_000));
     assert_eq!(review("bash", serde_json::json!({"command": long})).code, ErrorCode::TooLarge);
 }
@@ -258,8 +258,15 @@ fn a_guessed_call_only_reads() {
     let write = serde_json::json!({"path": "x", "content": "y".repeat(5000)});
     let failure = denied(review("write_file", write.clone(), Repair::AmbiguousEscape));
     assert_eq!(failure.code, ErrorCode::MalformedCall);
-    assert!(failure.message.contains("ambiguous_escape") && !failure.message.contains("trailing_comma"));
-    assert!(failure.message.contains("path=\"x\"") && failure.message.len() < 1500, "{}", failure.message);
+    assert!(
+        failure.message.to_string().contains("ambiguous_escape")
+            && !failure.message.to_string().contains("trailing_comma")
+    );
+    assert!(
+        failure.message.to_string().contains("path=\"x\"") && failure.message.to_string().len() < 1500,
+        "{}",
+        failure.message
+    );
     assert_eq!(kind(&review("write_file", write, Repair::Comment)), "allow");
     assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
     let ls = serde_json::json!({"command": "ls"});

@@ -1,7 +1,8 @@
 //! What the model is taught is what the parser reads without mending.
 
+use toolfence::Language;
 use toolfence::parse::parse;
-use toolfence::prompt::{Language, instructions, reminder};
+use toolfence::prompt::{instructions, reminder};
 use toolfence::tool::{builtins, catalog};
 use toolfence::{Catalog, Param, ParamKind, ToolSpec};
 

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use tiktoken_rs::o200k_base_singleton;
+use toolfence::Language;
 use toolfence::format::{Format, Kind, results};
-use toolfence::prompt::{Language, instructions, reminder};
+use toolfence::prompt::{instructions, reminder};
 use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 
 fn tokens(text: &str) -> usize {

@@ -135,7 +135,7 @@ impl Audit {
         let error = result.error.as_ref();
         let mut line = json!({
             "id": self.short(&result.id), "tool": self.short(&result.tool), "success": result.success,
-            "code": error.map(|error| error.code), "message": error.map(|error| self.short(&error.message)),
+            "code": error.map(|error| error.code), "message": error.map(|error| self.short(&error.message.to_string())),
             "status": result.exit_code, "bytes": result.output_bytes, "truncated": result.truncated,
             "ms": result.execution_time_ms,
         });
@@ -148,7 +148,7 @@ impl Audit {
     fn decided(&self, call: &ToolCall, decision: &Decision) -> Value {
         let mut line = self.call(call);
         line["rule"] = json!(decision.rule);
-        line["reason"] = self.short(&decision.reason).into();
+        line["reason"] = self.short(&decision.reason.to_string()).into();
         if !decision.targets.is_empty() {
             // More files than these a patch cannot change.
             let targets = decision.targets.iter().take(MOST_TARGETS);
@@ -272,7 +272,7 @@ mod tests {
         let commands = Arc::new(CommandRunner::new(workspace, Settings::new()));
         let audit = Audit::open(&folder.path().join("log"), Redactor::new(), commands).unwrap();
         let mut decision = Policy::default().judge_command("ls", "", &NoFacts);
-        decision.reason = "DB_PASSWORD=letmein12345 is long. ".repeat(LONGEST);
+        decision.reason = "DB_PASSWORD=letmein12345 is long. ".repeat(LONGEST).into();
         let line = audit.decided(&ToolCall::new("1", "bash", toolfence_protocol::Args::new()), &decision);
         let reason = line["reason"].as_str().unwrap();
         assert!(reason.len() <= LONGEST && !reason.contains("letmein"), "{}", reason.len());

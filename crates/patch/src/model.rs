@@ -1,6 +1,7 @@
 //! What a patch says, as data: files, hunks, lines. Texts are slices of the patch.
 
 use std::fmt;
+use toolfence_protocol::Text;
 
 /// All that one patch wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,11 +141,11 @@ pub struct Problem {
     /// The line of the patch where it shows, from 1.
     pub line: usize,
     /// The cause, and what to do.
-    pub message: String,
+    pub message: Text,
 }
 
 impl Problem {
-    pub(super) fn new(line: usize, message: impl Into<String>) -> Problem {
+    pub(super) fn new(line: usize, message: impl Into<Text>) -> Problem {
         Problem { line, message: message.into() }
     }
 }

@@ -4,6 +4,7 @@ use crate::answers::{Offer, Rule};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_protocol::ErrorCode;
+use toolfence_protocol::Text;
 
 /// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,7 +44,7 @@ pub struct Met {
     /// Its name.
     pub rule: String,
     /// Why, in a sentence.
-    pub reason: String,
+    pub reason: Text,
     /// Which of [`Decision::commands`] met it, where it was one of them: the first that did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<usize>,
@@ -76,7 +77,7 @@ pub struct Decision {
     /// The name of the rule that decided.
     pub rule: String,
     /// Why, in a sentence.
-    pub reason: String,
+    pub reason: Text,
     /// The simple commands that would run, as the parse has them; empty for other tools.
     pub commands: Vec<String>,
     /// The files that the call would change by the paths it names, each once; empty for commands and for calls that only
@@ -115,7 +116,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(crate) fn new(judgement: Judgement, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
+    pub(crate) fn new(judgement: Judgement, rule: impl Into<String>, reason: impl Into<Text>) -> Decision {
         let (rule, reason) = (rule.into(), reason.into());
         Decision {
             judgement,

@@ -2,6 +2,7 @@
 //!
 //! A model never sees an [`Error`]: a model gets a [`ToolFailure`](crate::ToolFailure).
 
+use crate::Text;
 use std::{fmt, io};
 
 /// What was being done, on what, and why it failed. The message is written for the person who runs the host; a program asks
@@ -17,7 +18,7 @@ use std::{fmt, io};
 /// ```
 pub struct Error {
     kind: ErrorKind,
-    doing: Box<str>,
+    doing: Text,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -51,18 +52,18 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of the kind [`ErrorKind::Other`] whose message is complete in itself: `The recording has no replies: no line
     /// begins with "> ".`
-    pub fn new(message: impl Into<String>) -> Error {
+    pub fn new(message: impl Into<Text>) -> Error {
         Error::with_kind(ErrorKind::Other, message)
     }
 
     /// An error of a kind whose message is complete in itself.
-    pub fn with_kind(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, doing: message.into().into_boxed_str(), cause: None }
+    pub fn with_kind(kind: ErrorKind, message: impl Into<Text>) -> Error {
+        Error { kind, doing: message.into(), cause: None }
     }
 
     /// An error with the cause below it. `doing` is the verb and the object of what failed: `read config.toml`. Where the
     /// cause is a [`std::io::Error`] the kind follows from it, else it is [`ErrorKind::Other`].
-    pub fn because(doing: impl Into<String>, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    pub fn because(doing: impl Into<Text>, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         let cause = cause.into();
         let kind = cause.downcast_ref::<io::Error>().map_or(ErrorKind::Other, |cause| match cause.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
@@ -70,7 +71,7 @@ impl Error {
             io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock => ErrorKind::Busy,
             _ => ErrorKind::Io,
         });
-        Error { kind, doing: doing.into().into_boxed_str(), cause: Some(cause) }
+        Error { kind, doing: doing.into(), cause: Some(cause) }
     }
 
     /// This error with another kind, for a caller that knows better than the cause.
@@ -87,7 +88,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
-            None => f.write_str(&self.doing),
+            None => self.doing.fmt(f),
             Some(cause) => write!(f, "cannot {}: {cause}", self.doing),
         }
     }

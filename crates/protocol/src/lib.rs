@@ -22,10 +22,12 @@ pub mod outcome;
 pub mod parse;
 pub mod prompt;
 pub mod redact;
+pub mod text;
 pub mod tool;
 
 pub use call::{Args, Repair, ToolCall};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{FinishReason, Message, Role};
 pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};
+pub use text::{Language, Text};
 pub use tool::{Catalog, Effect, Param, ParamKind, Request, ToolSpec};

@@ -1,5 +1,6 @@
 //! The outcome of a call: the result that the model gets.
 
+use crate::{Language, Text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -48,7 +49,7 @@ pub struct ToolFailure {
     /// Which kind.
     pub code: ErrorCode,
     /// For the model to read.
-    pub message: String,
+    pub message: Text,
     /// Up to three things to try instead, such as close names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
@@ -56,7 +57,7 @@ pub struct ToolFailure {
 
 impl ToolFailure {
     /// A failure without suggestions.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> ToolFailure {
+    pub fn new(code: ErrorCode, message: impl Into<Text>) -> ToolFailure {
         ToolFailure { code, message: message.into(), suggestions: Vec::new() }
     }
 
@@ -70,7 +71,7 @@ impl ToolFailure {
 
 impl fmt::Display for ToolFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.message)
+        self.message.fmt(out)
     }
 }
 
@@ -82,7 +83,7 @@ impl std::error::Error for ToolFailure {}
 #[non_exhaustive]
 pub struct Output {
     /// What the model reads.
-    pub text: String,
+    pub text: Text,
     /// Whether `text` is less than there was.
     pub truncated: bool,
     /// Bytes there were before any cut; 0 means as many as `text` has.
@@ -96,8 +97,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Plain text, all of it.
-    pub fn text(text: impl Into<String>) -> Output {
+    /// Text, all of it.
+    pub fn text(text: impl Into<Text>) -> Output {
         Output { text: text.into(), ..Output::default() }
     }
 }
@@ -140,12 +141,13 @@ pub struct ToolResult {
 impl ToolResult {
     /// What a tool gave back, as the answer to the call `id` of `tool`.
     pub fn new(id: impl Into<String>, tool: impl Into<String>, output: Output, execution_time_ms: u64) -> ToolResult {
+        let text = output.text.into_string(Language::English);
         ToolResult {
             id: id.into(),
             tool: tool.into(),
             success: output.failure.is_none(),
-            output_bytes: output.total_bytes.max(output.text.len() as u64),
-            output: output.text,
+            output_bytes: output.total_bytes.max(text.len() as u64),
+            output: text,
             truncated: output.truncated,
             execution_time_ms,
             exit_code: output.exit_code,

@@ -6,35 +6,9 @@
 
 mod words;
 
-use crate::{Args, Catalog, Param, ParamKind, ToolSpec};
-use serde::{Deserialize, Serialize};
+use crate::{Args, Catalog, Language, Param, ParamKind, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
-
-/// The language of the instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Language {
-    /// English.
-    #[default]
-    #[serde(rename = "en")]
-    English,
-    /// Brazilian Portuguese.
-    #[serde(rename = "pt")]
-    Portuguese,
-}
-
-impl Language {
-    /// The language of a tag such as `pt`, `pt-BR` or `en_US.UTF-8`.
-    pub fn from_tag(tag: &str) -> Option<Language> {
-        let primary = tag.split(['-', '_', '.']).next().unwrap_or_default();
-        match primary.to_ascii_lowercase().as_str() {
-            "en" => Some(Language::English),
-            "pt" => Some(Language::Portuguese),
-            _ => None,
-        }
-    }
-}
 
 /// How to call a tool, what comes back, and which tools there are. Empty when there is none.
 pub fn instructions(catalog: &Catalog, language: Language) -> String {
@@ -126,12 +100,5 @@ mod tests {
         assert!(told.contains("{\"name\": \"weather\", \"args\": {\"city\": \"...\"}}"), "{told}");
         assert!(!told.contains("<<EOF") && !told.contains("read_file") && told.contains("\nan example\n"), "{told}");
         assert_eq!(instructions(&Catalog::new(), Language::English), "");
-    }
-
-    #[test]
-    fn languages_by_tag() {
-        assert_eq!(Language::from_tag("pt-BR"), Some(Language::Portuguese));
-        assert_eq!(Language::from_tag("en_US.UTF-8"), Some(Language::English));
-        assert_eq!(Language::from_tag("fr"), None);
     }
 }

@@ -90,7 +90,7 @@ impl Echoes {
         let source = call.map_or_else(|| result.tool.clone(), |call| label(call, catalog));
         self.text(&result.output, &source, catalog);
         if let Some(failure) = &result.error {
-            self.text(&failure.message, &source, catalog);
+            self.text(&failure.message.to_string(), &source, catalog);
         }
     }
 

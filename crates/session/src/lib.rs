@@ -22,9 +22,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
+use toolfence_protocol::Language;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{self, Event};
-use toolfence_protocol::prompt::Language;
 use toolfence_protocol::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
 use work::{Judge, Work};
 

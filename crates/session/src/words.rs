@@ -67,6 +67,6 @@ pub(super) fn again(tool: &str, times: u32) -> String {
     )
 }
 
-fn refused(id: &str, tool: &str, code: ErrorCode, message: impl Into<String>) -> ToolResult {
+fn refused(id: &str, tool: &str, code: ErrorCode, message: impl Into<toolfence_protocol::Text>) -> ToolResult {
     ToolResult::refused(id, tool, ToolFailure::new(code, message))
 }

@@ -60,9 +60,9 @@ impl Job {
         let mut output = self.jobs.told(job).await?;
         match sent {
             Ok(Sent::Some(bytes)) => {
-                noted(&mut output.text, &format!("It does not read: only {bytes} bytes of the input were taken."));
+                noted(&mut output.text, format!("It does not read: only {bytes} bytes of the input were taken."));
             }
-            Err(error) => noted(&mut output.text, &format!("The input could not be written: {error}.")),
+            Err(error) => noted(&mut output.text, format!("The input could not be written: {error}.")),
             Ok(_) => {}
         }
         Ok(output)
@@ -75,7 +75,7 @@ impl Job {
             return Err(ToolFailure::new(ErrorCode::Timeout, message).into());
         }
         let mut output = self.jobs.told(job).await?;
-        noted(&mut output.text, &format!("Job {} has ended.", job.id()));
+        noted(&mut output.text, format!("Job {} has ended.", job.id()));
         Ok(output)
     }
 }

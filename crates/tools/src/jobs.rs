@@ -202,17 +202,17 @@ impl Running {
         if !taken.text.is_empty() {
             self.appeared.look(workspace).await?;
         }
-        let mut text = self.appeared.deliver(taken.text);
+        let mut text = toolfence_protocol::Text::from(self.appeared.deliver(taken.text));
         let file = self.live.file().filter(|_| taken.truncated);
         if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
-            noted(&mut text, &spilled(&name, all, true));
+            noted(&mut text, spilled(&name, all, true));
         }
         if let Some(note) = self.appeared.note() {
             noted(&mut text, note);
         }
         noted(
             &mut text,
-            &format!(
+            format!(
                 "It runs on as job {0}. Use job with {{\"id\": \"{0}\", \"action\": \"poll\"}} to look at it, \"write\" for \
                  its stdin, \"stop\" to end it.",
                 self.id
@@ -309,8 +309,11 @@ mod tests {
         drop(say_ended);
         assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
         let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn goes on") };
-        assert!(second.code == ErrorCode::NotFound && second.message.contains("told already"), "{second:?}");
-        assert!(second.message.contains("There is none now"), "{second:?}");
+        assert!(
+            second.code == ErrorCode::NotFound && second.message.to_string().contains("told already"),
+            "{second:?}"
+        );
+        assert!(second.message.to_string().contains("There is none now"), "{second:?}");
     }
 
     #[test]

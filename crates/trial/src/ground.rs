@@ -99,7 +99,7 @@ impl Ground {
     }
 
     async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
-        let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure.message);
+        let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure);
         let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(told)?;
         let folder = self.workspace.root().folder(".").map_err(told)?;
         let request = Request {

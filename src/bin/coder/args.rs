@@ -4,7 +4,7 @@ use crate::failure::STATUSES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use toolfence::prompt::Language;
+use toolfence::Language;
 use toolfence::sandbox;
 
 /// A coding agent for chat models that can only talk.

@@ -75,7 +75,7 @@ fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
     let call = pending.call();
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let said = call.reason.as_deref().map(|reason| format!("  the model: {}\n", line(reason))).unwrap_or_default();
-    let why = line(&pending.decision().reason);
+    let why = line(&pending.decision().reason.to_string());
     format!("\n? {}\n{said}  asked because: {why}\n{shown}{hooks}{}", line(&call.name), offered(pending))
 }
 

@@ -13,7 +13,6 @@ use toolfence::backend::{Backend, Http, Replay};
 use toolfence::persona::Persona;
 use toolfence::policy::settings::Value;
 use toolfence::policy::{PathRules, Policy};
-use toolfence::prompt::{self, Language};
 use toolfence::redact::Redactor;
 use toolfence::sandbox::{Container, Engine};
 use toolfence::session::{Session, SessionOptions};
@@ -22,6 +21,7 @@ use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::validate::Checker;
 use toolfence::workspace::{GitSettings, Workspace};
+use toolfence::{Language, prompt};
 
 /// The personas that come with the program: name, English, Portuguese.
 const PERSONAS: &[(&str, &str, &str)] = &[

@@ -246,7 +246,8 @@ fn summary(result: &ToolResult) -> (Style, String) {
         return (Style::Good, format!("  ✓ {}{cut}, {time}", lines(&result.output)));
     };
     let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
-    let message = error.message.lines().next().unwrap_or_default();
+    let message = error.message.to_string();
+    let message = message.lines().next().unwrap_or_default();
     (Style::Bad, format!("  ✗ {}: {message}", code.unwrap_or_default()))
 }
 

@@ -19,7 +19,7 @@ struct Asked(Vec<(String, String)>);
 impl Host for Asked {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let decision = pending.decision();
-        self.0.push((decision.rule.clone(), decision.reason.clone()));
+        self.0.push((decision.rule.clone(), decision.reason.to_string()));
         Box::pin(async { Answer::No("no".into()) })
     }
 }

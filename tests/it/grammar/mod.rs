@@ -114,12 +114,12 @@ fn check(reply: &str, steps: &[Step], bare: bool, catalog: &Catalog) -> Result<u
             Event::Call { mut call, span, .. } => {
                 calls.push(as_written(&call));
                 // A grammar can have any text for a path; one of nothing but white space is read and then refused.
-                let resolved = catalog.resolve(&mut call).map(drop).map_err(|failure| failure.message);
+                let resolved = catalog.resolve(&mut call).map(drop).map_err(|failure| failure.message.to_string());
                 resolved.or_else(|why| if why.starts_with("The path is blank") { Ok(()) } else { Err(why) })?;
                 at = span.end;
             }
             Event::Text { text, span } if span.start == at && text == reply[span.start..span.end] => at = span.end,
-            Event::Malformed { error, .. } => return Err(error.message),
+            Event::Malformed { error, .. } => return Err(error.message.to_string()),
             other => return Err(format!("{other:?}")),
         }
     }

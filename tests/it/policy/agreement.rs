@@ -89,7 +89,7 @@ fn seen(command: &str, decision: &Decision, started: &[Started]) -> Vec<Seen> {
     let names: Vec<&[String]> = started.iter().map(|program| &program.0[..1]).collect();
     let named = denied(command, &names);
     let told = |met: &Met| {
-        ["only a run would tell", "Nobody can tell"].iter().any(|text| met.reason.contains(text))
+        ["only a run would tell", "Nobody can tell"].iter().any(|text| met.reason.to_string().contains(text))
             || met.rule == "unreadable"
     };
     let open = decision.judgement != Judgement::Allow && decision.met.iter().any(told);
@@ -109,7 +109,7 @@ fn denied(command: &str, rules: &[&[String]]) -> Vec<String> {
         Settings::from_toml(&format!("[commands]\ndeny = {}", serde_json::to_string(rules).unwrap())).unwrap();
     let policy = Policy::new(settings).unwrap();
     let met = policy.judge_command(command, "", &World { sandbox: false }).met;
-    met.into_iter().filter(|met| met.rule == "commands.deny").map(|met| met.reason).collect()
+    met.into_iter().filter(|met| met.rule == "commands.deny").map(|met| met.reason.to_string()).collect()
 }
 
 fn reason(words: &[String]) -> String {

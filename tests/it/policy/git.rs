@@ -157,7 +157,10 @@ fn only_sandbox_that_hold_answer_what_is_mixed() {
         let within =
             Policy::default().review(call("bash", json!({"command": command})), &catalog(), &World { sandbox: true });
         let message = denied(within).message;
-        assert!(message.contains("git_mixed") && message.contains("a call of their own"), "{message}");
+        assert!(
+            message.to_string().contains("git_mixed") && message.to_string().contains("a call of their own"),
+            "{message}"
+        );
     }
 }
 
@@ -179,7 +182,7 @@ fn every_mode_asks_a_person_about_configuration_or_denies_it() {
             }
         }
     }
-    assert!(held("git config core.fsmonitor x").reason.contains("at every `git status`"));
+    assert!(held("git config core.fsmonitor x").reason.to_string().contains("at every `git status`"));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>)
     assert_eq!(error.code, ErrorCode::SyntaxError, "{}", error.message);
     assert_eq!(result.data.as_ref().expect("it has data")["rolled_back"], json!(true));
     assert_eq!(fs::read_to_string(place.at(path)).ok().as_deref(), before);
-    error.message.clone()
+    error.message.to_string()
 }
 
 /// A right text of a language, a wrong one, and what is said of that.
@@ -234,7 +234,10 @@ fn what_somebody_else_changed_is_not_taken_back() {
     let result = hands.write("a.x", "new\n");
     other.join().expect("it wrote");
     let error = result.error.expect("it broke the file");
-    assert!(error.message.starts_with("The change was made and stays, for it could not be taken back: "), "{error}");
+    assert!(
+        error.message.to_string().starts_with("The change was made and stays, for it could not be taken back: "),
+        "{error}"
+    );
     let data = result.data.expect("it has data");
     assert_eq!((&data["rolled_back"], &data["files_modified"]), (&json!(false), &json!(["a.x"])));
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "theirs\n");
@@ -309,7 +312,10 @@ fn a_patch_over_two_files_is_taken_back_whole() {
                  File: src/new/c.ts\n+export const c: string = 1;\n*** End Patch\n";
     let result = hands.call("apply_patch", json!({"patch": patch}));
     let error = result.error.expect("it is refused");
-    assert!(error.message.starts_with("src/new/c.ts was not changed: it would break src/new/c.ts"), "{error}");
+    assert!(
+        error.message.to_string().starts_with("src/new/c.ts was not changed: it would break src/new/c.ts"),
+        "{error}"
+    );
     assert_eq!((picture("src/a.ts"), picture("src/b.ts")), before);
     assert!(!place.at("src/new").exists());
 }

@@ -109,8 +109,8 @@ fn without_it_nothing_runs() {
         let error = result.error.expect("it is refused");
         assert!(
             error.code == ErrorCode::IoError
-                && error.message.contains(why)
-                && error.message.contains("Nothing was run")
+                && error.message.to_string().contains(why)
+                && error.message.to_string().contains("Nothing was run")
         );
         assert!(!place.at("ran").exists(), "it must not run outside");
     }

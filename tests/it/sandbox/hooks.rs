@@ -263,8 +263,8 @@ fn a_key_ends_the_call_while_a_hook_goes_on() {
     let began = std::time::Instant::now();
     let result = git(&place, approved(&["pre-commit"]), "git commit -q --allow-empty -m second");
     let failure = result.error.expect("it was ended").message;
-    assert!(failure.contains(".git/config got a key while a hook ran"), "{failure}");
-    assert!(failure.contains("It was taken out again") && began.elapsed().as_secs() < 20, "{failure}");
+    assert!(failure.to_string().contains(".git/config got a key while a hook ran"), "{failure}");
+    assert!(failure.to_string().contains("It was taken out again") && began.elapsed().as_secs() < 20, "{failure}");
 }
 
 const HOST: &str = "TOOLFENCE_TEST_HOOK_HOST";

@@ -14,8 +14,8 @@ fn all() -> [Settings; 3] {
 fn is_ended_for_memory(result: &ToolResult) -> bool {
     let told = |failure: &toolfence::ToolFailure| {
         failure.code == ErrorCode::ExitStatus
-            && failure.message.contains("used more than 100 MiB of memory")
-            && failure.message.contains("sandbox.memory")
+            && failure.message.to_string().contains("used more than 100 MiB of memory")
+            && failure.message.to_string().contains("sandbox.memory")
     };
     result.exit_code == Some(137) && result.error.as_ref().is_some_and(told)
 }

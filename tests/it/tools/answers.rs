@@ -51,7 +51,7 @@ fn output(place: &Place, tool: &str, args: Value) -> String {
 
 pub(super) fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, String) {
     let error = run(place, tool, args).error.expect("it fails");
-    (error.code, error.message)
+    (error.code, error.message.to_string())
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn refused(result: &ToolResult) -> String {
     assert_eq!(error.code, ErrorCode::SyntaxError, "{}", error.message);
     let data = result.data.as_ref().expect("it has data");
     assert_eq!((&data["files_modified"], &data["rolled_back"]), (&json!([]), &json!(true)));
-    error.message.clone()
+    error.message.to_string()
 }
 
 #[test]
@@ -71,7 +71,10 @@ fn a_dry_run_says_what_would_happen() {
     args["dry_run"] = true.into();
     let result = run(&place, "edit_file", args);
     let error = result.error.expect("it would be refused");
-    assert!(error.message.starts_with("Dry run: a.json would not be changed: it would break a.json"), "{error}");
+    assert!(
+        error.message.to_string().starts_with("Dry run: a.json would not be changed: it would break a.json"),
+        "{error}"
+    );
     let data = result.data.expect("it has data");
     assert_eq!((&data["rolled_back"], &data["dry_run"]), (&json!(false), &json!(true)));
 }

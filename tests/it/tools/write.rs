@@ -116,7 +116,7 @@ fn white_space_at_an_end_makes_no_file() {
         for failure in [workspace.changes().write(path, "x\n").map(drop), patch, dry] {
             let failure = failure.expect_err(path);
             assert_eq!(failure.code, InvalidArgument, "{path:?}: {failure:?}");
-            assert!(failure.message.contains(said), "{path:?}: {failure:?}");
+            assert!(failure.message.to_string().contains(said), "{path:?}: {failure:?}");
             assert_eq!(failure.suggestions.first().map(String::as_str), suggested, "{path:?}");
         }
         assert!(workspace.root().folder(path).is_err() && workspace.root().named_file(path).is_err(), "{path:?}");

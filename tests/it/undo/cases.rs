@@ -149,7 +149,7 @@ fn a_job_is_covered_until_its_turn_ends() {
     place.write("by-tool", "1");
     turn.end();
     let listed = place.history.list(place.workspace.root()).unwrap();
-    assert!(listed[0].names == 2 && listed[0].notes[0].contains("A job went on"), "{listed:?}");
+    assert!(listed[0].names == 2 && listed[0].notes[0].to_string().contains("A job went on"), "{listed:?}");
     // In the next turn it runs from the beginning.
     place.turn(|| fs::write(place.root().join("by-job"), "2").unwrap());
     place.history.command_dropped();

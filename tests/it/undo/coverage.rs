@@ -107,7 +107,10 @@ fn what_is_in_an_index_is_covered() {
         );
     });
     let listed = &place.history.list(place.workspace.root()).unwrap()[0];
-    assert!(listed.notes.iter().any(|note| note.contains("not covered: build/other, other.log")), "{listed:?}");
+    assert!(
+        listed.notes.iter().any(|note| note.to_string().contains("not covered: build/other, other.log")),
+        "{listed:?}"
+    );
     assert_eq!(place.undo().refused, []);
     let now = place.picture();
     let differs: Vec<_> = before.keys().filter(|name| now.get(*name) != before.get(*name)).collect();
@@ -120,7 +123,7 @@ fn what_is_in_an_index_is_covered() {
                 .list(place.workspace.root())
                 .unwrap()
                 .iter()
-                .any(|turn| turn.is_bare() && turn.notes[0].contains("build/new"))
+                .any(|turn| turn.is_bare() && turn.notes[0].to_string().contains("build/new"))
         );
     }
     // What goes out of the index in the session stays covered.
@@ -169,7 +172,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
     place.turn(|| place.bash("echo z > .env"));
     assert_eq!(place.history.would_undo(place.workspace.root(), 1).unwrap()[0].done.len(), 1);
     let outcome = place.undo();
-    assert!(outcome.done.len() == 1 && outcome.turn.notes[0].contains("not covered: .env"), "{outcome:?}");
+    assert!(outcome.done.len() == 1 && outcome.turn.notes[0].to_string().contains("not covered: .env"), "{outcome:?}");
     place.turn(|| place.bash("echo w > .env"));
     assert_eq!(place.redo().done.len(), 1);
 }

@@ -98,7 +98,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
         place.again();
         let listed = place.history.list(place.workspace.root()).unwrap();
         assert_eq!((listed[0].names, listed[0].notes.len()), (kept, 1), "{listed:?}");
-        assert!(listed[0].notes[0].contains("cut short"));
+        assert!(listed[0].notes[0].to_string().contains("cut short"));
         assert_eq!(place.undo().done.len(), undone);
         fs::remove_file(&records(&place)[1]).unwrap();
         ["a", "b"]
@@ -119,7 +119,7 @@ fn what_is_blocked_is_never_copied_and_what_is_ignored_is_not_covered() {
         place.bash("echo KEY=SECRETVALUE2 >> .env; ln -f .env other; rm .gitignore; echo x > new; echo y > out/made");
     });
     let turn = &place.history.list(place.workspace.root()).unwrap()[0];
-    assert!(turn.notes.iter().any(|note| note.contains("blocked")), "{turn:?}");
+    assert!(turn.notes.iter().any(|note| note.to_string().contains("blocked")), "{turn:?}");
     let outcome = place.undo();
     assert_eq!(outcome.refused, []);
     let mut done: Vec<&str> = outcome.done.iter().map(|done| done.name.as_str()).collect();
@@ -149,7 +149,12 @@ fn a_project_over_the_limits_is_covered_in_part_and_nothing_old_is_taken_for_new
     place.turn(|| place.bash("for f in deep/* large small; do echo more >> $f; done; echo new > fresh"));
     let after = place.picture();
     let turn = &place.history.list(place.workspace.root()).unwrap()[0];
-    assert!(turn.notes.iter().any(|note| note.contains("beyond the limits") && note.contains("too large")), "{turn:?}");
+    assert!(
+        turn.notes
+            .iter()
+            .any(|note| note.to_string().contains("beyond the limits") && note.to_string().contains("too large")),
+        "{turn:?}"
+    );
     let outcome = place.undo();
     assert_eq!(refusals(&outcome), [("large", Unrestored::NotKept)]);
     let now = place.picture();

@@ -1,6 +1,6 @@
 //! A message to its size: the longest outputs give way first, and say so.
 
-use crate::{ToolFailure, ToolResult};
+use crate::{Language, Text, ToolFailure, ToolResult};
 
 /// Bytes of an id or a tool's name, which a hostile model may write as long as it likes.
 const NAME: usize = 200;
@@ -44,7 +44,9 @@ fn lighten(results: &mut [ToolResult], limit: usize, cost: &impl Fn(&ToolResult)
         bare += cost(&results[index]);
     }
     if bare > limit {
-        results.iter_mut().filter_map(|result| result.error.as_mut()).for_each(|error| clip(&mut error.message, NAME));
+        for error in results.iter_mut().filter_map(|result| result.error.as_mut()) {
+            clip_text(&mut error.message, NAME);
+        }
         bare = results.iter().map(cost).sum();
     }
     bare
@@ -57,11 +59,17 @@ fn tightened(result: &ToolResult) -> ToolResult {
     clip(&mut result.tool, NAME);
     result.data = result.data.filter(|data| data.to_string().len() <= DETAIL);
     if let Some(ToolFailure { message, suggestions, .. }) = &mut result.error {
-        clip(message, DETAIL);
+        clip_text(message, DETAIL);
         suggestions.truncate(3);
         suggestions.iter_mut().for_each(|text| clip(text, NAME));
     }
     result
+}
+
+fn clip_text(text: &mut Text, most: usize) {
+    let mut words = std::mem::take(text).into_string(Language::English);
+    clip(&mut words, most);
+    *text = words.into();
 }
 
 fn clip(text: &mut String, most: usize) {

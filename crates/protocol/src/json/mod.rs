@@ -32,6 +32,7 @@ pub(crate) use strict::Unique;
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 
 use crate::Repair;
+use crate::Text;
 use serde_json::Value;
 use std::fmt;
 
@@ -57,7 +58,7 @@ impl Reading {
 #[non_exhaustive]
 pub struct Problem {
     /// The cause, and what to do.
-    pub message: String,
+    pub message: Text,
     /// The byte where it shows.
     pub at: usize,
     /// Whether it shows inside an object or array that has begun: the rest of the text may belong to it.
@@ -65,7 +66,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(at: usize, message: impl Into<String>) -> Problem {
+    pub(crate) fn new(at: usize, message: impl Into<Text>) -> Problem {
         Problem { message: message.into(), at, inside: false }
     }
 }

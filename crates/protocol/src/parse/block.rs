@@ -344,7 +344,7 @@ impl Block {
 
     fn spoil(&mut self, at: usize, message: String) {
         if !matches!(self.phase, Phase::Spoiled(_)) {
-            self.phase = Phase::Spoiled(Problem { message, at, inside: true });
+            self.phase = Phase::Spoiled(Problem { message: message.into(), at, inside: true });
         }
     }
 

@@ -1,5 +1,6 @@
 //! The events of the parser.
 
+use crate::Text;
 use crate::ToolCall;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -213,7 +214,7 @@ impl Ignored {
 #[non_exhaustive]
 pub struct ReadError {
     /// Cause and advice, for the model.
-    pub message: String,
+    pub message: Text,
     /// 1-based, in the reply.
     pub line: usize,
     /// 1-based, in characters.

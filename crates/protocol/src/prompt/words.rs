@@ -1,7 +1,7 @@
 //! What is said in each language. Models copy what they see, so the examples between these sentences are made from the
 //! catalog and are valid calls.
 
-use super::Language;
+use crate::Language;
 use crate::ToolSpec;
 
 /// The sentences of one language.

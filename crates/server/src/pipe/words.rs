@@ -132,7 +132,7 @@ pub(super) fn ask(pending: &Pending) -> Value {
     let mut fields = call_fields(call);
     fields["effect"] = json!(pending.effect());
     fields["rule"] = decision.rule.as_str().into();
-    fields["why"] = decision.reason.as_str().into();
+    fields["why"] = json!(decision.reason);
     fields["commands"] = json!(decision.commands);
     fields["targets"] = json!(decision.targets);
     fields["always"] = json!(always);

@@ -54,7 +54,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use toolfence_protocol::Error;
-use toolfence_protocol::prompt::Language;
+use toolfence_protocol::Language;
 use upstream::Upstream;
 
 /// Who is asked, who may ask, and how much.

@@ -8,8 +8,8 @@ use super::words;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use toolfence_protocol::prompt::{self, Language};
 use toolfence_protocol::{Catalog, ToolSpec};
+use toolfence_protocol::{Language, prompt};
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
 const MOST_BYTES: usize = 1 << 20;

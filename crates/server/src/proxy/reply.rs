@@ -153,7 +153,7 @@ impl Reply {
             return Outcome::Broken(why.clone());
         }
         if let Some(fault) = self.faults.first() {
-            let why = fault.error.as_ref().map_or(String::new(), |error| error.message.clone());
+            let why = fault.error.as_ref().map_or(String::new(), |error| error.message.to_string());
             if self.streams && self.calls > 0 {
                 return Outcome::Broken(why);
             }
@@ -291,7 +291,7 @@ impl Reply {
         let failure = match self.offer.catalog.resolve(&mut call) {
             _ if lossy => Some((ErrorCode::MalformedCall, words::lossy(&call))),
             Ok(_) => None,
-            Err(failure) => Some((failure.code, failure.message)),
+            Err(failure) => Some((failure.code, failure.message.to_string())),
         };
         if let Some((code, why)) = failure {
             return self.fault(&call.id, &call.name, code, why, growing);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use toolfence_protocol::prompt::Language;
+use toolfence_protocol::Language;
 
 /// What the upstream is asked in place of the request.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! What the proxy itself says to the model, and to the client where the model's reply is of no use.
 
 use super::offer::Choice;
+use toolfence_protocol::Language;
 use toolfence_protocol::parse::ReadError;
-use toolfence_protocol::prompt::Language;
 use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure, ToolResult};
 
 /// Below the instructions, where the request narrows what may be called.
@@ -62,6 +62,11 @@ pub(super) const NOT_RUN: &str =
     "Not run: another block of this reply could not be used. Send this call again too if it is still right.";
 
 /// A result that says why a call was not passed on.
-pub(super) fn refused(id: &str, tool: &str, code: ErrorCode, message: impl Into<String>) -> ToolResult {
+pub(super) fn refused(
+    id: &str,
+    tool: &str,
+    code: ErrorCode,
+    message: impl Into<toolfence_protocol::Text>,
+) -> ToolResult {
     ToolResult::refused(id, tool, ToolFailure::new(code, message))
 }

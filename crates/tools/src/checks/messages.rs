@@ -48,7 +48,7 @@ pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
 
 /// The answer to a change that makes files worse and could not be taken back: it stays, and that is said plainly.
 pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
-    let said = answer.failure.map_or_else(String::new, |failure| failure.message);
+    let said = answer.failure.map_or_else(String::new, |failure| failure.message.to_string());
     let message = format!("The change was made and stays, for it could not be taken back: {why} What it broke: {said}");
     let mut data = answer.data.unwrap_or_default();
     data["rolled_back"] = false.into();
@@ -68,20 +68,20 @@ impl Found {
     pub(crate) fn add_to(self, mut output: Output) -> Output {
         if !self.elsewhere.is_empty() {
             let errors = counted(self.elsewhere.len() as u64, "new error");
-            output.text.push_str(&format!("[{errors} in other files, because of this change:]\n"));
+            output.text.push(format!("[{errors} in other files, because of this change:]\n"));
             for error in self.elsewhere.iter().take(MOST_ELSEWHERE) {
-                output.text.push_str(&format!("{}: {error}\n", error.path));
+                output.text.push(format!("{}: {error}\n", error.path));
             }
             let left = self.elsewhere.len().saturating_sub(MOST_ELSEWHERE);
             if left > 0 {
-                output.text.push_str(&format!("... and {left} more.\n"));
+                output.text.push(format!("... and {left} more.\n"));
             }
             if let Some(data) = &mut output.data {
                 data["new_errors"] = json!(self.elsewhere);
             }
         }
         for note in &self.notes {
-            output.text.push_str(&format!("[{note}]\n"));
+            output.text.push(format!("[{note}]\n"));
         }
         output
     }

@@ -104,7 +104,7 @@ impl ProjectChecks {
             all.push(match self.found(line).await {
                 Ok(found) => Seen { found: Some(found), trouble: None },
                 Err(ToolError::Respond(failure)) => {
-                    Seen { found: before.found.clone(), trouble: Some(failure.message) }
+                    Seen { found: before.found.clone(), trouble: Some(failure.message.to_string()) }
                 }
                 Err(ToolError::Fatal(error)) => return Err(error),
             });
@@ -234,7 +234,7 @@ mod tests {
 
     fn said_of(before: &Seen, now: &Seen) -> (String, bool) {
         let output = told(&["make".to_owned()], std::slice::from_ref(before), std::slice::from_ref(now));
-        (output.text, output.failure.is_none())
+        (output.text.to_string(), output.failure.is_none())
     }
 
     #[test]
@@ -287,9 +287,9 @@ mod tests {
         let errors = Found { status: 1, errors: many, output: String::new(), cut: false };
         let bad = Seen { found: Some(errors), trouble: None };
         let output = told(&["a".into(), "b".into()], &[found(0, &[], ""), found(0, &[], "")], &[bad.clone(), bad]);
-        assert!(output.truncated && output.text.len() <= RESULT_LIMIT, "{}", output.text.len());
+        assert!(output.truncated && output.text.to_string().len() <= RESULT_LIMIT, "{}", output.text.to_string().len());
         let told = output.data.expect("errors");
         assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
-        assert!(output.failure.is_some_and(|failure| failure.message.starts_with("`a` and `b` find what")));
+        assert!(output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find what")));
     }
 }

@@ -58,7 +58,7 @@ impl Checks {
         let outcome = match self.commands.check(&checking).await {
             Ok(Some(outcome)) => outcome,
             Ok(None) => return Ok(Said::Nothing("no sandbox is available here that would hold it".into())),
-            Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
+            Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message.to_string())),
             Err(fatal) => return Err(fatal),
         };
         let root = self.workspace().root().path().to_string_lossy().into_owned();

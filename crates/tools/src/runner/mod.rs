@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
-use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure};
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Request};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn, environment};
 use toolfence_toolbox::ToolError;
@@ -465,7 +465,7 @@ impl CommandRunner {
             return match (disturbance, ended) {
                 (Some(mut failure), _) => {
                     for note in &notes {
-                        failure.message.push_str(&format!(" [{note}]"));
+                        failure.message.push(format!(" [{note}]"));
                     }
                     Err(failure.into())
                 }
@@ -547,9 +547,9 @@ impl CommandRunner {
         let memory = self.enclosure().settings().memory;
         let failure = failure_of(&outcome, seconds, row, memory);
         let missed = terminal::missed(&command, &outcome);
-        let mut text = outcome.output;
         let left = left_running(outcome.lingered, outcome.escaped);
-        let masked = refused::masked_from_git(outcome.exit_code, &text);
+        let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
+        let mut text = Text::from(outcome.output);
         for note in left.into_iter().chain(missed).chain(masked).chain(notes.iter().map(String::as_str)) {
             noted(&mut text, note);
         }
@@ -657,9 +657,12 @@ impl Drop for Waiting<'_> {
 }
 
 /// A sentence of ours on a line of its own behind the output.
-pub(super) fn noted(text: &mut String, note: &str) {
+pub(super) fn noted(text: &mut Text, note: impl Into<Text>) {
     let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    text.push_str(&format!("{lead}[{note}]\n"));
+    text.push(lead);
+    text.push("[");
+    text.push(note);
+    text.push("]\n");
 }
 
 /// Of a job, which is looked at again and again, the file has what came since the last look that showed all.

@@ -202,9 +202,8 @@ fn put_back(done: &mut [Step<'_>], mut failure: ToolFailure) -> ToolFailure {
         if let Err(errno) = step.put_back() {
             let path = &step.wanted.target.path;
             failure.code = ErrorCode::IoError;
-            failure
-                .message
-                .push_str(&format!(" {path:?} was changed before that and could not be put back ({errno})."));
+            failure.message =
+                failure.message.then(format!("{path:?} was changed before that and could not be put back ({errno})."));
         }
     }
     failure

@@ -35,7 +35,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, Result, Text};
 use toolfence_sandbox::random_name;
 use turn::{Inner, Open};
 
@@ -101,7 +101,7 @@ pub struct Listed {
     /// Whether it is undone, and can be redone.
     pub undone: bool,
     /// What has to be said of it: what it does not cover, and whether it was cut short.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     bare: bool,
 }
 

@@ -4,6 +4,7 @@ use crate::undo::Listed;
 use crate::undo::format::{End, Head, Kind};
 use crate::undo::snapshot::LeftOut;
 use std::collections::HashMap;
+use toolfence_protocol::Text;
 
 /// What is said of a turn whose program was killed.
 const CUT_SHORT: &str = "It was cut short. What was changed after its last sign of life counts as somebody else's work and is \
@@ -64,7 +65,8 @@ impl Stack {
             }
             let told = passed.drain(..).map(|above| {
                 let title = if above.title.is_empty() { String::new() } else { format!(", {}", above.title) };
-                format!("Turn {}{title}, came after it and is left as it is. {}", above.number, above.notes.join(" "))
+                let notes = Text::join(above.notes, " ");
+                Text::from(format!("Turn {}{title}, came after it and is left as it is. {notes}", above.number))
             });
             let notes = told.chain(turn.notes.iter().cloned()).collect();
             all.push(Listed { notes, ..turn });
@@ -87,8 +89,8 @@ impl Stack {
         let Head { number, begin, end, .. } = self.head(number)?;
         let end = end.clone().unwrap_or_default();
         let bare = end.is_bare();
-        let mut notes = end.notes;
-        notes.extend(left_out(&end.left_out));
+        let mut notes: Vec<Text> = end.notes.into_iter().map(Text::from).collect();
+        notes.extend(left_out(&end.left_out).map(Text::from));
         if end.by_commands {
             notes.push(
                 "Files that somebody else changed while its commands ran count to it: they cannot be told apart."

@@ -123,7 +123,7 @@ impl Host for Listener {
     fn answered(&mut self, result: &ToolResult) {
         debug_result(result);
         if self.explain {
-            let what = result.error.as_ref().map_or("done", |error| error.message.as_str());
+            let what = result.error.as_ref().map_or_else(|| "done".to_owned(), |error| error.message.to_string());
             terminal::tell(&format!("answered   {}: {what}", result.id));
         }
         self.results.push(result.clone());

@@ -27,7 +27,7 @@ fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, 
     }
     let call = asked_call(arguments)?;
     let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
-    let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message))?;
+    let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message.to_string()))?;
     match arguments.json {
         true => out.line(&told(&setup, &decision).to_string())?,
         false => shown(&setup, command.as_deref(), &decision, &mut out)?,
@@ -53,7 +53,7 @@ fn batch(setup: &Setup, out: &mut Terminal) -> Result<ExitCode, Failure> {
             (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
             _ => return Err("either a command is wanted, or a tool with its args".into()),
         };
-        let decision = decide(setup, call).map_err(|failure| failure.message)?;
+        let decision = decide(setup, call).map_err(|failure| failure.message.to_string())?;
         let mut value = told(setup, &decision);
         value["id"] = asked.id;
         Ok(value)

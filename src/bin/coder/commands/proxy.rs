@@ -7,7 +7,7 @@ use crate::terminal::{Terminal, tell};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use toolfence::prompt::Language;
+use toolfence::Language;
 use toolfence::proxy::{Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.

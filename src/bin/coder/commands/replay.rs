@@ -159,7 +159,7 @@ fn said(setup: &Setup, call: &ToolCall, guessed: bool) -> Said {
         Ok(decision) => judged(setup, decision),
         Err(ToolFailure { code, message, .. }) => {
             let code = serde_json::to_value(code).ok();
-            refused(code.as_ref().and_then(Value::as_str).unwrap_or_default(), &message)
+            refused(code.as_ref().and_then(Value::as_str).unwrap_or_default(), &message.to_string())
         }
     }
 }
@@ -172,7 +172,7 @@ fn effect(call: &ToolCall) -> Effect {
 
 fn judged(setup: &Setup, decision: Decision) -> Said {
     let effective = setup.policy.effective(&decision, &*setup.commands);
-    Said { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason }
+    Said { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason.to_string() }
 }
 
 /// What does not even come to the rules.

@@ -245,8 +245,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     if let Err(mut finding) = checked {
         let advice = programs::fact(program, "advice").filter(|_| finding.rule == "not_known_read_only");
         for word in advice.unwrap_or_default().split_ascii_whitespace() {
-            finding.reason.push(' ');
-            finding.reason.push_str(word);
+            finding.reason = finding.reason.then(word);
         }
         walker.report.note(finding);
         return suspect_tail(walker, program, argv);

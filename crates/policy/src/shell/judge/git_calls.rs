@@ -55,7 +55,7 @@ fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Resu
     if matches!(args, [word] if word.literal() == Some("--version")) {
         return Ok(GitCall::Reads);
     }
-    let (folder, args) = split_globals(args).map_err(|finding| finding.reason)?;
+    let (folder, args) = split_globals(args).map_err(|finding| finding.reason.to_string())?;
     let folders = folders.ok_or("the folder it runs in cannot be known")?;
     let folders: Vec<String> = match folder {
         Some(folder) => folders.iter().map(|place| below(place, folder)).collect(),

@@ -6,6 +6,7 @@ use crate::shell::syntax::{Fault, shown};
 use crate::{Decision, Judgement, Met, Rule};
 use std::ops::Range;
 use toolfence_protocol::ErrorCode;
+use toolfence_protocol::Text;
 
 /// The most simple commands that are shown, and the most characters of each.
 const MOST_SHOWN: usize = 64;
@@ -16,7 +17,7 @@ const LONGEST_SHOWN: usize = 200;
 pub(crate) struct Finding {
     pub(crate) judgement: Judgement,
     pub(crate) rule: &'static str,
-    pub(crate) reason: String,
+    pub(crate) reason: Text,
     pub(crate) unreadable: bool,
     /// Whether only a person may say yes to it.
     pub(crate) needs_person: bool,
@@ -26,7 +27,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    pub(crate) fn ask(rule: &'static str, reason: impl Into<String>) -> Finding {
+    pub(crate) fn ask(rule: &'static str, reason: impl Into<Text>) -> Finding {
         Finding {
             judgement: Judgement::Ask,
             rule,
@@ -38,7 +39,7 @@ impl Finding {
         }
     }
 
-    pub(crate) fn deny(rule: &'static str, reason: impl Into<String>) -> Finding {
+    pub(crate) fn deny(rule: &'static str, reason: impl Into<Text>) -> Finding {
         Finding { judgement: Judgement::Deny, ..Finding::ask(rule, reason) }
     }
 }
@@ -194,7 +195,7 @@ impl Report {
     }
 
     /// Takes in a command that is allowed by this rule, whatever was found in it.
-    pub(crate) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<String>) {
+    pub(crate) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<Text>) {
         let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
         self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
         self.does(&own);

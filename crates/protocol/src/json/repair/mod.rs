@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         self.at += bytes;
     }
 
-    fn problem<T>(&self, message: impl Into<String>) -> Result<T, Problem> {
+    fn problem<T>(&self, message: impl Into<crate::Text>) -> Result<T, Problem> {
         Err(Problem::new(self.at, message))
     }
 
