@@ -106,11 +106,11 @@ impl Containers {
         if matched < self.containers.len() {
             return None;
         }
-        self.fence_line(cursor)
+        self.fence_line(&mut cursor)
     }
 
     /// A line that continues the containers of the open fenced code block.
-    fn fence_line<'a>(&self, mut cursor: Cursor<'a>) -> Option<LineKind<'a>> {
+    fn fence_line<'a>(&self, cursor: &mut Cursor<'a>) -> Option<LineKind<'a>> {
         let Leaf::Fence { mark, length, indent } = self.leaf else { return None };
         let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
         cursor.skip(indent);
@@ -158,11 +158,11 @@ impl Containers {
         let mut cursor = Cursor::new(line);
         let matched = self.match_containers(&mut cursor);
         if matched == self.containers.len()
-            && let Some(kind) = self.continue_leaf(cursor)
+            && let Some(kind) = self.continue_leaf(&mut cursor)
         {
             return kind;
         }
-        Opener { blocks: self, cursor, depth: matched, thematic_fails: None }.open()
+        Opener { blocks: self, cursor: &mut cursor, depth: matched, thematic_fails: None }.open()
     }
 
     /// How many containers the line continues. Moves over their delimiters.
@@ -190,7 +190,7 @@ impl Containers {
     }
 
     /// The line as a continuation of the open code or HTML block, if it is one.
-    fn continue_leaf<'a>(&mut self, cursor: Cursor<'a>) -> Option<LineKind<'a>> {
+    fn continue_leaf<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<LineKind<'a>> {
         match self.leaf {
             Leaf::Fence { .. } => {
                 let kind = self.fence_line(cursor)?;
@@ -263,7 +263,7 @@ fn consume_quote(cursor: &mut Cursor<'_>) {
 /// What one line opens, from the outside in.
 struct Opener<'b, 'a> {
     blocks: &'b mut Containers,
-    cursor: Cursor<'a>,
+    cursor: &'b mut Cursor<'a>,
     /// Containers that the line is in so far.
     depth: usize,
     /// A thematic break of this character cannot begin before this byte: known from an earlier try on this line.
@@ -326,7 +326,7 @@ impl<'a> Opener<'_, 'a> {
     /// The line opens a block quote or a list item.
     fn container(&mut self, byte: u8, interrupts: bool) -> bool {
         if byte == b'>' {
-            consume_quote(&mut self.cursor);
+            consume_quote(self.cursor);
             self.nest(Container::Quote);
             return true;
         }

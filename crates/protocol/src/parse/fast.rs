@@ -9,13 +9,13 @@
 
 use super::call::undecorated;
 use super::containers::LineKind;
-use super::event::Event;
+use super::event::Span;
 use super::parser::Parser;
-use super::queue::Queue;
 use crate::json::{MOST_NESTING, Unique};
 use crate::{Args, ToolCall};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Bytes of a line that is read at once. What is found in it waits in the queue.
@@ -23,6 +23,10 @@ const MOST_LINE: usize = 1 << 20;
 
 /// Bytes of the path to an argument. The preview cuts long paths; here they are left to it.
 const MOST_PATH: usize = 128;
+
+/// Values in the arguments. Each string is looked for from the first value on when its event is delivered, so many of
+/// them would take a time that grows with their square.
+const MOST_VALUES: usize = 64;
 
 impl Parser {
     /// Reads the tool block that the line before has opened, and passes it. Returns whether it did.
@@ -44,38 +48,32 @@ impl Parser {
 
     fn read_canonical(&mut self, most: usize) -> bool {
         let Some(object) = self.input.next_line(most).filter(|line| line.ended) else { return false };
-        let at = self.input.at;
-        if !self.input.slice(at, object.end).ends_with('}') {
+        let line = self.input.slice(self.input.at, object.end);
+        // The event lends its body from the reply, and a body ends its lines with a line feed.
+        if !line.ends_with('}') || self.input.slice(object.end, object.next) != "\n" {
             return false;
         }
+        let Some(LineKind::Inside(content)) = self.containers.in_fence(line) else { return false };
+        if content.pad > 0 || content.text.len() >= most {
+            return false;
+        }
+        let body = self.input.span(object.end - content.text.len(), object.next);
         self.input.pass(object);
         let Some(closing) = self.input.next_line(most).filter(|line| line.ended) else { return false };
         let fence = self.input.slice(self.input.at, closing.end);
         let Some(LineKind::Closes(_)) = self.containers.in_fence(fence) else { return false };
-        let Some(LineKind::Inside(content)) = self.containers.in_fence(self.input.slice(at, object.end)) else {
-            return false;
-        };
-        if content.pad > 0 || content.text.len() >= most {
-            return false;
-        }
-        let Ok(Canonical { name, args, reason }) = serde_json::from_str(content.text) else { return false };
-        if !args.iter().all(|(key, value)| is_plain(key, value, 0)) {
+        let text = self.input.text(Span { end: body.end - 1, ..body });
+        let Ok(Canonical { name, args, reason }) = serde_json::from_str(text) else { return false };
+        let mut held = Held::default();
+        if !args.iter().all(|(key, value)| held.takes(key, value, 0)) {
             return false;
         }
 
         let id = self.block.preview.ids.give();
-        self.queue.started(&id, &name);
-        if !self.options.settled_only {
-            for (key, value) in &args {
-                preview(&id, key, value, &mut self.queue);
-            }
-        }
-        self.block.body.push_str(content.text);
-        self.block.body.push('\n');
+        let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
         self.block.span.end = self.input.offset(closing.end);
         let span = self.block.span;
-        let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
-        self.queue.push_event(Event::Call { call, index: 0, body: "".into(), span, replaces: None });
+        self.queue.push_call(call, held.texts, body, span);
         self.calls += 1;
         self.containers.close_fence();
         self.input.pass(closing);
@@ -85,37 +83,67 @@ impl Parser {
     }
 }
 
-/// Whether the value of `key`, `above` bytes down a path, is no announcement of a verbatim body, and every path in it
-/// is short and has no empty step.
-fn is_plain(key: &str, value: &Value, above: usize) -> bool {
-    let path = above + key.len() + 1;
-    !key.is_empty()
-        && path <= MOST_PATH
-        && match value {
-            Value::String(text) => !text.starts_with("<<"),
-            Value::Object(members) => members.iter().all(|(key, value)| is_plain(key, value, path)),
-            // The number of an element is at most as long as this one.
-            Value::Array(elements) => elements.iter().all(|value| is_plain("1048576", value, path)),
-            _ => true,
-        }
+/// What the arguments of a call hold.
+#[derive(Default)]
+struct Held {
+    values: usize,
+    /// Strings that are not empty. The preview has an event for each.
+    texts: usize,
 }
 
-/// Queues the text of every string in an argument, as the preview would.
-fn preview(id: &str, path: &str, value: &Value, queue: &mut Queue) {
-    match value {
-        Value::String(text) => queue.progress(id, path, text),
-        Value::Object(members) => {
-            for (key, value) in members {
-                preview(id, &format!("{path}/{key}"), value, queue);
+impl Held {
+    /// Counts the value of `key`, which stands `above` bytes down a path, and those in it. Returns whether it is left to
+    /// the fast path: no string may be the announcement of a verbatim body, and the preview may cut no path and meet no
+    /// empty step.
+    fn takes(&mut self, key: &str, value: &Value, above: usize) -> bool {
+        let path = above + key.len() + 1;
+        self.values += 1;
+        if key.is_empty() || path > MOST_PATH || self.values > MOST_VALUES {
+            return false;
+        }
+        match value {
+            Value::String(text) => {
+                self.texts += usize::from(!text.is_empty());
+                !text.starts_with("<<")
             }
+            Value::Object(members) => members.iter().all(|(key, value)| self.takes(key, value, path)),
+            // The number of an element has at most as many digits as the most values.
+            Value::Array(elements) => elements.iter().all(|value| self.takes("64", value, path)),
+            _ => true,
+        }
+    }
+}
+
+/// The string with this number, counted from 0 without those that are empty, and the path to it.
+pub(super) fn text_of(args: &Args, mut number: usize) -> Option<(Cow<'_, str>, &str)> {
+    for (key, value) in args {
+        if let Some((below, text)) = text_in(value, &mut number) {
+            let path = if below.is_empty() { key.into() } else { format!("{key}{below}").into() };
+            return Some((path, text));
+        }
+    }
+    None
+}
+
+/// The string with this number in a value, and the path to it. Takes from `number` the strings that it passes.
+fn text_in<'a>(value: &'a Value, number: &mut usize) -> Option<(String, &'a str)> {
+    let (step, (below, text)) = match value {
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) if *number == 0 => return Some((String::new(), text)),
+        Value::String(_) => {
+            *number -= 1;
+            return None;
+        }
+        Value::Object(members) => {
+            members.iter().find_map(|(key, value)| text_in(value, number).map(|found| (key.clone(), found)))?
         }
         Value::Array(elements) => {
-            for (index, value) in elements.iter().enumerate() {
-                preview(id, &format!("{path}/{index}"), value, queue);
-            }
+            let mut elements = elements.iter().enumerate();
+            elements.find_map(|(index, value)| text_in(value, number).map(|found| (index.to_string(), found)))?
         }
-        _ => {}
-    }
+        _ => return None,
+    };
+    Some((format!("/{step}{below}"), text))
 }
 
 /// A call of the canonical shape.
@@ -170,7 +198,7 @@ impl<'de> Visitor<'de> for CanonicalVisitor {
 mod tests {
     use super::*;
     use crate::FinishReason;
-    use crate::parse::Options;
+    use crate::parse::{Event, Options};
 
     const CASES: [&str; 8] = [
         include_str!("../../../../tests/cases/parse/bodies.txt"),
@@ -191,6 +219,7 @@ mod tests {
             reply.replace('␍', "\r").replace('␉', "\t").replace('␀', "\0")
         });
         let long = "k".repeat(300);
+        let many = (0..70).map(|number| format!("\"t{number}\"")).collect::<Vec<_>>().join(", ");
         let objects = [
             r#"{"name": "a", "args": {}}"#,
             r#"{"name": "a", "args": {"x": "", "y": "one\ntwo", "z": [1, "b", {"c": "\u00e9", "d": [["e"]]}], "n": null}}"#,
@@ -215,10 +244,12 @@ mod tests {
             r#"{"name": "a", "args": {"x": "y"}} {"name": "b", "args": {}}"#,
             &format!(r#"{{"name": "a", "args": {{"{long}": "x", "y": {{"{long}": ["z"]}}}}}}"#),
             &format!(r#"{{"name": "a", "args": {{"x": {}1{}}}}}"#, "[".repeat(126), "]".repeat(126)),
+            &format!(r#"{{"name": "a", "args": {{"x": [{many}]}}}}"#),
         ];
         let blocks = objects.map(|object| {
             let indented = format!("- item\n  ```tool\n  {object}\n  ```\n\n\t~~~tool\n\t{object}\n~~~\n");
-            format!("say\n```tool\n{object}\n```\n{indented}````tool\n  {object}  \n````` \n<think>x</think>")
+            let returns = format!("```tool\r\n{object}\r\n```\n~~~tool\n{object}\r~~~\r");
+            format!("say\n```tool\n{object}\n```\n{indented}{returns}````tool\n  {object}  \n````` \n<think>x</think>")
         });
         in_cases.chain(blocks).collect()
     }

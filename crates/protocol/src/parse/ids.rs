@@ -29,7 +29,7 @@ impl Ids {
     pub(super) fn give(&mut self) -> String {
         loop {
             self.given += 1;
-            let id = format!("call_{}", self.given);
+            let id = ["call_", &self.given.to_string()].concat();
             if !self.own.contains(id.as_str()) {
                 return id;
             }

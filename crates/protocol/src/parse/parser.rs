@@ -19,6 +19,7 @@ use super::call::Draft;
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
 use super::event::{Event, Ignored, ReadError, Span};
+use super::fast;
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
@@ -141,20 +142,32 @@ impl Parser {
         while self.queue.is_empty() && !self.starved {
             self.starved = !self.advance();
         }
-        Some(match self.queue.pop()? {
-            Queued::Text(span) => Event::Text { text: self.input.text(span).into(), span },
+        match self.queue.pop()? {
+            Queued::Text(span) => Some(Event::Text { text: self.input.text(span).into(), span }),
             Queued::Reasoning { text, span, closed } => {
-                Event::Reasoning { text: self.input.text(text).into(), span, closed }
+                Some(Event::Reasoning { text: self.input.text(text).into(), span, closed })
             }
             Queued::Started { id, name } => {
-                Event::Started { id: self.queue.str(id).into(), name: self.queue.str(name).into() }
+                Some(Event::Started { id: self.queue.str(id).into(), name: self.queue.str(name).into() })
             }
             Queued::Progress { id, arg, text } => {
                 let str = |range| self.queue.str(range).into();
-                Event::Progress { id: str(id), arg: str(arg), text: str(text) }
+                Some(Event::Progress { id: str(id), arg: str(arg), text: str(text) })
             }
-            Queued::Final(event) => event.with_body(&self.block.body),
-        })
+            Queued::CallBegins => {
+                let call = self.queue.call_ahead()?;
+                Some(Event::Started { id: call.id.as_str().into(), name: call.name.as_str().into() })
+            }
+            Queued::CallText(number) => {
+                let call = self.queue.call_ahead()?;
+                let (arg, text) = fast::text_of(&call.args, number)?;
+                Some(Event::Progress { id: call.id.as_str().into(), arg, text: text.into() })
+            }
+            Queued::Call { call, body, span } => {
+                Some(Event::Call { call, index: 0, body: self.input.text(body).into(), span, replaces: None })
+            }
+            Queued::Final(event) => Some(event.with_body(&self.block.body)),
+        }
     }
 
     /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be
