@@ -108,7 +108,7 @@ fn every_repair_has_its_cases() {
         Repair::InfoWord,
         Repair::ExtraKey,
         Repair::WrongType,
-        Repair::LooseText,
+        Repair::TrailingText,
         Repair::AfterBrokenBlock,
     ];
     for repair in Repair::ALL.iter().filter(|repair| !elsewhere.contains(repair)) {

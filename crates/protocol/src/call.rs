@@ -114,7 +114,7 @@ repairs! {
     /// Two commas where one is wanted.
     SurplusComma = "surplus_comma", false;
     /// Lines of text behind the object of a call that writes a text: they may be that text.
-    LooseText = "loose_text", false;
+    TrailingText = "trailing_text", false;
     /// `NaN` or `Infinity`, read as null.
     NonFinite = "non_finite", false;
     /// `undefined`, `nil`, `TRUE` and the like.
@@ -134,11 +134,11 @@ repairs! {
     /// The whole object was written as the text of a JSON string.
     DoubleEncoded = "double_encoded", false;
     /// `\n`, `\r` or `\t`, spelled out, between tokens.
-    EscapedBlank = "escaped_blank", false;
+    EscapedWhitespace = "escaped_whitespace", false;
     /// Whitespace that JSON does not have between tokens: a no-break space, a byte order mark.
-    OddBlank = "odd_blank", false;
+    UnusualWhitespace = "unusual_whitespace", false;
     /// No comma before a key that is not in double quotes: it may have been content of the string before it.
-    LooseComma = "loose_comma", false;
+    AmbiguousMissingComma = "ambiguous_missing_comma", false;
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
     /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among

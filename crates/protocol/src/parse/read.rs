@@ -105,7 +105,7 @@ impl<'a> BlockReader<'a> {
         let loose = !behind.trim().is_empty();
         if loose {
             let writes = |draft: &&mut Draft| writes_text(call::spec(self.catalog, &draft.name), &draft.args);
-            drafts.iter_mut().filter(writes).for_each(|draft| draft.repairs.push(Repair::LooseText));
+            drafts.iter_mut().filter(writes).for_each(|draft| draft.repairs.push(Repair::TrailingText));
         }
         let ends: HashSet<&str> = behind.lines().map(str::trim).filter(|line| is_short(line)).collect();
         let is_end = |text: &str| is_short(text) && ends.contains(letters(text).as_str());

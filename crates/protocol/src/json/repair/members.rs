@@ -20,7 +20,7 @@ impl Reader<'_> {
             let mut look = Look::new(self.text, self.at, b'"');
             let key = look.key();
             if key || byte == b'"' {
-                self.note(if byte == b'"' { Repair::MissingComma } else { Repair::LooseComma });
+                self.note(if byte == b'"' { Repair::MissingComma } else { Repair::AmbiguousMissingComma });
                 return Ok(Ok(Next::Key));
             }
         } else if matches!(byte, b'"' | b'{' | b'[') {

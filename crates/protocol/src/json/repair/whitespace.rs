@@ -10,10 +10,10 @@ pub(super) fn one_space(text: &str) -> Option<(usize, Option<Repair>)> {
     let mut chars = text.chars();
     match chars.next()? {
         ' ' | '\t' | '\n' | '\r' => Some((1, None)),
-        '\\' if matches!(chars.next(), Some('n' | 'r' | 't')) => Some((2, Some(Repair::EscapedBlank))),
+        '\\' if matches!(chars.next(), Some('n' | 'r' | 't')) => Some((2, Some(Repair::EscapedWhitespace))),
         // Characters that turn the direction of the text are not taken for whitespace.
         odd if odd.is_whitespace() || invisible::kind(odd) == Some(Invisible::ZeroWidth) => {
-            Some((odd.len_utf8(), Some(Repair::OddBlank)))
+            Some((odd.len_utf8(), Some(Repair::UnusualWhitespace)))
         }
         _ => None,
     }
