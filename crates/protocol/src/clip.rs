@@ -3,6 +3,7 @@
 //! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no
 //! cut splits a character.
 
+use crate::messages;
 use std::borrow::Cow;
 
 /// How many bytes the sentence about the cut takes at most, its line breaks included.
@@ -154,8 +155,8 @@ fn newlines(bytes: &[u8]) -> u64 {
 
 fn sentence(bytes: u64, lines: u64, at_line_start: bool) -> String {
     let lead = if at_line_start { "" } else { "\n" };
-    let plural = if lines == 1 { "" } else { "s" };
-    format!("{lead}[... {} bytes ({} line{plural}) left out ...]\n", grouped(bytes), grouped(lines))
+    // The budget of whoever clips has room for the English sentence, and nobody here knows another language.
+    format!("{lead}{}\n", messages::left_out(grouped(bytes), grouped(lines), lines))
 }
 
 /// Writes a number with its digits in groups of three: `1,234,567`.

@@ -11,7 +11,7 @@
 mod limit;
 mod tokens;
 
-use crate::{ToolFailure, ToolResult, fence};
+use crate::{ErrorCode, Language, ToolFailure, ToolResult, fence, messages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -46,13 +46,22 @@ pub struct Format {
     /// turns it off: the output says what a model needs most, and a diff may cost ten times that. In JSON it always
     /// stands.
     pub data: bool,
+    /// The language of an error's message and of what is said about text that was left out.
+    pub language: Language,
     /// Bytes of one message. Long outputs give way first, evenly, and say so; headers always stay.
     pub message_limit: usize,
 }
 
 impl Default for Format {
     fn default() -> Format {
-        Format { kind: Kind::Text, nonce: None, break_tokens: false, data: true, message_limit: 256 << 10 }
+        Format {
+            kind: Kind::Text,
+            nonce: None,
+            break_tokens: false,
+            data: true,
+            language: Language::English,
+            message_limit: 256 << 10,
+        }
     }
 }
 
@@ -63,7 +72,7 @@ pub fn results(results: &[ToolResult], format: &Format) -> String {
     if whole <= format.message_limit {
         return blocks.join("\n\n");
     }
-    let clipped = limit::fit(results, format.message_limit, |result| block(result, format).len() + 2);
+    let clipped = limit::fit(results, format.message_limit, format.language, |result| block(result, format).len() + 2);
     clipped.iter().map(|result| block(result, format)).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -83,14 +92,16 @@ pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> 
     }
     let count = parts.len();
     for (index, part) in parts.iter_mut().enumerate().take(count.saturating_sub(1)) {
-        part.push_str(&format!("\n\nPart {} of {count}. The rest follows; wait for it.", index + 1));
+        part.push_str("\n\n");
+        part.push_str(&messages::part_of(index + 1, count).render(format.language));
     }
     parts
 }
 
-/// One result as the JSON object of the JSON format, for hosts that want it on a line of its own.
+/// One result as the JSON object of the JSON format, with its message in English, for hosts that want it on a line of
+/// its own.
 pub fn envelope(result: &ToolResult) -> Value {
-    serde_json::to_value(Envelope::of(result, None)).unwrap_or_default()
+    serde_json::to_value(Envelope::of(result, None, Language::English)).unwrap_or_default()
 }
 
 /// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
@@ -127,7 +138,7 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a ToolFailure>,
+    error: Option<Failure<'a>>,
 }
 
 #[derive(Serialize)]
@@ -143,8 +154,24 @@ struct Envelope<'a> {
     truncated: bool,
     output_bytes: u64,
     execution_time_ms: u64,
-    error: Option<&'a ToolFailure>,
+    error: Option<Failure<'a>>,
     data: Option<&'a Value>,
+}
+
+/// A [`ToolFailure`] in one language.
+#[derive(Serialize)]
+struct Failure<'a> {
+    code: ErrorCode,
+    message: String,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    suggestions: &'a [String],
+}
+
+impl<'a> Failure<'a> {
+    fn of(result: &'a ToolResult, language: Language) -> Option<Failure<'a>> {
+        let ToolFailure { code, message, suggestions } = result.error.as_ref()?;
+        Some(Failure { code: *code, message: message.render(language), suggestions })
+    }
 }
 
 impl<'a> Header<'a> {
@@ -159,13 +186,13 @@ impl<'a> Header<'a> {
             output_bytes: result.output_bytes,
             execution_time_ms: result.execution_time_ms,
             data: result.data.as_ref().filter(|_| format.data),
-            error: result.error.as_ref(),
+            error: Failure::of(result, format.language),
         }
     }
 }
 
 impl<'a> Envelope<'a> {
-    fn of(result: &'a ToolResult, nonce: Option<&'a str>) -> Envelope<'a> {
+    fn of(result: &'a ToolResult, nonce: Option<&'a str>, language: Language) -> Envelope<'a> {
         Envelope {
             nonce,
             id: &result.id,
@@ -176,7 +203,7 @@ impl<'a> Envelope<'a> {
             truncated: result.truncated,
             output_bytes: result.output_bytes,
             execution_time_ms: result.execution_time_ms,
-            error: result.error.as_ref(),
+            error: Failure::of(result, language),
             data: result.data.as_ref(),
         }
     }
@@ -185,7 +212,7 @@ impl<'a> Envelope<'a> {
 fn block(result: &ToolResult, format: &Format) -> String {
     let (line, output) = match format.kind {
         Kind::Text => (one_line(&Header::of(result, format)), result.output.as_str()),
-        Kind::Json => (one_line(&Envelope::of(result, format.nonce.as_deref())), ""),
+        Kind::Json => (one_line(&Envelope::of(result, format.nonce.as_deref(), format.language)), ""),
     };
     let (line, output) = match format.break_tokens {
         true => (tokens::escaped(&line).into(), tokens::broken(output)),

@@ -18,6 +18,7 @@ pub mod grammar;
 pub mod invisible;
 pub mod json;
 pub mod message;
+mod messages;
 pub mod outcome;
 pub mod parse;
 pub mod prompt;

@@ -31,8 +31,7 @@ pub(crate) use strict::Unique;
 
 pub use lexer::{Lexer, MOST_NESTING, Status, Watch};
 
-use crate::Repair;
-use crate::Text;
+use crate::{Repair, Text};
 use serde_json::Value;
 use std::fmt;
 

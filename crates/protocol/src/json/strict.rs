@@ -4,6 +4,7 @@
 //! order of the members. The visitor here refuses what `serde_json` lets pass: a key that stands twice.
 
 use super::Problem;
+use crate::{Text, messages};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -37,9 +38,9 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 }
 
 /// The message for a key that stands twice.
-pub(super) fn duplicate(key: &str) -> String {
+pub(super) fn duplicate(key: &str) -> Text {
     let shown: String = key.chars().take(40).collect();
-    format!("the key {shown:?} stands twice; write it once")
+    messages::duplicate_key(format!("{shown:?}"))
 }
 
 /// A value without duplicate keys.

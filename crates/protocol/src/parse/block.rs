@@ -8,8 +8,9 @@ use super::event::Span;
 use super::preview::{Listener, Preview};
 use super::queue::Queue;
 use super::tag::holds_heredoc;
-use crate::FinishReason;
 use crate::json::{Lexer, Problem, Status};
+use crate::messages;
+use crate::{FinishReason, Text};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -254,8 +255,7 @@ impl Block {
     /// Spoils a block that is larger than the limit. No more of its body is kept.
     pub(super) fn overflow(&mut self) {
         self.full = true;
-        let message = format!("the block is larger than {} bytes; write less at once", self.limit);
-        self.spoil(self.body.len(), message);
+        self.spoil(self.body.len(), messages::block_too_large(self.limit));
     }
 
     /// Ends a line whose content was given. `taken` characters of the reply stand before the content, and `pad` spaces
@@ -283,7 +283,7 @@ impl Block {
         if let Phase::Body(index) = self.phase {
             self.body_line(index, start, queue);
         } else if !self.body[start..].trim().is_empty() {
-            self.spoil(start, "after the last verbatim body only the closing fence may follow".into());
+            self.spoil(start, messages::text_behind_bodies());
         }
     }
 
@@ -296,8 +296,7 @@ impl Block {
             self.bodies.push(String::new());
             self.phase = Phase::Body(0);
         } else {
-            let message = "no verbatim body is read after three broken blocks; write the text as a JSON string";
-            self.spoil(self.preview.tags[0].start, message.into());
+            self.spoil(self.preview.tags[0].start, messages::no_bodies_any_more());
         }
     }
 
@@ -315,14 +314,11 @@ impl Block {
             return;
         }
         if holds_heredoc(line, tag) {
-            let message =
-                format!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG");
+            let message = messages::body_holds_its_tag(tag);
             return self.spoil(start, message);
         }
         if self.is_unevenly_indented() {
-            let message = "the fence is indented and the lines of the verbatim body are not indented alike; write all of it \
-                           from the beginning of the line";
-            return self.spoil(start, message.into());
+            return self.spoil(start, messages::body_unevenly_indented());
         }
         let line = &self.body[start..];
         let body = &mut self.bodies[index];
@@ -342,9 +338,9 @@ impl Block {
         self.dedented && self.shallow
     }
 
-    fn spoil(&mut self, at: usize, message: String) {
+    fn spoil(&mut self, at: usize, message: Text) {
         if !matches!(self.phase, Phase::Spoiled(_)) {
-            self.phase = Phase::Spoiled(Problem { message: message.into(), at, inside: true });
+            self.phase = Phase::Spoiled(Problem { message, at, inside: true });
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! `{"name": .., "args": {..}, "reason": .., "id": ..}` is canonical. Every other accepted shape is noted as a repair.
 
-use crate::{Args, Catalog, Repair, ToolSpec, json};
+use crate::{Args, Catalog, Repair, Text, ToolSpec, json, messages};
 use serde_json::{Map, Value};
 
 const ARGS_KEYS: [&str; 4] = ["args", "arguments", "parameters", "input"];
@@ -40,14 +40,14 @@ pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a T
 }
 
 /// Reads values as calls. `repairs` were needed to read the values.
-pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Vec<Draft>, String> {
+pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Vec<Draft>, Text> {
     let several = values.len() > 1 || matches!(values.first(), Some(Value::Array(_)));
     let mut drafts = Vec::new();
     for value in values {
         match value {
             Value::Array(items) => {
                 if items.is_empty() {
-                    return Err("an array holds no call; write one object with name and args".into());
+                    return Err(messages::array_without_call());
                 }
                 for item in items {
                     drafts.push(draft(item, repairs, catalog)?);
@@ -62,9 +62,9 @@ pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Ca
     Ok(drafts)
 }
 
-fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Draft, String> {
+fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Draft, Text> {
     let Value::Object(mut object) = value else {
-        return Err("a call is an object with name and args".into());
+        return Err(messages::call_not_an_object());
     };
     let mut draft = Draft { id: None, name: String::new(), args: Args::new(), reason: None, repairs: repairs.to_vec() };
     if let Some(inner) = unwrap(&mut object) {
@@ -128,14 +128,14 @@ impl Draft {
         self.repairs.iter().any(|repair| *repair == Repair::FinalClosers || !repair.lossless())
     }
 
-    fn take_name(&mut self, object: &mut Map<String, Value>) -> Result<(), String> {
+    fn take_name(&mut self, object: &mut Map<String, Value>) -> Result<(), Text> {
         let written = match object.remove("name") {
             Some(Value::String(name)) => name,
-            Some(_) => return Err("name must be a string: the name of a tool".into()),
+            Some(_) => return Err(messages::name_not_a_string()),
             None => {
                 let key = NAME_KEYS.into_iter().find(|key| object.get(*key).is_some_and(Value::is_string));
                 let Some(Value::String(name)) = key.and_then(|key| object.remove(key)) else {
-                    return Err("name is missing; write {\"name\": \"...\", \"args\": {...}}".into());
+                    return Err(messages::name_missing());
                 };
                 self.repairs.push(Repair::NameAlias);
                 name
@@ -143,7 +143,7 @@ impl Draft {
         };
         let name = undecorated(&written);
         if name.is_empty() {
-            return Err("name is empty; give the name of a tool".into());
+            return Err(messages::name_empty());
         }
         if name.len() < written.len() {
             self.repairs.push(Repair::NameDecoration);
@@ -153,11 +153,7 @@ impl Draft {
     }
 
     /// The arguments under `args` or another name for it. A key that is an argument of the tool itself is left alone.
-    fn args_in(
-        &mut self,
-        object: &mut Map<String, Value>,
-        wins: &dyn Fn(&str) -> bool,
-    ) -> Result<Option<Args>, String> {
+    fn args_in(&mut self, object: &mut Map<String, Value>, wins: &dyn Fn(&str) -> bool) -> Result<Option<Args>, Text> {
         let holds = |key: &str, value: &Value| {
             let looks = looks_like_args(value);
             // Text that begins with a brace may be what a tool's own `input` is to be.
@@ -176,20 +172,19 @@ impl Draft {
                 Ok(Some(Args::new()))
             }
             Some(Value::String(encoded)) => self.decode(&encoded).map(Some),
-            _ => Err(format!("{key} must be an object: the arguments by name")),
+            _ => Err(messages::args_not_an_object(key)),
         }
     }
 
-    fn decode(&mut self, encoded: &str) -> Result<Args, String> {
+    fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
         self.repairs.push(Repair::ArgsString);
-        let reading = json::read(encoded, false).map_err(|problem| {
-            format!("args is a string that holds no JSON object ({}); write args as an object", problem.message)
-        })?;
+        let reading =
+            json::read(encoded, false).map_err(|problem| messages::args_string_unreadable(problem.message))?;
         self.repairs.extend(reading.repairs);
         let mut values = reading.values.into_iter();
         match (values.next(), values.next()) {
             (Some(Value::Object(args)), None) => Ok(args),
-            _ => Err("args is a string that holds more than one JSON object; write args as an object".into()),
+            _ => Err(messages::args_string_of_several()),
         }
     }
 
@@ -215,12 +210,12 @@ impl Draft {
     }
 
     /// What stands beside `args`: arguments of the tool join it, other keys mean nothing. Nothing is given in two ways.
-    fn beside(&mut self, object: Map<String, Value>, spec: Option<&ToolSpec>) -> Result<(), String> {
+    fn beside(&mut self, object: Map<String, Value>, spec: Option<&ToolSpec>) -> Result<(), Text> {
         for (key, value) in object {
             let param = spec.and_then(|spec| spec.find(&key));
             let Some(param) = param else {
                 if is_args(&key) && value.as_object().is_some_and(|args| !args.is_empty() && *args != self.args) {
-                    return Err(format!("the arguments are given twice, under {key} too; write them once, in args"));
+                    return Err(messages::args_given_twice(key));
                 }
                 self.repairs.push(Repair::ExtraKey);
                 continue;
@@ -232,7 +227,7 @@ impl Draft {
                     self.repairs.push(Repair::ArgsBesideName);
                 }
                 Some((_, given)) if *given == value => self.repairs.push(Repair::ExtraKey),
-                Some(_) => return Err(format!("{key} is given twice, in args and beside it; write it once, in args")),
+                Some(_) => return Err(messages::argument_beside_args(key)),
             }
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! The events of the parser.
 
-use crate::Text;
-use crate::ToolCall;
+use crate::{Text, ToolCall};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 

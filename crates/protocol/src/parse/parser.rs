@@ -28,7 +28,7 @@ use super::read::read_block;
 use super::reasoning::{self, Section, TagPair};
 use crate::fence::{self, Opening};
 use crate::json::Problem;
-use crate::{FinishReason, Repair, ToolCall};
+use crate::{FinishReason, Repair, ToolCall, messages};
 
 /// The streaming parser.
 #[derive(Debug)]
@@ -598,8 +598,7 @@ impl Parser {
             return self.incomplete();
         }
         let read = if ending == Ending::Container {
-            let message = "the list item ended before the block; indent every line of it alike";
-            Err(Problem::new(self.block.body.len(), message))
+            Err(Problem::new(self.block.body.len(), messages::list_item_ended()))
         } else {
             read_block(&self.block, self.options.catalog.as_deref(), ending)
         };
@@ -649,12 +648,10 @@ impl Parser {
         }
         let most = self.options.limits.calls;
         if self.calls + drafts.len() > most {
-            return Err(Problem::new(0, format!("more than {most} calls in one reply; make fewer at once")));
+            return Err(Problem::new(0, messages::too_many_calls(most)));
         }
         match drafts.iter().flat_map(|draft| &draft.repairs).next() {
-            Some(repair) if self.options.strict => {
-                Err(Problem::new(0, format!("not written as taught ({}); write it exactly so", repair.name())))
-            }
+            Some(repair) if self.options.strict => Err(Problem::new(0, messages::not_as_taught(repair.name()))),
             _ => Ok(drafts),
         }
     }
@@ -681,11 +678,9 @@ impl Parser {
     /// The doubtful closing fence was the end: the block is malformed, and what follows it is read again.
     fn go_back(&mut self, candidate: Candidate) {
         self.state = ParserState::Prose;
-        let message = "the closing fence came inside a string or a verbatim body that was still open; \
-                       write newlines in strings as \\n, or end the verbatim body with its TAG";
         self.block.body.truncate(candidate.body);
         self.block.span.end = candidate.end;
-        self.malformed(&Problem::new(candidate.body, message));
+        self.malformed(&Problem::new(candidate.body, messages::fence_inside_open_text()));
         self.containers.close_fence();
         self.after_broken = true;
         self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);

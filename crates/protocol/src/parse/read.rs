@@ -4,8 +4,9 @@ use super::block::{Block, Ending, Phase};
 use super::call::{self, Draft};
 use super::tag::{is_mistyped_tag, is_nearly_tag, tag_of};
 use crate::json::{self, Problem, Status};
+use crate::messages;
 use crate::tool::find_param;
-use crate::{Args, Catalog, ParamKind, Repair, ToolSpec};
+use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,15 +19,10 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
         (Phase::Spoiled(problem), _) => Err(problem.clone()),
         (Phase::Body(index), _) => {
             let tag = &block.preview.tags[*index].tag;
-            Err(unfinished(block.body.len(), format!("the line {tag} that ends the verbatim body is missing")))
+            Err(unfinished(block.body.len(), messages::body_end_missing(tag)))
         }
-        (Phase::Object, Status::InString) => {
-            let message = "a string is not closed; write newlines in strings as \\n, or use a verbatim body";
-            Err(unfinished(block.body.len(), message.into()))
-        }
-        (Phase::Object, Status::Between { values: 0 }) => {
-            Err(Problem::new(0, "the block is empty; write one object with name and args"))
-        }
+        (Phase::Object, Status::InString) => Err(unfinished(block.body.len(), messages::string_open_at_end())),
+        (Phase::Object, Status::Between { values: 0 }) => Err(Problem::new(0, messages::block_empty())),
         (_, Status::Between { .. }) => reader.read_exact(),
         _ => reader.read_drifted(),
     }
@@ -90,7 +86,7 @@ impl<'a> BlockReader<'a> {
     fn read_drifted(&self) -> Result<Vec<Draft>, Problem> {
         let block = self.block;
         if block.lexer.is_too_deep() {
-            return Err(Problem { inside: true, ..Problem::new(0, "the JSON is nested too deep; flatten it") });
+            return Err(Problem { inside: true, ..Problem::new(0, messages::nested_too_deep()) });
         }
         let reading = json::read(&block.body, self.ending == Ending::Fence)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
@@ -114,7 +110,7 @@ impl<'a> BlockReader<'a> {
     }
 }
 
-fn unfinished(at: usize, message: String) -> Problem {
+fn unfinished(at: usize, message: Text) -> Problem {
     Problem { inside: true, ..Problem::new(at, message) }
 }
 
@@ -159,13 +155,7 @@ fn refuse_tags(
 ) -> Result<Vec<Draft>, Problem> {
     match drafts.iter().find(|draft| suspect(draft) && args_hold(&draft.args, &is_tag)) {
         None => Ok(drafts),
-        Some(draft) => {
-            let message = format!(
-                "{}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON; correct the object",
-                draft.name
-            );
-            Err(unfinished(0, message))
-        }
+        Some(draft) => Err(unfinished(0, messages::tag_not_announced(&draft.name))),
     }
 }
 

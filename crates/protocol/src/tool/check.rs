@@ -1,7 +1,7 @@
 //! Arguments against their specs: names first, then values.
 
 use super::{Param, ParamKind, find_param};
-use crate::{Args, ErrorCode, ToolFailure, close_names};
+use crate::{Args, ErrorCode, Text, ToolFailure, close_names, messages};
 use serde_json::Value;
 
 /// Puts arguments under their canonical names. Nulls are dropped, for a model that writes them means "absent", but
@@ -21,7 +21,7 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
             None => (name.clone(), value),
         };
         if taught.insert(meant.clone(), value).is_some() {
-            return Err(invalid(format!("{owner}: {meant} is given twice, once as {name:?}. Give it once.")));
+            return Err(invalid(messages::argument_given_twice(owner, meant, format!("{name:?}"))));
         }
     }
     Ok(taught)
@@ -45,8 +45,8 @@ pub(super) fn values(params: &[Param], args: &Args, owner: &str) -> Result<(), T
         match args.get(param.name.as_ref()) {
             Some(value) => value_of(param, value, owner)?,
             None if param.required => {
-                let wanted = wanted(&param.kind);
-                return Err(invalid(format!("{owner}: {} is missing. Give {wanted}.", param.name)));
+                let missing = messages::argument_missing(owner, param.name.clone(), wanted(&param.kind));
+                return Err(invalid(missing));
             }
             None => {}
         }
@@ -59,11 +59,7 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
         && !path.is_empty()
         && crate::invisible::is_blank(path)
     {
-        let message = format!(
-            "The path is blank: {} of {owner} holds nothing that can be seen. Give a path, such as src/main.rs.",
-            param.name
-        );
-        return Err(ToolFailure::new(ErrorCode::InvalidArgument, message));
+        return Err(invalid(messages::path_blank(owner, param.name.clone())));
     }
     let fits = match &param.kind {
         ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
@@ -86,63 +82,67 @@ fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Resul
     for (index, item) in items.iter().enumerate() {
         let place = format!("{owner}: {}[{index}]", param.name);
         let Some(item) = item.as_object() else {
-            return Err(invalid(format!("{place} is {}, an object is wanted.", got(item))));
+            return Err(invalid(messages::object_wanted(place, got(item))));
         };
         values(fields, item, &place)?;
     }
     Ok(())
 }
 
-fn invalid(message: String) -> ToolFailure {
+fn invalid(message: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }
 
 fn wrong(owner: &str, name: &str, kind: &ParamKind, value: &Value) -> ToolFailure {
-    invalid(format!("{owner}: {name} is {}. Give {}.", got(value), wanted(kind)))
+    invalid(messages::argument_is(owner, name, got(value), wanted(kind)))
 }
 
 fn unknown(params: &[Param], name: &str, owner: &str) -> ToolFailure {
     let names = || params.iter().map(|param| param.name.as_ref());
     let close = close_names(name, names());
-    let hint = close.first().map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
     let list = names().collect::<Vec<_>>().join(", ");
-    let shown: String = name.chars().take(64).collect();
-    invalid(format!("{owner} has no argument {shown:?}.{hint} Its arguments are: {list}.")).suggest(close)
+    let shown = format!("{:?}", name.chars().take(64).collect::<String>());
+    let message = match close.first() {
+        Some(close) => messages::no_such_argument_but_close(owner, shown, close, list),
+        None => messages::no_such_argument(owner, shown, list),
+    };
+    invalid(message).suggest(close)
 }
 
 /// What was got, short enough for a message.
-fn got(value: &Value) -> String {
+fn got(value: &Value) -> Text {
     const MOST: usize = 60;
     let text = value.to_string();
-    let short: String = text.chars().take(MOST).collect();
-    let kind = match value {
-        Value::Null => return "null".into(),
-        Value::Bool(_) => "the boolean",
-        Value::Number(_) => "the number",
-        Value::String(_) => "the string",
-        Value::Array(_) => "the array",
-        Value::Object(_) => "the object",
-    };
-    let dots = if short.len() < text.len() { "..." } else { "" };
-    format!("{kind} {short}{dots}")
+    let mut shown: String = text.chars().take(MOST).collect();
+    if shown.len() < text.len() {
+        shown.push_str("...");
+    }
+    match value {
+        Value::Null => messages::the_null(),
+        Value::Bool(_) => messages::the_boolean(shown),
+        Value::Number(_) => messages::the_number(shown),
+        Value::String(_) => messages::the_string(shown),
+        Value::Array(_) => messages::the_array(shown),
+        Value::Object(_) => messages::the_object(shown),
+    }
 }
 
-fn wanted(kind: &ParamKind) -> String {
+fn wanted(kind: &ParamKind) -> Text {
     match kind {
-        ParamKind::Path => "a path as a string without NUL".into(),
-        ParamKind::Command => "a shell command as a string without NUL".into(),
-        ParamKind::Patch => "a patch as a string".into(),
-        ParamKind::Text { .. } => "a string".into(),
-        ParamKind::Integer { least: i64::MIN, most: i64::MAX } => "a whole number".into(),
-        ParamKind::Integer { least, most: i64::MAX } => format!("a whole number of at least {least}"),
-        ParamKind::Integer { least, most } => format!("a whole number from {least} to {most}"),
-        ParamKind::Flag => "true or false".into(),
-        ParamKind::Choice(words) => format!("one of {}", words.join(", ")),
-        ParamKind::Texts => "an array of strings".into(),
+        ParamKind::Path => messages::a_path(),
+        ParamKind::Command => messages::a_command(),
+        ParamKind::Patch => messages::a_patch(),
+        ParamKind::Text { .. } => messages::a_string(),
+        ParamKind::Integer { least: i64::MIN, most: i64::MAX } => messages::a_whole_number(),
+        ParamKind::Integer { least, most: i64::MAX } => messages::a_whole_number_of_at_least(*least),
+        ParamKind::Integer { least, most } => messages::a_whole_number_between(*least, *most),
+        ParamKind::Flag => messages::a_flag(),
+        ParamKind::Choice(words) => messages::one_of(words.join(", ")),
+        ParamKind::Texts => messages::an_array_of_strings(),
         ParamKind::Objects(fields) => {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_ref()).collect();
-            format!("an array of objects with {}", names.join(", "))
+            messages::an_array_of_objects(names.join(", "))
         }
-        ParamKind::Any => "any value".into(),
+        ParamKind::Any => messages::any_value(),
     }
 }

@@ -5,7 +5,7 @@
 mod check;
 mod schema;
 
-use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names};
+use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names, messages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -365,11 +365,13 @@ impl Catalog {
     fn unknown(&self, name: &str) -> ToolFailure {
         let names = || self.specs.iter().map(|spec| spec.name.as_ref());
         let close = close_names(name, names());
-        let hint = close.first().map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
         let list = names().collect::<Vec<_>>().join(", ");
-        let shown: String = name.chars().take(64).collect();
-        ToolFailure::new(ErrorCode::UnknownTool, format!("There is no tool {shown:?}.{hint} The tools are: {list}."))
-            .suggest(close)
+        let shown = format!("{:?}", name.chars().take(64).collect::<String>());
+        let message = match close.first() {
+            Some(close) => messages::no_such_tool_but_close(shown, close, list),
+            None => messages::no_such_tool(shown, list),
+        };
+        ToolFailure::new(ErrorCode::UnknownTool, message).suggest(close)
     }
 }
 

@@ -5,6 +5,7 @@
 use super::look_ahead::Look;
 use super::{Frame, Next, Problem, Reader, read_decoded};
 use crate::Repair;
+use crate::messages;
 use serde_json::{Map, Value};
 
 /// What was passed over before the next value.
@@ -35,10 +36,10 @@ impl Reader<'_> {
             values.push(self.value(next)?);
         }
         if commas && self.has(Repair::SurplusClosers) {
-            return self.problem("there are more closing brackets than opening ones; count them");
+            return self.problem(messages::too_many_closers());
         }
         if values.is_empty() {
-            return Err(Problem::new(0, "there is no JSON object; write one object with name and args"));
+            return Err(Problem::new(0, messages::no_object()));
         }
         Ok(values)
     }
@@ -57,7 +58,7 @@ impl Reader<'_> {
                 self.note(Repair::MissingOpener);
                 self.push(Frame::Object(Map::new(), None))
             }
-            Some(_) => self.problem("a member stands outside of the object; put it inside"),
+            Some(_) => self.problem(messages::member_outside_of_object()),
         }
     }
 
@@ -113,7 +114,7 @@ impl Reader<'_> {
 
     fn surplus(&mut self, byte: u8, behind_value: bool) -> Result<(), Problem> {
         if !behind_value || self.has(Repair::EarlyCloser) || self.has(Repair::InnerQuotes) {
-            return self.problem(format!("{:?} stands outside of the object; remove it", byte as char));
+            return self.problem(messages::bracket_outside_of_object(format!("{:?}", byte as char)));
         }
         self.note(Repair::SurplusClosers);
         self.go_on(1);
@@ -127,8 +128,7 @@ impl Reader<'_> {
         if fits && is_key {
             return Ok(());
         }
-        let message = "a quote stands outside of the object; inside a string write quotes as \\\"";
-        Err(Problem { inside: true, ..Problem::new(self.at, message) })
+        Err(Problem { inside: true, ..Problem::new(self.at, messages::quote_outside_of_object()) })
     }
 
     /// Backticks or tildes: a fence inside the block, or inline code around the object.
@@ -147,7 +147,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if !fence && !inline {
-            return self.problem("a backtick stands outside of the object; write the object alone");
+            return self.problem(messages::backtick_outside_of_object());
         }
         self.go_on(length);
         if fence {
@@ -187,7 +187,7 @@ impl Reader<'_> {
         let raw = self.rest();
         if let Some(at) = bare_quote(raw) {
             self.at += at;
-            return self.problem("some quotes are escaped and some are not; write the object as plain JSON");
+            return self.problem(messages::mixed_escapes());
         }
         let text = self.unescape(raw, self.at, '"')?;
         let at = self.at;

@@ -4,7 +4,8 @@
 //! are meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
 
 use super::{Problem, Reader};
-use crate::Repair;
+use crate::messages;
+use crate::{Repair, Text};
 
 /// The kinds of escapes in a string.
 #[derive(Default)]
@@ -58,8 +59,7 @@ impl Reader<'_> {
             || survey.letters && (survey.invalid || survey.apostrophe)
             || survey.apostrophe && survey.bare_apostrophe;
         if survey.letters && survey.word {
-            let message = "the backslashes of this string can be read in two ways; write each as \\\\";
-            return Err(Problem::new(at, message));
+            return Err(Problem::new(at, messages::ambiguous_backslashes()));
         }
         if mended {
             self.note(if ambiguous { Repair::AmbiguousEscape } else { Repair::InvalidEscape });
@@ -70,7 +70,7 @@ impl Reader<'_> {
 }
 
 impl Survey {
-    fn of(raw: &str, quote: char) -> Result<Survey, (usize, &'static str)> {
+    fn of(raw: &str, quote: char) -> Result<Survey, (usize, Text)> {
         let mut survey = Survey::default();
         let mut at = 0;
         while let Some(found) = memchr::memchr3(b'\\', b'\'', b'"', &raw.as_bytes()[at..]) {
@@ -92,7 +92,7 @@ impl Survey {
     }
 
     /// Counts the escape of `c`, which begins `behind`.
-    fn count(&mut self, c: char, behind: &str, quote: char) -> Result<(), &'static str> {
+    fn count(&mut self, c: char, behind: &str, quote: char) -> Result<(), Text> {
         let mut next = behind.chars().skip(1);
         let hex = |digits: usize| next.clone().take(digits).filter(char::is_ascii_hexdigit).count() == digits;
         match c {
@@ -103,7 +103,7 @@ impl Survey {
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
             'u' => match unicode(behind) {
                 Some((Some(_), _)) => self.letters = true,
-                Some((None, _)) => return Err("a lone surrogate is half a character; write the character itself"),
+                Some((None, _)) => return Err(messages::lone_surrogate()),
                 None => {
                     let next = next.next();
                     self.foreign |= next.is_some_and(|c| c == '{' || c.is_ascii_hexdigit());

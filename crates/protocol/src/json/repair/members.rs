@@ -4,6 +4,7 @@ use super::look_ahead::{Look, is_word};
 use super::{Frame, Next, Problem, Reader};
 use crate::Repair;
 use crate::json::strict::duplicate;
+use crate::messages;
 use serde_json::Value;
 
 impl Reader<'_> {
@@ -27,18 +28,16 @@ impl Reader<'_> {
             self.note(Repair::MissingArrayComma);
             return Ok(Ok(Next::Value));
         }
-        self.problem(
-            "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\",
-        )
+        self.problem(messages::comma_or_closer_wanted())
     }
 
     fn closer(&mut self, byte: u8) -> Result<Result<Next, Value>, Problem> {
         while !self.closes(byte) {
             if !self.closes_any(byte) {
-                return self.problem(format!("{:?} closes nothing that is open here", byte as char));
+                return self.problem(messages::closes_nothing(format!("{:?}", byte as char)));
             }
             if self.has(Repair::InnerQuotes) {
-                return self.problem("a closing bracket is missing before this one");
+                return self.problem(messages::closer_missing_before());
             }
             self.note(Repair::MiddleClosers);
             self.close();
@@ -80,7 +79,7 @@ impl Reader<'_> {
                 *pending = Some(key);
                 Ok(Next::Value)
             }
-            _ => self.problem("a key stands outside of an object"),
+            _ => self.problem(messages::key_outside_of_object()),
         }
     }
 
@@ -91,10 +90,10 @@ impl Reader<'_> {
         }
         let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
         if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
-            return self.problem("a key in double quotes is wanted");
+            return self.problem(messages::quoted_key_wanted());
         }
         if rest.as_bytes().get(length) == Some(&b'"') {
-            return self.problem("the key has a quote at its end only; write it in double quotes");
+            return self.problem(messages::key_with_one_quote());
         }
         self.go_on(length);
         self.note(Repair::UnquotedKey);
@@ -103,14 +102,14 @@ impl Reader<'_> {
 
     fn colon(&mut self) -> Result<(), Problem> {
         if self.peek() != Some(b':') {
-            return self.problem("a colon is wanted after the key; inside a string write quotes as \\\"");
+            return self.problem(messages::colon_wanted());
         }
         self.go_on(1);
         Ok(())
     }
 
     pub(super) fn ellipsis<T>(&self) -> Result<T, Problem> {
-        self.problem("an ellipsis stands for what was left out; write everything")
+        self.problem(messages::ellipsis())
     }
 
     pub(super) fn element(&mut self) -> Result<Next, Problem> {

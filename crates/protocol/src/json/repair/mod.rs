@@ -16,7 +16,8 @@ mod strings;
 mod whitespace;
 
 use super::{MOST_NESTING, Problem, Reading};
-use crate::Repair;
+use crate::messages;
+use crate::{Repair, Text};
 use serde_json::{Map, Value};
 
 /// Reads the text.
@@ -117,7 +118,7 @@ impl<'a> Reader<'a> {
         self.at += bytes;
     }
 
-    fn problem<T>(&self, message: impl Into<crate::Text>) -> Result<T, Problem> {
+    fn problem<T>(&self, message: Text) -> Result<T, Problem> {
         Err(Problem::new(self.at, message))
     }
 
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
     fn end(&mut self, next: &Next) -> Result<Value, Problem> {
         let doubtful = self.swallowed || self.has(Repair::InnerQuotes) || self.has(Repair::EarlyCloser);
         if !self.closed || !matches!(next, Next::After) || doubtful {
-            return self.problem("the object is not finished; write it to its last closing bracket");
+            return self.problem(messages::object_not_finished());
         }
         self.note(Repair::FinalClosers);
         loop {
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
 
     fn push(&mut self, frame: Frame) -> Result<Next, Problem> {
         if self.stack.len() == MOST_NESTING {
-            return self.problem(format!("nested deeper than {MOST_NESTING}; flatten it"));
+            return self.problem(messages::nested_deeper_than(MOST_NESTING));
         }
         let object = frame.is_object();
         self.objects += usize::from(object);

@@ -4,6 +4,7 @@ use super::whitespace::one_space;
 use super::{Problem, Reader};
 use crate::Repair;
 use crate::json::strict;
+use crate::messages;
 use serde_json::Value;
 
 /// What a word without quotes is.
@@ -32,7 +33,7 @@ impl Reader<'_> {
                 self.go_on(length);
                 Ok(value)
             }
-            Word::TooBig => self.problem("number out of range"),
+            Word::TooBig => self.problem(messages::number_out_of_range()),
             _ => self.unquoted(),
         }
     }
@@ -63,13 +64,9 @@ impl Reader<'_> {
             return Ok(Value::from(word));
         }
         match rest.as_bytes().get(length) {
-            Some(b'`') if length == 0 => {
-                self.problem("a string stands in double quotes, not in backticks; write newlines in it as \\n")
-            }
-            Some(b'"') if length > 0 => {
-                self.problem("this value has a quote at its end only; write it in double quotes")
-            }
-            _ => self.problem("a value is wanted here: a string in double quotes, a number, true, false, null, { or ["),
+            Some(b'`') if length == 0 => self.problem(messages::string_in_backticks()),
+            Some(b'"') if length > 0 => self.problem(messages::value_with_one_quote()),
+            _ => self.problem(messages::value_wanted()),
         }
     }
 }

@@ -7,6 +7,7 @@
 use super::look_ahead::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
+use crate::messages;
 
 /// What a string begins and ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,7 +206,7 @@ impl Reader<'_> {
         match follow {
             Follow::Text => return Ok(false),
             Follow::Plus if inner.count > 0 => return Ok(false),
-            Follow::Plus => return self.problem("JSON does not join strings with a plus sign; write one string"),
+            Follow::Plus => return self.problem(messages::joined_strings()),
             Follow::Colon => {}
             _ if inner.count == 0 => return Ok(true),
             _ => {}
@@ -219,9 +220,7 @@ impl Reader<'_> {
             }
             Follow::Next if odd && inner.balance > 0 => Ok(false),
             Follow::Next | Follow::Done if !odd && (inner.balance == 0 || !inner.keys) => Ok(true),
-            _ => self.problem(
-                "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
-            ),
+            _ => self.problem(messages::string_end_uncertain()),
         }
     }
 
@@ -240,7 +239,7 @@ impl Reader<'_> {
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let doubled = pair && (word(behind) || word(self.text[..self.at - length].chars().next_back()));
         if doubled || before.ends_with(b"\\\\") {
-            return self.problem("the quote here can be meant in two ways; inside a string write quotes as \\\"");
+            return self.problem(messages::ambiguous_quote());
         }
         Ok(())
     }
@@ -266,8 +265,7 @@ impl Reader<'_> {
                     let mut look = Look::new(self.text, behind, self.text.as_bytes()[from + at]);
                     let ends = look.comma_and_key();
                     if ends {
-                        let message = "the quotes around this string do not match; write both as \"";
-                        return Err(Problem::new(start, message));
+                        return Err(Problem::new(start, messages::string_quotes_differ()));
                     }
                 }
                 _ => {}
@@ -287,7 +285,7 @@ impl Reader<'_> {
             let mut look = Look::new(self.text, self.at, mark.first_byte());
             let follow = look.follow(&self.stack);
             if matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
-                return self.problem("three quotes end the string here, but what follows does not fit");
+                return self.problem(messages::triple_quotes_misplaced());
             }
             self.at -= 3;
             return Ok(());
@@ -300,7 +298,7 @@ impl Reader<'_> {
 fn refuse_quotes_in_key(key: &str, start: usize) -> Result<(), Problem> {
     let quoted = key.contains(['"', '\'', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}']);
     if quoted && key.contains([':', ',']) {
-        return Err(Problem::new(start, "the quotes around this key do not match; write both as \""));
+        return Err(Problem::new(start, messages::key_quotes_differ()));
     }
     Ok(())
 }
@@ -311,5 +309,5 @@ fn is_triple(text: &str) -> bool {
 }
 
 fn unclosed<T>(start: usize) -> Result<T, Problem> {
-    Err(Problem::new(start, "the string that begins here is not closed"))
+    Err(Problem::new(start, messages::string_not_closed()))
 }

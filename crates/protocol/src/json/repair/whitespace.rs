@@ -3,6 +3,7 @@
 use super::{Problem, Reader};
 use crate::Repair;
 use crate::invisible::{self, Invisible};
+use crate::messages;
 
 /// The character of whitespace that a text begins with: its bytes, and the repair where JSON has no such whitespace.
 /// The reader and its look ahead share this, so that they cannot differ.
@@ -48,7 +49,7 @@ impl Reader<'_> {
         } else if rest.starts_with("/*") {
             match memchr::memmem::find(&rest.as_bytes()[2..], b"*/") {
                 Some(end) => end + 4,
-                None => return self.problem("the comment that begins here is not closed"),
+                None => return self.problem(messages::comment_not_closed()),
             }
         } else {
             return Ok(false);
@@ -57,7 +58,7 @@ impl Reader<'_> {
         if line_comment && !self.stack.is_empty() && !self.begins_line() {
             let comment = &rest[..length];
             if holds_members(comment) {
-                return self.problem("this comment may hold members of the object; leave comments out");
+                return self.problem(messages::comment_may_hold_members());
             }
             self.swallowed |= comment.contains(['{', '}', '[', ']', '"']);
         }

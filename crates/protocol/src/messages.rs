@@ -1,0 +1,326 @@
+//! The words of this crate for people and models, in the order of the modules that use them.
+//!
+//! The instructions are in `prompt/words.rs`: they are a page, not sentences about something that happened.
+
+// Reading JSON.
+crate::texts! { "json"
+    duplicate_key(key) {
+        en: "the key {key} stands twice; write it once",
+        pt: "a chave {key} aparece duas vezes; escreva-a uma só vez",
+    }
+    comment_not_closed() {
+        en: "the comment that begins here is not closed",
+        pt: "o comentário que começa aqui não foi fechado",
+    }
+    comment_may_hold_members() {
+        en: "this comment may hold members of the object; leave comments out",
+        pt: "este comentário pode conter membros do objeto; não escreva comentários",
+    }
+    number_out_of_range() {
+        en: "number out of range",
+        pt: "número fora do intervalo",
+    }
+    string_in_backticks() {
+        en: "a string stands in double quotes, not in backticks; write newlines in it as \\n",
+        pt: "uma string fica entre aspas duplas, não entre crases; escreva as quebras de linha dela como \\n",
+    }
+    value_with_one_quote() {
+        en: "this value has a quote at its end only; write it in double quotes",
+        pt: "este valor só tem aspas no fim; escreva-o entre aspas duplas",
+    }
+    value_wanted() {
+        en: "a value is wanted here: a string in double quotes, a number, true, false, null, {{ or [",
+        pt: "falta um valor aqui: uma string entre aspas duplas, um número, true, false, null, {{ ou [",
+    }
+    ambiguous_backslashes() {
+        en: "the backslashes of this string can be read in two ways; write each as \\\\",
+        pt: "as barras invertidas desta string podem ser lidas de duas formas; escreva cada uma como \\\\",
+    }
+    lone_surrogate() {
+        en: "a lone surrogate is half a character; write the character itself",
+        pt: "um surrogate sozinho é meio caractere; escreva o próprio caractere",
+    }
+    comma_or_closer_wanted() {
+        en: "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\",
+        pt: "falta uma vírgula ou um fechamento (}} ou ]); dentro de uma string, escreva aspas como \\\" e barras invertidas como \\\\",
+    }
+    closes_nothing(bracket) {
+        en: "{bracket} closes nothing that is open here",
+        pt: "{bracket} não fecha nada que esteja aberto aqui",
+    }
+    closer_missing_before() {
+        en: "a closing bracket is missing before this one",
+        pt: "falta um fechamento (}} ou ]) antes deste",
+    }
+    key_outside_of_object() {
+        en: "a key stands outside of an object",
+        pt: "há uma chave fora de um objeto",
+    }
+    quoted_key_wanted() {
+        en: "a key in double quotes is wanted",
+        pt: "falta uma chave entre aspas duplas",
+    }
+    key_with_one_quote() {
+        en: "the key has a quote at its end only; write it in double quotes",
+        pt: "a chave só tem aspas no fim; escreva-a entre aspas duplas",
+    }
+    colon_wanted() {
+        en: "a colon is wanted after the key; inside a string write quotes as \\\"",
+        pt: "faltam dois-pontos depois da chave; dentro de uma string, escreva aspas como \\\"",
+    }
+    ellipsis() {
+        en: "an ellipsis stands for what was left out; write everything",
+        pt: "as reticências estão no lugar do que foi omitido; escreva tudo",
+    }
+    joined_strings() {
+        en: "JSON does not join strings with a plus sign; write one string",
+        pt: "JSON não junta strings com o sinal de mais; escreva uma só string",
+    }
+    string_end_uncertain() {
+        en: "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
+        pt: "não é certo onde termina a string em volta destas aspas; dentro de uma string, escreva aspas como \\\"",
+    }
+    ambiguous_quote() {
+        en: "the quote here can be meant in two ways; inside a string write quotes as \\\"",
+        pt: "as aspas aqui podem ser entendidas de duas formas; dentro de uma string, escreva aspas como \\\"",
+    }
+    string_quotes_differ() {
+        en: "the quotes around this string do not match; write both as \"",
+        pt: "as aspas em volta desta string não combinam; escreva ambas como \"",
+    }
+    triple_quotes_misplaced() {
+        en: "three quotes end the string here, but what follows does not fit",
+        pt: "três aspas terminam a string aqui, mas o que vem depois não se encaixa",
+    }
+    key_quotes_differ() {
+        en: "the quotes around this key do not match; write both as \"",
+        pt: "as aspas em volta desta chave não combinam; escreva ambas como \"",
+    }
+    string_not_closed() {
+        en: "the string that begins here is not closed",
+        pt: "a string que começa aqui não foi fechada",
+    }
+    object_not_finished() {
+        en: "the object is not finished; write it to its last closing bracket",
+        pt: "o objeto não está completo; escreva-o até o último fechamento",
+    }
+    nested_deeper_than(most) {
+        en: "nested deeper than {most}; flatten it",
+        pt: "há mais de {most} níveis de aninhamento; use menos níveis",
+    }
+    too_many_closers() {
+        en: "there are more closing brackets than opening ones; count them",
+        pt: "há mais fechamentos do que aberturas; conte-os",
+    }
+    no_object() {
+        en: "there is no JSON object; write one object with name and args",
+        pt: "não há nenhum objeto JSON; escreva um objeto com name e args",
+    }
+    member_outside_of_object() {
+        en: "a member stands outside of the object; put it inside",
+        pt: "há um membro fora do objeto; coloque-o dentro",
+    }
+    bracket_outside_of_object(bracket) {
+        en: "{bracket} stands outside of the object; remove it",
+        pt: "{bracket} está fora do objeto; remova-o",
+    }
+    quote_outside_of_object() {
+        en: "a quote stands outside of the object; inside a string write quotes as \\\"",
+        pt: "há aspas fora do objeto; dentro de uma string, escreva aspas como \\\"",
+    }
+    backtick_outside_of_object() {
+        en: "a backtick stands outside of the object; write the object alone",
+        pt: "há uma crase fora do objeto; escreva só o objeto",
+    }
+    mixed_escapes() {
+        en: "some quotes are escaped and some are not; write the object as plain JSON",
+        pt: "algumas aspas têm escape e outras não; escreva o objeto como JSON comum",
+    }
+}
+
+// Reading a tool block.
+crate::texts! { "parse"
+    block_too_large(most) {
+        en: "the block is larger than {most} bytes; write less at once",
+        pt: "o bloco tem mais de {most} bytes; escreva menos de cada vez",
+    }
+    text_behind_bodies() {
+        en: "after the last verbatim body only the closing fence may follow",
+        pt: "depois do último corpo literal só pode vir a cerca de fechamento",
+    }
+    no_bodies_any_more() {
+        en: "no verbatim body is read after three broken blocks; write the text as a JSON string",
+        pt: "depois de três blocos quebrados nenhum corpo literal é lido; escreva o texto como uma string JSON",
+    }
+    body_holds_its_tag(tag) {
+        en: "the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG",
+        pt: "o próprio corpo literal contém <<{tag}, então o fim dele não é certo; escolha outra TAG",
+    }
+    body_unevenly_indented() {
+        en: "the fence is indented and the lines of the verbatim body are not indented alike; write all of it \
+             from the beginning of the line",
+        pt: "a cerca está recuada e as linhas do corpo literal não têm o mesmo recuo; escreva tudo \
+             a partir do início da linha",
+    }
+    body_end_missing(tag) {
+        en: "the line {tag} that ends the verbatim body is missing",
+        pt: "falta a linha {tag} que termina o corpo literal",
+    }
+    string_open_at_end() {
+        en: "a string is not closed; write newlines in strings as \\n, or use a verbatim body",
+        pt: "uma string não foi fechada; escreva as quebras de linha em strings como \\n ou use um corpo literal",
+    }
+    block_empty() {
+        en: "the block is empty; write one object with name and args",
+        pt: "o bloco está vazio; escreva um objeto com name e args",
+    }
+    nested_too_deep() {
+        en: "the JSON is nested too deep; flatten it",
+        pt: "o JSON tem níveis demais de aninhamento; use menos níveis",
+    }
+    tag_not_announced(tool) {
+        en: "{tool}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON; correct the object",
+        pt: "{tool}: um corpo literal exige \"<<TAG\" como a string inteira em um objeto que seja JSON exato; corrija o objeto",
+    }
+    array_without_call() {
+        en: "an array holds no call; write one object with name and args",
+        pt: "um array não contém nenhuma chamada; escreva um objeto com name e args",
+    }
+    call_not_an_object() {
+        en: "a call is an object with name and args",
+        pt: "uma chamada é um objeto com name e args",
+    }
+    name_not_a_string() {
+        en: "name must be a string: the name of a tool",
+        pt: "name precisa ser uma string: o nome de uma ferramenta",
+    }
+    name_missing() {
+        en: "name is missing; write {{\"name\": \"...\", \"args\": {{...}}}}",
+        pt: "falta name; escreva {{\"name\": \"...\", \"args\": {{...}}}}",
+    }
+    name_empty() {
+        en: "name is empty; give the name of a tool",
+        pt: "name está vazio; dê o nome de uma ferramenta",
+    }
+    args_not_an_object(key) {
+        en: "{key} must be an object: the arguments by name",
+        pt: "{key} precisa ser um objeto: os argumentos por nome",
+    }
+    args_string_unreadable(problem) {
+        en: "args is a string that holds no JSON object ({problem}); write args as an object",
+        pt: "args é uma string que não contém um objeto JSON ({problem}); escreva args como um objeto",
+    }
+    args_string_of_several() {
+        en: "args is a string that holds more than one JSON object; write args as an object",
+        pt: "args é uma string que contém mais de um objeto JSON; escreva args como um objeto",
+    }
+    args_given_twice(key) {
+        en: "the arguments are given twice, under {key} too; write them once, in args",
+        pt: "os argumentos foram dados duas vezes, também em {key}; escreva-os uma só vez, em args",
+    }
+    argument_beside_args(key) {
+        en: "{key} is given twice, in args and beside it; write it once, in args",
+        pt: "{key} foi dado duas vezes, em args e ao lado dele; escreva-o uma só vez, em args",
+    }
+    list_item_ended() {
+        en: "the list item ended before the block; indent every line of it alike",
+        pt: "o item da lista terminou antes do bloco; recue todas as linhas dele por igual",
+    }
+    too_many_calls(most) {
+        en: "more than {most} calls in one reply; make fewer at once",
+        pt: "há mais de {most} chamadas em uma resposta; faça menos de cada vez",
+    }
+    not_as_taught(repair) {
+        en: "not written as taught ({repair}); write it exactly so",
+        pt: "não foi escrito como ensinado ({repair}); escreva exatamente assim",
+    }
+    fence_inside_open_text() {
+        en: "the closing fence came inside a string or a verbatim body that was still open; \
+             write newlines in strings as \\n, or end the verbatim body with its TAG",
+        pt: "a cerca de fechamento veio dentro de uma string ou de um corpo literal ainda aberto; \
+             escreva as quebras de linha em strings como \\n ou termine o corpo literal com a TAG dele",
+    }
+}
+
+// Results that do not fit.
+crate::texts! { "format"
+    part_of(part, count) {
+        en: "Part {part} of {count}. The rest follows; wait for it.",
+        pt: "Parte {part} de {count}. O resto vem a seguir; aguarde.",
+    }
+    output_cut(lost) {
+        en: "[TRUNCATED: {lost} bytes left out here to keep the message small. Ask for less at a time.]",
+        pt: "[TRUNCADO: {lost} bytes omitidos aqui para a mensagem ficar curta. Peça menos de cada vez.]",
+    }
+    left_out(bytes, lines, count) {
+        en: "[... {bytes} bytes ({lines} {count|line|lines}) left out ...]",
+        pt: "[... {bytes} bytes ({lines} {count|linha|linhas}) omitidos ...]",
+    }
+}
+
+// Tools and their arguments.
+crate::texts! { "tool"
+    no_such_tool(name, list) {
+        en: "There is no tool {name}. The tools are: {list}.",
+        pt: "Não existe a ferramenta {name}. As ferramentas são: {list}.",
+    }
+    no_such_tool_but_close(name, close, list) {
+        en: "There is no tool {name}. Did you mean {close}? The tools are: {list}.",
+        pt: "Não existe a ferramenta {name}. Você quis dizer {close}? As ferramentas são: {list}.",
+    }
+    no_such_argument(owner, name, list) {
+        en: "{owner} has no argument {name}. Its arguments are: {list}.",
+        pt: "{owner} não tem o argumento {name}. Os argumentos são: {list}.",
+    }
+    no_such_argument_but_close(owner, name, close, list) {
+        en: "{owner} has no argument {name}. Did you mean {close}? Its arguments are: {list}.",
+        pt: "{owner} não tem o argumento {name}. Você quis dizer {close}? Os argumentos são: {list}.",
+    }
+    argument_given_twice(owner, argument, written) {
+        en: "{owner}: {argument} is given twice, once as {written}. Give it once.",
+        pt: "{owner}: {argument} foi dado duas vezes, uma delas como {written}. Dê uma só vez.",
+    }
+    argument_missing(owner, argument, wanted) {
+        en: "{owner}: {argument} is missing. Give {wanted}.",
+        pt: "{owner}: falta {argument}. Dê {wanted}.",
+    }
+    path_blank(owner, argument) {
+        en: "The path is blank: {argument} of {owner} holds nothing that can be seen. Give a path, such as src/main.rs.",
+        pt: "O caminho está em branco: {argument} de {owner} não contém nada visível. Dê um caminho, como src/main.rs.",
+    }
+    argument_is(owner, argument, got, wanted) {
+        en: "{owner}: {argument} is {got}. Give {wanted}.",
+        pt: "{owner}: {argument} é {got}. Dê {wanted}.",
+    }
+    object_wanted(place, got) {
+        en: "{place} is {got}, an object is wanted.",
+        pt: "{place} é {got}; deveria ser um objeto.",
+    }
+    the_null() { en: "null", pt: "null" }
+    the_boolean(value) { en: "the boolean {value}", pt: "o booleano {value}" }
+    the_number(value) { en: "the number {value}", pt: "o número {value}" }
+    the_string(value) { en: "the string {value}", pt: "a string {value}" }
+    the_array(value) { en: "the array {value}", pt: "o array {value}" }
+    the_object(value) { en: "the object {value}", pt: "o objeto {value}" }
+    a_path() { en: "a path as a string without NUL", pt: "um caminho como string sem NUL" }
+    a_command() { en: "a shell command as a string without NUL", pt: "um comando de shell como string sem NUL" }
+    a_patch() { en: "a patch as a string", pt: "um patch como string" }
+    a_string() { en: "a string", pt: "uma string" }
+    a_whole_number() { en: "a whole number", pt: "um número inteiro" }
+    a_whole_number_of_at_least(least) {
+        en: "a whole number of at least {least}",
+        pt: "um número inteiro de no mínimo {least}",
+    }
+    a_whole_number_between(least, most) {
+        en: "a whole number from {least} to {most}",
+        pt: "um número inteiro de {least} a {most}",
+    }
+    a_flag() { en: "true or false", pt: "true ou false" }
+    one_of(words) { en: "one of {words}", pt: "um destes: {words}" }
+    an_array_of_strings() { en: "an array of strings", pt: "um array de strings" }
+    an_array_of_objects(fields) {
+        en: "an array of objects with {fields}",
+        pt: "um array de objetos com {fields}",
+    }
+    any_value() { en: "any value", pt: "qualquer valor" }
+}
