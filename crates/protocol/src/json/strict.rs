@@ -125,7 +125,7 @@ mod tests {
             (Ok(ours), Some(theirs)) => assert_eq!(ours, theirs, "{text}"),
             (Ok(_), None) => panic!("{text} is not valid"),
             (Err(problem), Some(_)) => {
-                assert!(problem.message.to_string().contains("stands twice"), "{text}: {problem}")
+                assert!(problem.message.to_string().contains("stands twice"), "{text}: {problem}");
             }
             (Err(_), None) => {}
         }
