@@ -8,8 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolfence::policy::PathRules;
+use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits};
-use toolfence::workspace::{Recorder, Stop, Workspace};
+use toolfence::workspace::{Stop, Workspace};
 
 const CHANGES: usize = 200;
 

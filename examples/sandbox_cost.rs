@@ -11,9 +11,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use toolfence::policy::PathRules;
-use toolfence::process::{self, Job, Outcome, Prespawn, environment};
-use toolfence::sandbox::{Enclosure, Request, Settings};
-use toolfence::workspace::{Access, Stop, Workspace};
+use toolfence::program::process::{self, Job, Outcome, Prespawn, environment};
+use toolfence::program::sandbox::Request;
+use toolfence::program::workspace::Access;
+use toolfence::sandbox::{Enclosure, Settings};
+use toolfence::workspace::{Stop, Workspace};
 
 /// Commands of one figure.
 const RUNS: usize = 300;

@@ -23,7 +23,7 @@
 //! | patches | `patch` | [`patch`] turns patch text into hunks, finds where they stand, and makes the new text |
 //! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
 //! | the session | `session` | [`session`] is the agent loop as a state machine; [`persona`] reads personas |
-//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] what is around commands, [`trial`] tries the sandbox, [`undo`] takes changes back, [`validate`] finds new errors |
+//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] what is around commands, [`undo`] takes changes back, [`validate`] finds new errors |
 //! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording or from code of yours, [`audit`] keeps the log |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
@@ -45,7 +45,7 @@
 //! - A sandbox on systems other than Linux.
 //!
 //! # Promises
-//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says. The crates
+//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says, but for [`program`]. The crates
 //! `toolfence-*` below it are internal.
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network. `toolbox` looks at
@@ -61,15 +61,15 @@
 #[cfg_attr(all(doctest, not(feature = "cli")), doc = "A guide for embedders that starts from your problem.")]
 pub mod guide {}
 
+pub mod format;
+pub mod json;
+pub mod program;
 pub mod tool;
 
-pub use toolfence_protocol::{call, error, format, grammar, json, message, outcome, parse, prompt, redact, text};
-// The program, and the tests and benches of this repository, use these; they are no promise.
-#[doc(hidden)]
-pub use toolfence_protocol::{clip, fence, invisible};
+pub use toolfence_protocol::{grammar, parse, prompt, redact, text};
 
 #[cfg(feature = "patch")]
-pub use toolfence_patch as patch;
+pub mod patch;
 
 #[cfg(feature = "policy")]
 pub mod policy;
@@ -81,9 +81,6 @@ pub use toolfence_session::persona;
 pub use toolfence_toolbox as toolbox;
 
 #[cfg(feature = "tools")]
-#[doc(hidden)]
-pub mod process;
-#[cfg(feature = "tools")]
 pub mod sandbox;
 #[cfg(feature = "tools")]
 pub mod undo;
@@ -94,14 +91,12 @@ pub mod workspace;
 #[cfg(feature = "agent")]
 pub use toolfence_agent::audit;
 #[cfg(feature = "tools")]
-pub use toolfence_tools as tools;
-#[cfg(feature = "tools")]
-pub use toolfence_trial as trial;
+pub mod tools;
 
 #[cfg(feature = "agent")]
 pub mod agent;
 #[cfg(feature = "agent")]
-pub use toolfence_agent::backend;
+pub mod backend;
 #[cfg(feature = "pipe")]
 pub use toolfence_server::pipe;
 

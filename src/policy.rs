@@ -3,13 +3,9 @@
 //! Pure: this module opens no file and starts no program. What it must know of the world it asks of [`Facts`].
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
-// The layers of settings of the program `coder`; no promise.
-#[doc(hidden)]
-pub use toolfence_policy::settings;
 pub use toolfence_policy::{
     AskMode, Cleared, CommandRule, CommandSettings, Decision, Effective, Facts, HistoryFact, Judgement, Met, NoFacts,
     PathFact, PathSettings, Pending, Policy, ProgramFact, RepositoryFact, Rule, Sandbox, Seen, Settings, Target,
     Verdict,
 };
-pub use toolfence_rules::GIT_HOOKS;
-pub use toolfence_rules::PathRules;
+pub use toolfence_rules::{Blocked, Harmless, PathRules};

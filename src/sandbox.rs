@@ -25,9 +25,6 @@
 //! is no sandbox, and [`Enclosure::report`] says so.
 
 pub use toolfence_sandbox::isolation::{Container, Enclosure, Engine, Kind, Mode, Report, Settings};
-// The command runner and the tests of this repository use these; they are no promise.
-#[doc(hidden)]
-pub use toolfence_sandbox::isolation::{Entry, Identity, Mask, MaskKind, Project, Request, environment};
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.

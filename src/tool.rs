@@ -5,4 +5,4 @@
 //! they are given a catalog with them, such as [`catalog()`].
 
 pub use toolfence_protocol::tool::{Catalog, Effect, Param, ParamKind, Request, ToolSpec};
-pub use toolfence_toolset::{builtin, builtins, catalog};
+pub use toolfence_toolset::{builtins, catalog};

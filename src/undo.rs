@@ -72,5 +72,5 @@
 //! ```
 
 pub use toolfence_workspace::undo::{
-    Difference, Done, History, LeftOut, Limits, Listed, Outcome, Refused, SnapshotLimits, Turn, Unrestored,
+    Difference, Done, History, Limits, Listed, Outcome, Refused, SnapshotLimits, Turn, Unrestored,
 };

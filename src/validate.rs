@@ -15,8 +15,9 @@
 //! assert!(new_ones(&check(after), &check(after), |_| None, Sight::First).is_empty());
 //! ```
 
-pub use toolfence_validate::syntax;
-pub use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones};
-// The checks around changes and the tests of this repository use these; they are no promise.
-#[doc(hidden)]
-pub use toolfence_validate::{appeared, read_output};
+pub use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, new_ones};
+
+/// What is wrong with the syntax of a text, found in process.
+pub mod syntax {
+    pub use toolfence_validate::syntax::check;
+}

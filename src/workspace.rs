@@ -1,7 +1,7 @@
 //! The only place where a model's string becomes a file.
 //!
-//! A [`Workspace`] is one project: its open [`Root`], and what can be done with the files below it. [`Files`] looks at them,
-//! [`Changes`] changes them, and [`Masks`] says what of them the sandbox has to hide from a command. Every path is resolved
+//! A [`Workspace`] is one project: its open root, and what can be done with the files below it. [`Files`] looks at them,
+//! [`Changes`] changes them, and its masks say what of them the sandbox has to hide from a command. Every path is resolved
 //! below the root's descriptor, checked again on the open descriptor, and never used a second time. None of it knows tools, a
 //! protocol or a runtime: the functions block.
 //!
@@ -48,13 +48,7 @@
 //! ```
 
 pub use toolfence_workspace::{
-    Changes, EditFile, EditLines, Entry, EntryKind, FileText, Files, Found, GitSettings, ListFiles, Listing, Patched,
-    PatchedFile, ReadFile, ReadLimits, ReplaceText, Root, SearchFiles, SearchLine, Stop, Total, Version, Workspace,
-    Written, quoted,
-};
-// The command runner, undo and the tests of this repository use these; they are no promise.
-#[doc(hidden)]
-pub use toolfence_workspace::{
-    Access, Attributes, Change, Digest, Draft, FileDraft, Hooks, MaskSet, Masks, Programs, RecordedCommand, Recorder,
-    Report, Stamp, State, Unmasked, WalkCost, Withheld,
+    Changes, Draft, EditFile, EditLines, Entry, EntryKind, FileDraft, FileText, Files, Found, GitSettings, ListFiles,
+    Listing, Patched, PatchedFile, ReadFile, ReadLimits, ReplaceText, Report, Root, SearchFiles, SearchLine, Stop,
+    Total, Version, Workspace, Written,
 };

@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
 fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
     let [file] = patch.files.as_slice() else { return Err("not one file".into()) };
-    let done = patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
+    let done = toolfence::program::patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
     assert_eq!(done.hunks.len(), file.hunks.len());
     Ok(done.text)
 }
@@ -85,5 +85,5 @@ fn is_ambiguous(clean: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return true };
     let mut hunks = patch.files[0].hunks.clone();
     hunks.iter_mut().for_each(|hunk| hunk.stated = None);
-    patch::apply(&hunks, old.as_bytes()).is_err()
+    toolfence::program::patch::apply(&hunks, old.as_bytes()).is_err()
 }

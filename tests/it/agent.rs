@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolfence::agent::{Agent, Host, Nobody};
-use toolfence::backend::replay::Recorded;
 use toolfence::backend::{Backend, Replay};
 use toolfence::parse::Event;
 use toolfence::policy::{AskMode, NoFacts, Pending};
 use toolfence::session::{Answer, Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, Role, ToolCall, ToolResult, ToolSpec};
+use toolfence_agent::backend::replay::Recorded;
 
 /// What happened to all runs of a tool.
 #[derive(Default)]

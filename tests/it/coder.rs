@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
-use toolfence::format::read_back;
+use toolfence::program::format::read_back;
 use toolfence::{ErrorCode, ToolResult};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");

@@ -2,7 +2,8 @@
 
 use crate::random::Random;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
-use toolfence::format::{Format, Kind, read_back, results, results_in_parts};
+use toolfence::format::{Format, Kind, results, results_in_parts};
+use toolfence::program::format::read_back;
 use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 
 fn outputs() -> Vec<String> {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use toolfence::backend::http::HttpOptions;
+use toolfence::backend::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
 use toolfence::{Error, FinishReason, Message, Role};
 

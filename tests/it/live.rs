@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use toolfence::agent::{Agent, Nobody};
-use toolfence::backend::http::HttpOptions;
+use toolfence::backend::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
 use toolfence::policy::{AskMode, NoFacts};
 use toolfence::session::{Session, SessionOptions, StopReason};

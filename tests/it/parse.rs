@@ -327,7 +327,7 @@ fn spans_cover_the_reply() {
 fn a_quoted_reply_holds_no_call() {
     for case in cases().iter().filter(|case| case.options.is_empty() && !case.reply.contains("think")) {
         let quote = format!("> {}", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
-        let fence = "`".repeat(toolfence::fence::safe_length(&case.reply));
+        let fence = "`".repeat(toolfence_protocol::fence::safe_length(&case.reply));
         let fenced = format!("{fence}markdown\n{}\n{fence}\n", case.reply);
         for reply in [quote, fenced] {
             let parsed = toolfence::parse::parse(&reply);

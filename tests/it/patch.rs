@@ -6,7 +6,8 @@ pub(crate) mod laws;
 mod parts;
 
 use std::collections::BTreeMap;
-use toolfence::patch::{self, Failure, Plan, Source};
+use toolfence::patch::{self, Plan, Source};
+use toolfence_patch::Failure;
 
 /// Files in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,9 +10,10 @@ mod hostile;
 mod languages;
 mod names;
 
+use toolfence::policy::Effective;
 use toolfence::policy::{
-    AskMode, Decision, Effective, Facts, HistoryFact, Judgement, NoFacts, PathFact, Policy, ProgramFact,
-    RepositoryFact, Sandbox, Seen, Settings, Verdict,
+    AskMode, Decision, Facts, HistoryFact, Judgement, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox,
+    Seen, Settings, Verdict,
 };
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 

@@ -11,7 +11,7 @@ fn the_protocol_can_be_sent_shared_and_shown() {
     usual::<parse::Event<'_>>();
     usual::<parse::Parsed>();
     usual::<json::Reading>();
-    usual::<json::Lexer>();
+    usual::<toolfence::program::json::Lexer>();
     usual::<format::Format>();
     usual::<grammar::GrammarOptions>();
     usual::<redact::Redactor>();
@@ -34,9 +34,15 @@ fn the_session_can_be_sent_shared_and_shown() {
 #[cfg(feature = "tools")]
 #[test]
 fn the_tools_can_be_sent_shared_and_shown() {
-    usual::<(workspace::Workspace, workspace::Stop, tools::Jobs, tools::CommandRunner, tools::Views)>();
-    usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, tools::Standing)>();
-    usual::<(sandbox::Enclosure, sandbox::Report, process::Background, trial::Trial)>();
+    usual::<(workspace::Workspace, workspace::Stop, toolfence_tools::Jobs, tools::CommandRunner, toolfence_tools::Views)>(
+    );
+    usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, toolfence::tools::Standing)>();
+    usual::<(
+        sandbox::Enclosure,
+        sandbox::Report,
+        toolfence::program::process::Background,
+        toolfence::program::trial::Trial,
+    )>();
 }
 
 #[cfg(feature = "cli")]

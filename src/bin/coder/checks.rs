@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use toolfence::policy::PathRules;
-use toolfence::tools::{Checks, CommandRunner, Standing};
+use toolfence::program::validate::syntax::{LANGUAGES, Language};
+use toolfence::tools::Standing;
+use toolfence::tools::{Checks, CommandRunner};
 use toolfence::validate::Reads;
-use toolfence::validate::syntax::{self, LANGUAGES, Language};
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
@@ -75,7 +76,7 @@ fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
 fn languages(one: &Standing) -> Vec<&'static str> {
     let mut names = Vec::new();
     for glob in one.checker.files() {
-        let language = syntax::language(&glob.replace('*', "a"));
+        let language = toolfence::program::validate::syntax::language(&glob.replace('*', "a"));
         names.extend(language.map(|found| found.name).filter(|name| !names.contains(name)));
     }
     names

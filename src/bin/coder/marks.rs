@@ -3,7 +3,7 @@
 use crate::preview::{FOLDED, MOST_COLUMNS};
 use crate::terminal::steers;
 use std::ops::Range;
-use toolfence::invisible;
+use toolfence::program::invisible;
 
 /// Stand before the first line of a command and before the others.
 const FIRST: &str = "  $ ";

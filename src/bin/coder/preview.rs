@@ -7,9 +7,11 @@ use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
 use toolfence::ToolCall;
-use toolfence::policy::{Decision, Target};
+use toolfence::policy::Decision;
+use toolfence::policy::Target;
+use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
-use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace, quoted};
+use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace};
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
@@ -166,7 +168,7 @@ fn lines_of(edit: &Value) -> Option<EditLines> {
 }
 
 fn arguments(call: &ToolCall) -> Vec<String> {
-    let known = toolfence::tool::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
+    let known = toolfence::program::tool::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
     let mut rows = if known.is_empty() { Vec::new() } else { marked(known, "  ", "  ") };
     for (name, value) in &call.args {
         match value.as_str() {
@@ -239,7 +241,7 @@ mod tests {
     }
 
     fn preview(name: &str, args: Value, workspace: &Workspace) -> Preview {
-        let (call, spec) = (call(name, args), toolfence::tool::builtin(name).expect("it is one of ours"));
+        let (call, spec) = (call(name, args), toolfence::program::tool::builtin(name).expect("it is one of ours"));
         let decision = Policy::default().judge(&call, spec, workspace);
         Preview::new(&call, &decision, false, workspace)
     }

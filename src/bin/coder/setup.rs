@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
-use toolfence::backend::http::{HttpOptions, Preset};
 use toolfence::backend::{Backend, Http, Replay};
+use toolfence::backend::{HttpOptions, Preset};
 use toolfence::persona::Persona;
-use toolfence::policy::settings::Value;
 use toolfence::policy::{PathRules, Policy};
+use toolfence::program::settings::Value;
 use toolfence::redact::Redactor;
 use toolfence::sandbox::{Container, Engine};
 use toolfence::session::{Session, SessionOptions};
@@ -322,7 +322,7 @@ mod tests {
                 assert_eq!(persona.name, *name);
                 let tools = persona.tools.unwrap_or_default();
                 assert!(
-                    !tools.is_empty() && tools.iter().all(|tool| toolfence::tool::builtin(tool).is_some()),
+                    !tools.is_empty() && tools.iter().all(|tool| toolfence::program::tool::builtin(tool).is_some()),
                     "{tools:?}"
                 );
             }

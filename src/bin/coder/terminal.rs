@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
-use toolfence::invisible::{self, Invisible};
+use toolfence::program::invisible::{self, Invisible};
 
 /// What the person settled about colours, for every terminal that is opened from then on.
 static COLOURS: AtomicU8 = AtomicU8::new(AUTO);

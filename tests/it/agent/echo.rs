@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use toolfence::agent::{Agent, Host};
 use toolfence::backend::Replay;
-use toolfence::backend::replay::Recorded;
 use toolfence::policy::{AskMode, PathRules, Pending, Policy};
 use toolfence::sandbox::Settings;
 use toolfence::session::{Answer, Session, SessionOptions};
@@ -11,6 +10,7 @@ use toolfence::toolbox::BoxFuture;
 use toolfence::tools;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
+use toolfence_agent::backend::replay::Recorded;
 
 /// Says no to everything, and remembers what was asked and why.
 #[derive(Default)]

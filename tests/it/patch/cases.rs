@@ -117,8 +117,8 @@ fn shown(files: &Files) -> String {
 fn every_name_that_is_touched_is_named() {
     let mut planned_cases = 0;
     for case in all() {
-        let named = toolfence::patch::names(&case.patch);
-        let anywhere = toolfence::patch::parse_below(&case.patch, |name| Some(name.to_owned()));
+        let named = toolfence_patch::names(&case.patch);
+        let anywhere = toolfence_patch::parse_below(&case.patch, |name| Some(name.to_owned()));
         assert_eq!(named.read, anywhere.is_ok(), "{}", case.title);
         let Ok(plan) = planned(&case.patch, &case.before) else { continue };
         planned_cases += 1;

@@ -36,7 +36,7 @@ fn where_git_accepts_we_do_the_same() {
         }
         let theirs = by_git(Path::new(&git), folder.path(), &patch, &other);
         let parsed = patch::parse(&patch).unwrap_or_else(|problem| panic!("{problem}\n{patch}"));
-        let ours = patch::apply(&parsed.files[0].hunks, other.as_bytes());
+        let ours = toolfence::program::patch::apply(&parsed.files[0].hunks, other.as_bytes());
         match (theirs, ours) {
             (Some(theirs), Ok(ours)) => {
                 let got = String::from_utf8(ours.text).unwrap();

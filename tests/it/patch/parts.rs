@@ -11,7 +11,8 @@ use crate::random::Random;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use toolfence::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
+use toolfence::patch::PassageProblem;
+use toolfence::patch::{LineEdit, edit_lines, replace_passage};
 
 #[derive(Debug, Default)]
 struct Case {

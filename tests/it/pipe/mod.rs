@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::audit::Audit;
 use toolfence::policy::AskMode;
+use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::redact::Redactor;
 use toolfence::sandbox::Settings;
 use toolfence::tools::CommandRunner;
-use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
+use toolfence::tools::ProjectChecks;
 use toolfence::workspace::Workspace;
 
 fn call(args: &Value) -> Value {
@@ -219,7 +220,7 @@ fn what_looks_at_the_project_is_told_like_a_call() {
         client.until("ask").await;
         client.say(json!({"type": "approve", "id": "call_1"})).await;
         let results = client.until("results").await;
-        let found = &toolfence::format::read_back(results["text"].as_str().unwrap(), None)[1];
+        let found = &toolfence::program::format::read_back(results["text"].as_str().unwrap(), None)[1];
         assert!(found.tool == PROJECT_CHECK && found.output.starts_with("`true` "), "{results}");
         let mut kinds = client.kinds();
         // A note that comes with the end of what it tells of may be lost.

@@ -10,7 +10,8 @@ use grammar::Grammar;
 use shell::{Shell, Started};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use toolfence::policy::{Decision, Judgement, Met, Policy, Settings};
+use toolfence::policy::Met;
+use toolfence::policy::{Decision, Judgement, Policy, Settings};
 
 /// How many commands are made, unless `AGREEMENT_COMMANDS` says another number; and how many of them one bash runs.
 const COMMANDS: usize = 2_000;

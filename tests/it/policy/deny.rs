@@ -1,7 +1,8 @@
 //! Deny rules meet a command however it is spelled; and no spelling of a command gets a milder verdict.
 
 use super::{World, settings};
-use toolfence::policy::{AskMode, Effective, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
+use toolfence::policy::Effective;
+use toolfence::policy::{AskMode, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
 
 /// The world of the other tests, where `./tidy` is a link to `/bin/rm` and `push-it` one to `/usr/bin/git`.
 struct Linked(World);

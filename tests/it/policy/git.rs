@@ -3,7 +3,8 @@
 
 use super::{World, call, catalog, denied, settings};
 use serde_json::json;
-use toolfence::policy::{AskMode, Decision, Effective, Facts, Judgement, Policy, Verdict};
+use toolfence::policy::Effective;
+use toolfence::policy::{AskMode, Decision, Facts, Judgement, Policy, Verdict};
 
 /// The least commands in the file.
 const LEAST: usize = 250;

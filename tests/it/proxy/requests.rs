@@ -2,8 +2,8 @@
 
 use super::support::*;
 use serde_json::{Value, json};
-use toolfence::format::read_back;
 use toolfence::parse::parse;
+use toolfence::program::format::read_back;
 
 /// What the upstream got of this request.
 async fn asked(request: &Value) -> Value {

@@ -10,7 +10,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use toolfence::ErrorCode;
-use toolfence::sandbox::{Container, Engine, Kind, Settings};
+use toolfence::sandbox::{Container, Engine};
+use toolfence::sandbox::{Kind, Settings};
 
 /// Notes what it was told, and runs what stands behind the image.
 const SCRIPT: &str = r#"#!/bin/bash

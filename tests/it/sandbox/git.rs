@@ -197,7 +197,8 @@ fn a_repository_above_the_root_keeps_its_hooks() {
 
 #[test]
 fn what_git_uses_is_for_a_person_to_change() {
-    use toolfence::policy::{AskMode, Effective, Policy};
+    use toolfence::policy::Effective;
+    use toolfence::policy::{AskMode, Policy};
     use toolfence::{Args, ToolCall};
     let place = Place::new();
     host(

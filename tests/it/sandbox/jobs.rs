@@ -10,8 +10,8 @@ use toolfence::policy::{AskMode, Cleared, Policy, Verdict};
 use toolfence::sandbox::Settings;
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::CommandRunner;
-use toolfence::tools::{Bash, Job, Jobs, Python};
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
+use toolfence_tools::{Bash, Job, Jobs, Python};
 
 /// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
 struct Session {

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::UNIX_EPOCH;
 use toolfence::policy::PathRules;
+use toolfence::program::workspace::Recorder;
 use toolfence::sandbox::{Kind, Mode, Settings};
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::{Change, Digest, Recorder, Root, Stop, Workspace};
+use toolfence::workspace::{Stop, Workspace};
+use toolfence_workspace::{Change, Digest, Root};
 
 /// How many commands it was told of, and how many of them have ended.
 #[derive(Debug, Default)]

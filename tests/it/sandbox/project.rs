@@ -5,13 +5,14 @@ use std::fs;
 use std::sync::Arc;
 use toolfence::agent::{Agent, Host};
 use toolfence::backend::Replay;
-use toolfence::backend::replay::Recorded;
 use toolfence::policy::{AskMode, Policy};
+use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::sandbox::Settings;
 use toolfence::session::{Session, SessionOptions, StopReason};
 use toolfence::tools::CommandRunner;
-use toolfence::tools::{PROJECT_CHECK, ProjectChecks};
+use toolfence::tools::ProjectChecks;
 use toolfence::{Message, ToolCall, ToolResult, tools};
+use toolfence_agent::backend::replay::Recorded;
 
 /// Writes down what is answered, and what is noted.
 #[derive(Default)]
@@ -92,7 +93,7 @@ fn what_is_new_in_the_project_stands_below_the_results() {
     assert_eq!(heard.found(), wanted);
     assert_eq!(heard.notes[0], format!("call_1: {look}"), "{:?}", heard.notes);
     assert!(heard.labels.contains(&format!("{PROJECT_CHECK} {look}")), "{:?}", heard.labels);
-    let results = toolfence::format::read_back(&history[2].content, None);
+    let results = toolfence::program::format::read_back(&history[2].content, None);
     let tools: Vec<&str> = results.iter().map(|result| &*result.tool).collect();
     assert_eq!(tools, ["write_file", "write_file", PROJECT_CHECK], "one message has them all: {}", history[2].content);
     assert!(!results[2].success && results[2].output == wanted[0]);

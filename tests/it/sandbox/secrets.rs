@@ -8,10 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::sync::Arc;
 use toolfence::policy::{Facts, HistoryFact, Judgement, Policy, Verdict};
-use toolfence::sandbox::{MaskKind, Settings};
+use toolfence::program::workspace::Access;
+use toolfence::sandbox::Settings;
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::{Access, ListFiles, ReadFile, SearchFiles, Stop};
+use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop};
 use toolfence::{Args, ToolCall};
+use toolfence_sandbox::isolation::MaskKind;
 
 const NAMES: &str = include_str!("../../cases/names.tsv");
 const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY-----\nneedle\n";

@@ -3,7 +3,8 @@
 use super::{Place, stands};
 use serde_json::json;
 use std::net::TcpListener;
-use toolfence::policy::{AskMode, Effective, Facts, Policy};
+use toolfence::policy::Effective;
+use toolfence::policy::{AskMode, Facts, Policy};
 use toolfence::sandbox::Settings;
 
 #[test]

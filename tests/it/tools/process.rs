@@ -6,7 +6,7 @@ use rustix::fd::AsFd;
 use std::ffi::OsStr;
 use std::fs;
 use std::time::{Duration, Instant};
-use toolfence::process::{Job, Outcome, environment, run};
+use toolfence::program::process::{Job, Outcome, environment, run};
 
 async fn bash(command: &str, limit: Duration) -> Outcome {
     let place = Place::new();

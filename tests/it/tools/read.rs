@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 use toolfence::ErrorCode::InvalidArgument;
 use toolfence::ToolFailure;
-use toolfence::workspace::{FileText, ReadFile, ReadLimits, Stop, Total};
+use toolfence::workspace::{FileText, ReadFile, Stop};
+use toolfence_workspace::{ReadLimits, Total};
 
 fn read(place: &Place, wanted: &ReadFile) -> Result<FileText, ToolFailure> {
     place.workspace().files().read(wanted, &Stop::default())

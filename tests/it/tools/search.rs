@@ -2,7 +2,8 @@
 
 use super::Place;
 use toolfence::ErrorCode::{Cancelled, InvalidArgument};
-use toolfence::workspace::{EntryKind, Found, ListFiles, Listing, SearchFiles, Stop};
+use toolfence::workspace::{Found, ListFiles, Listing, SearchFiles, Stop};
+use toolfence_workspace::EntryKind;
 
 fn list(place: &Place, wanted: &ListFiles) -> Listing {
     place.workspace().files().list(wanted, &Stop::default()).expect("it can be listed")

@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use toolfence::policy::PathRules;
+use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits, Outcome};
-use toolfence::workspace::{Recorder, Stop, Workspace};
+use toolfence::workspace::{Stop, Workspace};
 
 /// A project with a history beside it.
 struct Place {

@@ -45,7 +45,8 @@ fn parse(text: &str) -> Vec<Case> {
 }
 
 fn found(case: &Case) -> String {
-    let language = syntax::language(&case.name).unwrap_or_else(|| panic!("{}: {} is known", case.title, case.name));
+    let language = toolfence::program::validate::syntax::language(&case.name)
+        .unwrap_or_else(|| panic!("{}: {} is known", case.title, case.name));
     let check = |text: &str| syntax::check(&case.name, text).unwrap_or_else(|| panic!("{}: it can be", case.title));
     let lines = LineMap::of(&case.before, &case.after);
     let new = new_ones(&check(&case.before), &check(&case.after), |_| Some(&lines), language.sight);
@@ -91,7 +92,7 @@ fn what_is_read_again_is_read_as_the_first_time() {
     let mut random = Random::new(71);
     let (mut right, mut wrong) = (0, 0);
     for (name, text) in &texts {
-        let reader = syntax::Reader::new();
+        let reader = toolfence::program::validate::syntax::Reader::new();
         let mut text = text.repeat(1 + random.below(3));
         for _ in 0..60 {
             let found = reader.check_until(name, &text, &|| false);

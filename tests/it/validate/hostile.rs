@@ -40,9 +40,9 @@ fn texts() -> Vec<(&'static str, String)> {
 #[test]
 fn no_text_is_too_much() {
     let texts = texts();
-    for language in syntax::LANGUAGES {
+    for language in toolfence::program::validate::syntax::LANGUAGES {
         let name = format!("x.{}", language.endings[0]);
-        let reader = syntax::Reader::new();
+        let reader = toolfence::program::validate::syntax::Reader::new();
         for (what, text) in &texts {
             let started = Instant::now();
             let found = reader.check_until(&name, text, &|| started.elapsed() > LONG / 10);
@@ -62,7 +62,7 @@ fn no_text_is_too_much() {
 
 #[test]
 fn what_is_too_long_is_not_checked() {
-    let long = "{}\n".repeat(syntax::MOST_BYTES / 3 + 1);
+    let long = "{}\n".repeat(toolfence_validate::syntax::MOST_BYTES / 3 + 1);
     assert_eq!(syntax::check("x.json", &long), None);
     assert_eq!(syntax::check("README.md", "(("), None);
     assert_eq!(syntax::check("x.json", " \n"), Some(Vec::new()));
@@ -89,7 +89,7 @@ fn many_errors_are_compared_in_time() {
 fn a_change_is_less_work_than_the_text() {
     let text = "def f(x):\n    return [x, {\"a\": x}]\n".repeat(500);
     let changed = text.replacen("[x,", "[x + 1,", 250);
-    let reader = syntax::Reader::new();
+    let reader = toolfence::program::validate::syntax::Reader::new();
     let work = |text: &str| {
         let asked = std::cell::Cell::new(0);
         let found = reader.check_until("a.py", text, &|| {

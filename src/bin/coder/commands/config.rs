@@ -12,7 +12,7 @@ use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
-use toolfence::policy::settings::{Entry, Key, Layer, Origin, template};
+use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
 
 /// Does what was asked.
 pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode, Failure> {
@@ -197,7 +197,7 @@ fn agreed() -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence::policy::settings::read;
+    use toolfence::program::settings::read;
 
     #[test]
     fn the_documented_file_explains_every_key_and_sets_none() {

@@ -9,8 +9,8 @@ use crate::setup;
 use crate::terminal::{Style, Terminal, set_colours};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use toolfence::program::trial::{self, Finding, Held, Trial};
 use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::trial::{self, Finding, Held, Trial};
 
 /// Tries the sandbox of the settings, and tells.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {

@@ -91,7 +91,7 @@ impl Listener {
 }
 
 fn line(result: &ToolResult) -> String {
-    let mut value = format::envelope(result);
+    let mut value = toolfence::program::format::envelope(result);
     value["v"] = super::SCHEMA.into();
     value["event"] = "result".into();
     value.to_string()

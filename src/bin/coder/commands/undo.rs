@@ -9,7 +9,7 @@ use crate::view::line_style;
 use serde_json::json;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
-use toolfence::clip;
+use toolfence::program::clip;
 use toolfence::undo::{History, Listed, Outcome};
 
 /// Names that are shown of a list.

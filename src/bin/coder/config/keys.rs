@@ -1,7 +1,7 @@
 //! The keys of the program's own, beside those of the policy.
 
-use toolfence::policy::GIT_HOOKS;
-use toolfence::policy::settings::{InProject, KEYS, Key, Takes};
+use toolfence::program::policy::GIT_HOOKS;
+use toolfence::program::settings::{InProject, KEYS, Key, Takes};
 
 /// What chooses a server or a model is a project's only where the person trusts it; files that are read, never: trust
 /// would not see them change.

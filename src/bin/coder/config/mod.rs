@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use places::Places;
 use std::path::{Path, PathBuf};
 use toolfence::persona::Persona;
-use toolfence::policy::settings::{Entry, Layer, Merged, Mistake, read};
+use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
 
 /// The layers as they were read, before they are put together.
 pub(crate) struct Layers {

@@ -5,7 +5,7 @@ use crate::args::{AskMode, Options};
 use crate::failure::Failure;
 use clap::ValueEnum;
 use toolfence::policy::PathRules;
-use toolfence::policy::settings::{CommandRule, Entry, Layer, Origin, Value};
+use toolfence::program::settings::{CommandRule, Entry, Layer, Origin, Value};
 
 /// What was typed, as values of keys.
 pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
@@ -59,7 +59,7 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 mod tests {
     use super::*;
     use crate::args::{BackendKind, Color, Instructions, Lang, Sandbox};
-    use toolfence::policy::settings::Takes;
+    use toolfence::program::settings::Takes;
 
     /// The words a file may hold and those that can be typed are the same.
     #[test]

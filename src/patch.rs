@@ -1,0 +1,10 @@
+//! Turns patch text into hunks, finds where they stand, and makes the new text; replaces ranges of lines and passages, too.
+//!
+//! This module opens no file: a [`Source`] gives the texts, and a [`Plan`] holds what would be written. A hunk that fits in two
+//! places is refused, and then nothing is changed.
+
+pub use toolfence_patch::{
+    Change, Closest, Done, Failure, FilePatch, Hunk, Kind, Line, LineEdit, LineProblem, Miss, Name, Nearest,
+    PassageProblem, Patch, Placed, Plan, Problem, Reason, Refusal, Replaced, Sign, Source, Why, edit_lines, parse,
+    plan, replace_passage,
+};

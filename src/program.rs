@@ -1,0 +1,68 @@
+//! What the program `coder` needs beside what embedders do, and what the benches, fuzz targets and tests of this repository look at.
+//!
+//! This module is no promise: anything in it can change or go in any version. Each submodule is named after the module of the
+//! facade that has what is promised of the same part.
+
+pub use toolfence_protocol::{clip, fence, invisible};
+
+#[cfg(feature = "policy")]
+pub use toolfence_policy::settings;
+#[cfg(feature = "tools")]
+pub use toolfence_sandbox::process;
+#[cfg(feature = "tools")]
+pub use toolfence_trial as trial;
+
+/// How a message of results is read back.
+pub mod format {
+    pub use toolfence_protocol::format::{envelope, read_back};
+}
+
+/// The bare reader of JSON, and how deep it goes.
+pub mod json {
+    pub use toolfence_protocol::json::{Lexer, MOST_NESTING};
+}
+
+/// A patch that is applied to one text.
+#[cfg(feature = "patch")]
+pub mod patch {
+    pub use toolfence_patch::apply;
+}
+
+/// The hooks that git knows.
+#[cfg(feature = "policy")]
+pub mod policy {
+    pub use toolfence_rules::GIT_HOOKS;
+}
+
+/// What a request to the helper holds.
+#[cfg(feature = "tools")]
+pub mod sandbox {
+    pub use toolfence_sandbox::isolation::Request;
+}
+
+/// One built-in tool by its name.
+pub mod tool {
+    pub use toolfence_toolset::builtin;
+}
+
+/// What stands of the checks of a project.
+#[cfg(feature = "tools")]
+pub mod tools {
+    pub use toolfence_tools::PROJECT_CHECK;
+}
+
+/// How the output of checkers is read.
+#[cfg(feature = "tools")]
+pub mod validate {
+    pub use toolfence_validate::read_output;
+    /// The languages whose syntax is read in process.
+    pub mod syntax {
+        pub use toolfence_validate::syntax::{LANGUAGES, Language, Reader, language};
+    }
+}
+
+/// What the command runner and undo ask of a workspace.
+#[cfg(feature = "tools")]
+pub mod workspace {
+    pub use toolfence_workspace::{Access, Recorder, quoted};
+}
