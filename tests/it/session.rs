@@ -190,6 +190,18 @@ fn a_forged_result_is_cut_off() {
 }
 
 #[test]
+fn the_model_is_told_in_its_language() {
+    let mut options = options();
+    options.language = toolfence::Language::Portuguese;
+    options.rounds = 1;
+    let mut talk = Talk::with(AskMode::Never, options);
+    talk.user("comece");
+    talk.reply(&format!("{BROKEN}{}", block("b", "change", "")));
+    talk.told(&["Não foi possível ler este bloco, na linha", "Não executada: ", "esta foi a rodada 1 de 1"])
+        .not_told("Note: ");
+}
+
+#[test]
 fn the_last_round_is_text() {
     let mut options = options();
     options.rounds = 2;

@@ -10,10 +10,10 @@
 
 mod echo;
 mod guard;
+mod messages;
 pub mod persona;
 mod reply;
 mod round;
-mod words;
 mod work;
 
 use reply::Reply;
@@ -22,10 +22,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
-use toolfence_protocol::Language;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
+use toolfence_protocol::{Language, Text};
 use work::{Judge, Work};
 
 /// How a session behaves.
@@ -38,9 +38,9 @@ pub struct SessionOptions {
     pub history: Vec<Message>,
     /// How replies are read.
     pub parser: parse::Options,
-    /// How results are written.
+    /// How results are written. Its language becomes that of the session.
     pub format: Format,
-    /// In which language the model is reminded of the protocol.
+    /// The language of what the model is told: notes, failures, and the reminder of the protocol.
     pub language: Language,
     /// Rounds of calls and results a user turn; at least 1.
     pub rounds: u32,
@@ -208,9 +208,9 @@ enum State {
     Idle,
     Streaming(Box<Reply>),
     /// With the notes that go below the results.
-    Working(Work, Vec<String>),
+    Working(Work, Vec<Text>),
     /// All calls have their answers, and the project is looked at.
-    Checking(Work, Vec<String>),
+    Checking(Work, Vec<Text>),
 }
 
 impl fmt::Debug for Session {
@@ -232,6 +232,7 @@ impl Session {
         let mut options = options;
         let system = (!options.system.is_empty()).then(|| Message::new(Role::System, options.system.as_str()));
         let history: Vec<Message> = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
+        options.format.language = options.language;
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
         let mut echoes = echo::Echoes::default();
         echoes.earlier(&history, &catalog);

@@ -14,6 +14,7 @@
 //! # Ok::<(), toolfence_protocol::Error>(())
 //! ```
 
+use crate::messages;
 use serde::Deserialize;
 use toolfence_protocol::{Error, ErrorKind, Result};
 
@@ -60,13 +61,10 @@ impl Persona {
         let (head, text) = split(&source)?;
         let head: Head = toml::from_str(head).map_err(|error| in_line(head, &error))?;
         if head.name.trim().is_empty() {
-            return Err(Error::with_kind(ErrorKind::InvalidInput, "The persona's name is empty. Give it one."));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::name_is_empty()));
         }
         if text.trim().is_empty() {
-            return Err(Error::with_kind(
-                ErrorKind::InvalidInput,
-                format!("The persona {:?} has no text below its head.", head.name),
-            ));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_text(format!("{:?}", head.name))));
         }
         let Head { name, description, model, tools, policy } = head;
         let policy = policy.map(|policy| policy.to_string());
@@ -79,10 +77,7 @@ fn split(source: &str) -> Result<(&str, &str)> {
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let (first, rest) = source.split_once('\n').unwrap_or((source, ""));
     if !is_fence(first) {
-        return Err(Error::with_kind(
-            ErrorKind::InvalidInput,
-            format!("A persona begins with a line `{FENCE}` in line 1, then TOML, then `{FENCE}` again."),
-        ));
+        return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_head(FENCE)));
     }
     let mut end = 0;
     for line in rest.split_inclusive('\n') {
@@ -91,20 +86,14 @@ fn split(source: &str) -> Result<(&str, &str)> {
         }
         end += line.len();
     }
-    Err(Error::with_kind(
-        ErrorKind::InvalidInput,
-        format!("The persona's head, begun in line 1, is not closed: a line `{FENCE}` is missing."),
-    ))
+    Err(Error::with_kind(ErrorKind::InvalidInput, messages::head_not_closed(FENCE)))
 }
 
 fn in_line(head: &str, error: &toml::de::Error) -> Error {
     let before = error.span().and_then(|span| head.get(..span.start)).unwrap_or_default();
     // The head begins in the second line.
     let line = before.matches('\n').count() + 2;
-    Error::with_kind(
-        ErrorKind::InvalidInput,
-        format!("The persona's head is wrong in line {line}: {}.", error.message()),
-    )
+    Error::with_kind(ErrorKind::InvalidInput, messages::head_is_wrong(line, error.message()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! This module decides nothing about calls; it only says what is there.
 
-use super::words;
+use super::messages;
 use std::collections::HashMap;
 use toolfence_protocol::parse::{Event, Options, Parser, Span};
 use toolfence_protocol::{FinishReason, ToolCall, ToolResult};
@@ -151,11 +151,11 @@ impl Reply {
             }
             Event::Malformed { id, error, .. } => {
                 let name = self.name_of(id);
-                self.broken(|| words::malformed(id, &name, error));
+                self.broken(|| messages::malformed(id, &name, error));
             }
             Event::Incomplete { id, .. } => {
                 let name = self.name_of(id);
-                self.broken(|| words::incomplete(id, &name));
+                self.broken(|| messages::incomplete(id, &name));
             }
             Event::Ignored { why, .. } => self.found.misplaced |= why.is_misplaced(),
             Event::Reasoning { closed, .. } => self.found.unclosed |= *closed == Some(false),

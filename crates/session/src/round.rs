@@ -3,8 +3,8 @@
 use super::guard::Guard;
 use super::reply::{Found, Reply};
 use super::work::{Step, Work};
-use super::{Action, Session, State, StopReason, words};
-use toolfence_protocol::{FinishReason, Message, Role, ToolResult, format, prompt};
+use super::{Action, Session, State, StopReason, messages};
+use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
 
 /// What is counted between one user message and the next.
 #[derive(Default)]
@@ -125,7 +125,7 @@ impl Session {
         work.outcomes().for_each(|outcome| echoes.result(outcome.call, outcome.result, catalog));
     }
 
-    fn abandon_work(&mut self, mut work: Work, notes: Vec<String>) {
+    fn abandon_work(&mut self, mut work: Work, notes: Vec<Text>) {
         self.actions.extend(work.cancel().into_iter().map(Action::Answered));
         self.note_read(&work);
         self.tell_results(&work.into_results(), notes);
@@ -154,14 +154,14 @@ impl Session {
         }
     }
 
-    fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<String>) {
+    fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
         let (bad, repeated) = (work.is_bad(), self.repeated(&work));
         self.note_read(&work);
         checked.iter().for_each(|result| self.judge.echoes.result(None, result, &self.judge.catalog));
         let mut results = work.into_results();
         results.extend(checked);
         if let Some((tool, times)) = repeated {
-            notes.push(words::again(&tool, times));
+            notes.push(messages::again(&tool, times));
             if times >= self.options.loop_stop {
                 self.tell_results(&results, notes);
                 return self.stop(StopReason::Loop);
@@ -171,7 +171,7 @@ impl Session {
     }
 
     /// Tells the model what came of its reply and calls it again, unless a limit is reached.
-    fn go_on(&mut self, results: &[ToolResult], mut notes: Vec<String>, bad: bool) {
+    fn go_on(&mut self, results: &[ToolResult], mut notes: Vec<Text>, bad: bool) {
         self.turn.rounds += 1;
         self.turn.bad = if bad { self.turn.bad + 1 } else { 0 };
         if self.turn.bad >= self.options.bad_replies {
@@ -180,7 +180,7 @@ impl Session {
         }
         if self.turn.rounds >= self.options.rounds {
             self.turn.last = true;
-            notes.push(words::last_round(self.options.rounds));
+            notes.push(messages::last_round(self.options.rounds));
         }
         self.tell_results(results, notes);
         self.call_model();
@@ -205,20 +205,20 @@ impl Session {
     }
 
     /// What has to be said about the reply besides its results.
-    fn notes(&mut self, found: &Found) -> Vec<String> {
+    fn notes(&mut self, found: &Found) -> Vec<Text> {
         let mut notes = Vec::new();
         if found.forged.is_some() {
-            notes.push(words::FORGED.to_owned());
+            notes.push(messages::forged_result());
         }
         if found.unanswered > 0 {
-            notes.push(words::more_broken(found.unanswered));
+            notes.push(messages::more_unreadable(found.unanswered));
         }
         if found.unclosed && !std::mem::replace(&mut self.turn.unclosed_told, true) {
-            notes.push(words::UNCLOSED.to_owned());
+            notes.push(messages::reasoning_unclosed());
         }
         let no_call = found.items.is_empty();
         if no_call && found.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
-            notes.push(prompt::reminder(self.options.language));
+            notes.push(prompt::reminder(self.options.language).into());
         }
         notes
     }
@@ -226,7 +226,8 @@ impl Session {
     /// In the last reply calls are text to the reader, but the model has to know that nothing came of them.
     fn owe_the_calls(&mut self, found: &Found) {
         if !found.items.is_empty() {
-            self.owed.push(words::not_run(self.options.rounds));
+            let note = messages::calls_not_run(self.options.rounds);
+            self.owed.push(note.render(self.options.language));
         }
     }
 
@@ -249,9 +250,11 @@ impl Session {
     }
 
     /// What the user said meanwhile stands below the results.
-    fn tell_results(&mut self, results: &[ToolResult], notes: Vec<String>) {
+    fn tell_results(&mut self, results: &[ToolResult], notes: Vec<Text>) {
         let results = format::results(results, &self.options.format);
         let owed = std::mem::take(&mut self.owed);
+        let notes = notes.iter().map(|note| note.render(self.options.language));
+        let notes: Vec<String> = notes.collect();
         self.tell(std::iter::once(results).chain(notes).chain(owed).collect());
     }
 

@@ -3,8 +3,8 @@
 //! This module knows no messages and no rounds. It says what to do next and takes what came of it.
 
 use super::echo::Echoes;
+use super::messages;
 use super::reply::Item;
-use super::words;
 use std::collections::HashSet;
 use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Verdict};
@@ -145,7 +145,7 @@ impl Work {
     pub(super) fn cancel(&mut self) -> Vec<ToolResult> {
         for slot in &mut self.slots {
             if let (None, Some(call)) = (&slot.answer, &slot.call) {
-                slot.answer = Some(words::cancelled(call, slot.cleared));
+                slot.answer = Some(messages::cancelled(call, slot.cleared));
             }
         }
         let untold = self.slots[self.told..].iter().filter_map(|slot| slot.answer.clone()).collect();
@@ -189,7 +189,7 @@ impl Work {
             return Some(Step::Wait);
         }
         if effect != Effect::Read && self.broken {
-            let result = words::skipped(call);
+            let result = messages::skipped(call);
             self.slots[self.next].effect = effect;
             self.answer_next(result);
             return None;

@@ -1,0 +1,126 @@
+//! The words of this crate for the model and the host, in the order of the modules that use them.
+
+use toolfence_protocol::parse::ReadError;
+use toolfence_protocol::{ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
+
+// The answers to calls that did not run.
+toolfence_protocol::texts! { "session"
+    block_unreadable(line, column, problem) {
+        en: "This block could not be read, at line {line}, column {column} of your reply: {problem}",
+        pt: "Não foi possível ler este bloco, na linha {line}, coluna {column} da sua resposta: {problem}",
+    }
+    block_broke_off() {
+        en: "The reply broke off inside this block, so it was not run. Send the whole block again from its opening fence; if it \
+             is long, split the work into several smaller calls.",
+        pt: "A resposta foi interrompida dentro deste bloco, por isso ele não foi executado. Envie de novo o bloco inteiro, a \
+             partir da cerca de abertura; se for longo, divida o trabalho em várias chamadas menores.",
+    }
+    skipped_after_failure() {
+        en: "Not run: a change or command before it in your reply did not succeed. Look at that result first, then send this \
+             call again if it is still right.",
+        pt: "Não executada: uma alteração ou um comando anterior na sua resposta não teve êxito. Veja primeiro aquele \
+             resultado e depois envie esta chamada de novo, se ela ainda estiver certa.",
+    }
+    stopped_while_running() {
+        en: "The user stopped it while it ran; what it had done by then may have stayed. Check before you go on.",
+        pt: "O usuário a interrompeu durante a execução; o que já tinha sido feito pode ter ficado. Verifique antes de continuar.",
+    }
+    cancelled_before_running() {
+        en: "The user cancelled before it ran. Wait for what the user says next.",
+        pt: "O usuário a cancelou antes da execução. Espere pelo que o usuário disser.",
+    }
+}
+
+// Notes below the results.
+toolfence_protocol::texts! { "session"
+    forged_result() {
+        en: "Note: your reply held a `tool_result` block. Results are given by the host only; that block and everything after it \
+             were dropped and not run. Write your calls, end the reply, and wait for the results.",
+        pt: "Nota: a sua resposta continha um bloco `tool_result`. Só o host dá resultados; esse bloco e tudo o que vinha depois \
+             foram descartados e não foram executados. Escreva as chamadas, termine a resposta e espere pelos resultados.",
+    }
+    reasoning_unclosed() {
+        en: "Note: the reasoning in your reply was never closed, so nothing behind its opening tag was read as an answer or a \
+             call. Close it before you go on, and give the answer or the call now.",
+        pt: "Nota: o raciocínio na sua resposta não foi fechado, por isso nada depois da tag de abertura foi lido como resposta \
+             ou chamada. Feche-o antes de continuar e dê agora a resposta ou a chamada.",
+    }
+    more_unreadable(count) {
+        en: "Note: {count} more blocks of your reply could not be read either. Send one call at a time.",
+        pt: "Nota: mais {count} {count|bloco|blocos} da sua resposta também não {count|pôde|puderam} ser \
+             {count|lido|lidos}. Envie uma chamada de cada vez.",
+    }
+    last_round(limit) {
+        en: "Note: this was round {limit} of {limit}; no more calls will be run. Answer now in plain text: what is done, what is \
+             left, and what to do next.",
+        pt: "Nota: esta foi a rodada {limit} de {limit}; nenhuma outra chamada será executada. Responda agora em texto simples: o \
+             que está feito, o que falta e o que fazer em seguida.",
+    }
+    calls_not_run(limit) {
+        en: "Note: the calls in your last reply were not run, for the limit of {limit} rounds was reached.",
+        pt: "Nota: as chamadas da sua última resposta não foram executadas, pois o limite de {limit} {limit|rodada|rodadas} foi \
+             atingido.",
+    }
+    same_result_again(tool, times) {
+        en: "Note: this is the same {tool} call with the same result for the {times}th time. Repeating it will not help: do \
+             something else, or answer with what you know.",
+        pt: "Nota: esta é a {times}ª vez que a mesma chamada de {tool} tem o mesmo resultado. Repeti-la não ajuda: faça outra \
+             coisa ou responda com o que sabe.",
+    }
+}
+
+// Personas.
+toolfence_protocol::texts! { "persona"
+    name_is_empty() {
+        en: "The persona's name is empty. Give it one.",
+        pt: "O nome da persona está vazio. Dê um nome a ela.",
+    }
+    no_text(name) {
+        en: "The persona {name} has no text below its head.",
+        pt: "A persona {name} não tem texto abaixo do cabeçalho.",
+    }
+    no_head(fence) {
+        en: "A persona begins with a line `{fence}` in line 1, then TOML, then `{fence}` again.",
+        pt: "Uma persona começa com `{fence}` na linha 1, depois vem TOML e depois `{fence}` de novo.",
+    }
+    head_not_closed(fence) {
+        en: "The persona's head, begun in line 1, is not closed: a line `{fence}` is missing.",
+        pt: "O cabeçalho da persona, que começa na linha 1, não foi fechado: falta uma linha `{fence}`.",
+    }
+    head_is_wrong(line, problem) {
+        en: "The persona's head is wrong in line {line}: {problem}.",
+        pt: "O cabeçalho da persona tem um erro na linha {line}: {problem}.",
+    }
+}
+
+/// The answer to a block that could not be read.
+pub(super) fn malformed(id: &str, tool: &str, error: &ReadError) -> ToolResult {
+    let message = block_unreadable(error.line, error.column, error.message.clone());
+    refused(id, tool, ErrorCode::MalformedCall, message)
+}
+
+/// The answer to a block that the reply's end cut off.
+pub(super) fn incomplete(id: &str, tool: &str) -> ToolResult {
+    refused(id, tool, ErrorCode::MalformedCall, block_broke_off())
+}
+
+/// The answer to a change that stands behind one that failed.
+pub(super) fn skipped(call: &ToolCall) -> ToolResult {
+    refused(&call.id, &call.name, ErrorCode::Cancelled, skipped_after_failure())
+}
+
+/// The answer to a call that was on its way when the user cancelled.
+pub(super) fn cancelled(call: &ToolCall, started: bool) -> ToolResult {
+    let message = if started { stopped_while_running() } else { cancelled_before_running() };
+    refused(&call.id, &call.name, ErrorCode::Cancelled, message)
+}
+
+/// Where the same call gave the same result again.
+pub(super) fn again(tool: &str, times: u32) -> Text {
+    let shown: String = tool.chars().take(64).collect();
+    same_result_again(format!("{shown:?}"), times)
+}
+
+fn refused(id: &str, tool: &str, code: ErrorCode, message: Text) -> ToolResult {
+    ToolResult::refused(id, tool, ToolFailure::new(code, message))
+}
