@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "proxy")]
+mod messages;
 #[cfg(feature = "pipe")]
 pub mod pipe;
 #[cfg(feature = "proxy")]

@@ -27,6 +27,7 @@
 //! ```
 
 mod answer;
+mod answers;
 mod arguments;
 mod body;
 mod guard;
@@ -39,7 +40,6 @@ mod server;
 mod trouble;
 mod turn;
 mod upstream;
-mod words;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -67,7 +67,7 @@ pub struct ProxyOptions {
     pub upstream_key: Option<String>,
     /// What clients must send as a bearer token. Without it everybody may ask, and what they send goes to the upstream.
     pub key: Option<String>,
-    /// The language of the instructions.
+    /// The language of the instructions and of what the model is answered.
     pub language: Language,
     /// How long a connection to the upstream may take.
     pub connect: Duration,

@@ -2,9 +2,9 @@
 //!
 //! This module knows no messages and no replies.
 
+use super::answers;
 use super::raw::{Elements, Members};
 use super::trouble::Trouble;
-use super::words;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -34,11 +34,13 @@ pub(super) struct Offer {
     pub(super) choice: Choice,
     /// Whether a reply may hold more than one call.
     pub(super) several: bool,
+    /// The language of what the model is told.
+    pub(super) language: Language,
 }
 
 impl Offer {
     /// What `tools`, `tool_choice` and `parallel_tool_calls` of a request say; `None` where there is nothing to call.
-    pub(super) fn read(request: &Members<'_>) -> Result<Option<Offer>, Trouble> {
+    pub(super) fn read(request: &Members<'_>, language: Language) -> Result<Option<Offer>, Trouble> {
         let specs = request.get("tools").map(specs).transpose()?.unwrap_or_default();
         if specs.is_empty() {
             return Ok(None);
@@ -54,13 +56,13 @@ impl Offer {
             }
             _ => {}
         }
-        Ok(Some(Offer { catalog: Arc::new(catalog), choice, several }))
+        Ok(Some(Offer { catalog: Arc::new(catalog), choice, several, language }))
     }
 
     /// What the model is told.
-    pub(super) fn told(&self, language: Language) -> String {
-        let more = words::choice(&self.choice, self.several, language);
-        let told = prompt::instructions(&self.catalog, language);
+    pub(super) fn told(&self) -> String {
+        let more = answers::choice(&self.choice, self.several).render(self.language);
+        let told = prompt::instructions(&self.catalog, self.language);
         let gap = if more.is_empty() { "" } else { "\n" };
         format!("{}\n{gap}{more}", told.trim_end()).trim_end().to_owned()
     }

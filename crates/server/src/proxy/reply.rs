@@ -2,12 +2,14 @@
 //!
 //! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
 
+use super::answers;
 use super::arguments::Arguments;
 use super::offer::{Choice, Offer};
-use super::words;
+use crate::messages;
 use std::collections::VecDeque;
+use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
-use toolfence_protocol::{ErrorCode, FinishReason, ToolCall, ToolResult};
+use toolfence_protocol::{ErrorCode, FinishReason, Text, ToolCall, ToolResult};
 
 /// Bytes of a reply that are kept to ask again.
 const MOST_KEPT: usize = 1 << 20;
@@ -153,17 +155,20 @@ impl Reply {
             return Outcome::Broken(why.clone());
         }
         if let Some(fault) = self.faults.first() {
-            let why = fault.error.as_ref().map_or(String::new(), |error| error.message.to_string());
+            let why = fault.error.as_ref().map_or(String::new(), |error| error.message.render(self.offer.language));
             if self.streams && self.calls > 0 {
                 return Outcome::Broken(why);
             }
             return Outcome::Again { message: self.answers(), hard: true, why };
         }
-        let asks = |message: String| Outcome::Again { message, hard: false, why: String::new() };
+        let asks = |message: Text| {
+            let message = message.into_string(self.offer.language);
+            Outcome::Again { message, hard: false, why: String::new() }
+        };
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
-            Choice::Required | Choice::This(_) => asks(words::no_call(&self.offer.choice)),
-            _ if self.misplaced => asks(toolfence_protocol::prompt::reminder(Default::default())),
+            Choice::Required | Choice::This(_) => asks(answers::no_call(&self.offer.choice)),
+            _ if self.misplaced => asks(toolfence_protocol::prompt::reminder(self.offer.language).into()),
             _ => Outcome::Passed { calls: 0 },
         }
     }
@@ -289,9 +294,9 @@ impl Reply {
         }
         let lossy = call.is_lossy();
         let failure = match self.offer.catalog.resolve(&mut call) {
-            _ if lossy => Some((ErrorCode::MalformedCall, words::lossy(&call))),
+            _ if lossy => Some((ErrorCode::MalformedCall, answers::lossy(&call))),
             Ok(_) => None,
-            Err(failure) => Some((failure.code, failure.message.to_string())),
+            Err(failure) => Some((failure.code, failure.message)),
         };
         if let Some((code, why)) = failure {
             return self.fault(&call.id, &call.name, code, why, growing);
@@ -322,14 +327,14 @@ impl Reply {
     /// Remembers the call for the case that the reply is asked for again.
     fn not_passed(&mut self, call: &ToolCall) {
         if self.whole.len() < MOST_ANSWERS {
-            self.whole.push(words::refused(&call.id, &call.name, ErrorCode::Cancelled, words::NOT_RUN));
+            self.whole.push(answers::refused(&call.id, &call.name, ErrorCode::Cancelled, messages::not_passed_on()));
         }
     }
 
     fn malformed(&mut self, id: &str, error: &ReadError) {
         let growing = self.withdraw();
         if growing.is_some() || self.wants_calls() || !self.faults.is_empty() {
-            self.fault(id, "unknown", ErrorCode::MalformedCall, words::malformed(error), growing);
+            self.fault(id, "unknown", ErrorCode::MalformedCall, answers::malformed(error), growing);
         }
     }
 
@@ -343,23 +348,25 @@ impl Reply {
     fn incomplete(&mut self, id: &str) {
         let growing = self.withdraw();
         if !self.cut && (growing.is_some() || self.wants_calls()) {
-            self.fault(id, "unknown", ErrorCode::MalformedCall, words::BROKE_OFF.to_owned(), growing);
+            self.fault(id, "unknown", ErrorCode::MalformedCall, messages::block_broke_off(), growing);
         }
     }
 
-    fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: String, growing: Option<Growing>) {
+    fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: Text, growing: Option<Growing>) {
         let told = growing.as_ref().is_some_and(|growing| !growing.arguments.is_empty());
         let tool = growing.map_or(tool.to_owned(), |growing| growing.name);
         if told {
-            self.broken = Some(why);
+            self.broken = Some(why.into_string(self.offer.language));
         } else if self.faults.len() < MOST_ANSWERS {
-            self.faults.push(words::refused(id, &tool, code, why));
+            self.faults.push(answers::refused(id, &tool, code, why));
         }
     }
 
     /// One message that answers all blocks of the reply.
     fn answers(&self) -> String {
         let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).cloned().collect();
-        toolfence_protocol::format::results(&all, &Default::default())
+        let mut format = Format::default();
+        format.language = self.offer.language;
+        toolfence_protocol::format::results(&all, &format)
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
         Some(messages) => serde_json::from_str(messages.get()).map_err(wrong)?,
         None => Elements(Vec::new()),
     };
-    let offer = Offer::read(&request)?;
+    let offer = Offer::read(&request, language)?;
     let tools = request.get("tools").is_some_and(|tools| tools.get() != "[]");
     if !tools && !messages.0.iter().any(|message| tells_of_tools(message)) {
         return Ok(None);
@@ -40,7 +40,7 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
     if offer.is_some() && request.get("n").is_some_and(|n| n.get() != "1") {
         return Err(Trouble::request("n must be 1 where there are tools; send the request several times instead"));
     }
-    let told = offer.as_ref().map(|offer| offer.told(language));
+    let told = offer.as_ref().map(|offer| offer.told());
     let messages = History::project(&messages.0, told.as_deref())?;
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let usage =
