@@ -137,7 +137,9 @@ impl Policy {
         let name = shown(&spec.name, 64);
         let mut decision = match (command, effect) {
             (Some(text), _) => {
-                let cwd = args.get("cwd").and_then(Value::as_str).unwrap_or("");
+                // The path of a tool that runs commands is the folder they run in.
+                let folder = spec.params.iter().find(|param| param.kind == ParamKind::Path);
+                let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
                 self.command(text, cwd, facts, facts.sandbox().hold && !outside)
             }
             (None, Effect::Read) => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
