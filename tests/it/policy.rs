@@ -324,3 +324,26 @@ fn what_a_line_prints_to_be_run_needs_a_person() {
         }
     }
 }
+
+#[test]
+fn a_reason_says_what_a_subcommand_does() {
+    for (command, wanted) in [
+        (
+            "npm ci",
+            "npm ci is not on the list of commands that only read: it fetches packages and may run programs of theirs.",
+        ),
+        (
+            "npm install x",
+            "npm install is not on the list of commands that only read: it fetches packages and may run programs of theirs.",
+        ),
+        (
+            "cargo add serde",
+            "cargo add is not on the list of commands that only read: it changes which packages the project uses.",
+        ),
+        ("npm frobnicate", "npm frobnicate is not on the list of commands that only read."),
+    ] {
+        let decision = Policy::default().judge_command(command, "", &World { sandbox: false });
+        assert_eq!(decision.judgement, Judgement::Ask, "{command}");
+        assert!(decision.reason.to_string().starts_with(wanted), "{command}: {}", decision.reason);
+    }
+}

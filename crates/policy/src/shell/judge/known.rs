@@ -141,18 +141,21 @@ impl<'a> Inspection<'a> {
                 Err(finding) => first = Some(better(first, finding)),
             }
         }
-        Err(first.unwrap_or_else(|| {
-            let what =
-                if profiles.is_empty() && !verb.is_empty() && !programs::ways(program).is_empty() { verb } else { "" };
-            let name = format!("{} {what}", shown(program, 40));
-            ask(format!("{} is not on the list of commands that only read.", name.trim_end()))
-        }))
+        // A word where this program has subcommands: what it lacks is not an option of `npm --version`.
+        let is_verb =
+            from == 0 && !module && programs::has_subcommands(program) && !verb.is_empty() && !verb.starts_with('-');
+        match first {
+            Some(finding) if !is_verb || finding.rule != "not_known_read_only" => Err(finding),
+            _ => Err(ask(not_listed(program, if is_verb { verb } else { "" }))),
+        }
     }
 
     pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
         let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
         if !profile.needs.is_empty() && !read.has_any(profile.needs) {
-            return unknown(format!("{program} is only known with one of: {}.", profile.needs));
+            // That it tells its version helps nobody who wants something else of it.
+            let others = profile.needs.split_ascii_whitespace().any(|option| !has("version v V", option));
+            return unknown(if others { needs(program, profile) } else { not_listed(program, "") });
         }
         self.operands(program, profile, &read)?;
         if read.paths.contains(&"-") {
@@ -195,10 +198,9 @@ impl<'a> Inspection<'a> {
             Operands::Verb(verbs) => {
                 return match operands.first() {
                     Some(verb) if verb.literal().is_some_and(|verb| has(verbs, verb)) => Ok(()),
-                    Some(verb) if verb.literal().is_some() => unknown(format!(
-                        "{program} {} is not on the list of commands that only read.",
-                        shown(verb.literal().unwrap_or_default(), 40)
-                    )),
+                    Some(verb) if verb.literal().is_some() => {
+                        unknown(not_listed(program, verb.literal().unwrap_or_default()))
+                    }
                     _ => unknown(format!("{program} is only known with one of: {verbs}.")),
                 };
             }
@@ -313,6 +315,24 @@ pub(crate) fn project_code(program: &str) -> Finding {
 
 pub(crate) fn ask(reason: String) -> Finding {
     Finding::ask("not_known_read_only", reason)
+}
+
+/// That the command, with the subcommand if there is one, is not known; and what it does where the table says so.
+fn not_listed(program: &str, verb: &str) -> String {
+    let name = format!("{} {}", shown(program, 40), shown(verb, 40));
+    let name = name.trim_end();
+    match programs::fact(&[program, verb].join(":"), "does") {
+        Some(does) => format!("{name} is not on the list of commands that only read: {does}."),
+        None => format!("{name} is not on the list of commands that only read."),
+    }
+}
+
+/// That the command is only known with one of the options that its entry names.
+fn needs(program: &str, profile: &Profile) -> String {
+    let dashes =
+        |name: &str| if name.len() == 1 || profile.one_dash { format!("-{name}") } else { format!("--{name}") };
+    let options: Vec<String> = profile.needs.split_ascii_whitespace().map(dashes).collect();
+    format!("{program} is only known to only read with one of these options: {}.", options.join(", "))
 }
 
 pub(crate) fn unknown(reason: String) -> Checked {

@@ -272,6 +272,12 @@ pub(crate) fn ways_of(program: &str, verb: &str) -> &'static [&'static Profile] 
     ways(&[program, verb].join(":"))
 }
 
+/// Whether the table knows subcommands of the program.
+pub(crate) fn has_subcommands(program: &str) -> bool {
+    let mut names = PROGRAMS.keys().filter_map(|name| name.split_once(':'));
+    is(program, "subcommands") || names.any(|(first, _)| first == program)
+}
+
 /// The entry of this kind.
 pub(crate) fn entry(name: &str, kind: &str) -> Option<&'static Profile> {
     PROGRAMS.get(name)?.all.iter().find(|profile| profile.kind == kind).copied()
@@ -317,7 +323,7 @@ mod tests {
     fn the_table_says_nothing_that_nobody_reads() {
         let kinds = "reads runs wraps runner joins git-before git-reads git-writes about words";
         let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
-            runs-others subcommands flags values go-to chooses each-operand joined own nouns same below also tests valued \
+            does runs-others subcommands flags values go-to chooses each-operand joined own nouns same below also tests valued \
             stores are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
