@@ -40,7 +40,7 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
     if offer.is_some() && request.get("n").is_some_and(|n| n.get() != "1") {
         return Err(Trouble::request("n must be 1 where there are tools; send the request several times instead"));
     }
-    let told = offer.as_ref().map(|offer| offer.told());
+    let told = offer.as_ref().map(Offer::told);
     let messages = History::project(&messages.0, told.as_deref())?;
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let usage =
