@@ -45,8 +45,8 @@
 //! - A sandbox on systems other than Linux.
 //!
 //! # Promises
-//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says, but for [`program`]. The crates
-//! `toolfence-*` below it are internal.
+//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says, but for [`program`].
+//! The crates `toolfence-*` below it are internal.
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network. `toolbox` looks at
 //! the clock to say how long a call took.

@@ -1,4 +1,5 @@
-//! What the program `coder` needs beside what embedders do, and what the benches, fuzz targets and tests of this repository look at.
+//! What the program `coder` needs beside what embedders do, and what the benches, fuzz targets and tests of this repository
+//! look at.
 //!
 //! This module is no promise: anything in it can change or go in any version. Each submodule is named after the module of the
 //! facade that has what is promised of the same part.
@@ -34,7 +35,7 @@ pub mod policy {
     pub use toolfence_rules::GIT_HOOKS;
 }
 
-/// What a request to the helper holds.
+/// What the helper of the sandbox is asked for.
 #[cfg(feature = "tools")]
 pub mod sandbox {
     pub use toolfence_sandbox::isolation::Request;
@@ -45,7 +46,7 @@ pub mod tool {
     pub use toolfence_toolset::builtin;
 }
 
-/// What stands of the checks of a project.
+/// The name under which the checks of a project give their results.
 #[cfg(feature = "tools")]
 pub mod tools {
     pub use toolfence_tools::PROJECT_CHECK;

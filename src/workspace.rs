@@ -1,6 +1,6 @@
 //! The only place where a model's string becomes a file.
 //!
-//! A [`Workspace`] is one project: its open root, and what can be done with the files below it. [`Files`] looks at them,
+//! A [`Workspace`] is one project: its open [`Root`], and what can be done with the files below it. [`Files`] looks at them,
 //! [`Changes`] changes them, and its masks say what of them the sandbox has to hide from a command. Every path is resolved
 //! below the root's descriptor, checked again on the open descriptor, and never used a second time. None of it knows tools, a
 //! protocol or a runtime: the functions block.

@@ -2,8 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::patch::{self, Patch};
-use toolfence::patch::{FilePatch, Kind, Line, Sign};
+use toolfence::patch::{self, FilePatch, Kind, Line, Patch, Sign};
 
 fuzz_target!(|text: &str| {
     let Ok(patch) = patch::parse(text) else { return };

@@ -10,10 +10,9 @@ mod hostile;
 mod languages;
 mod names;
 
-use toolfence::policy::Effective;
 use toolfence::policy::{
-    AskMode, Decision, Facts, HistoryFact, Judgement, NoFacts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox,
-    Seen, Settings, Verdict,
+    AskMode, Decision, Effective, Facts, HistoryFact, Judgement, NoFacts, PathFact, Policy, ProgramFact,
+    RepositoryFact, Sandbox, Seen, Settings, Verdict,
 };
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -341,6 +340,12 @@ fn a_reason_says_what_a_subcommand_does() {
             "cargo add is not on the list of commands that only read: it changes which packages the project uses.",
         ),
         ("npm frobnicate", "npm frobnicate is not on the list of commands that only read."),
+        (
+            "docker ps",
+            "docker ps is not on the list of commands that only read: it asks a service that no sandbox holds.",
+        ),
+        ("gcc x.c", "gcc is not on the list of commands that only read."),
+        ("black src", "black is only known to only read with one of these options: --check, --diff."),
     ] {
         let decision = Policy::default().judge_command(command, "", &World { sandbox: false });
         assert_eq!(decision.judgement, Judgement::Ask, "{command}");

@@ -3,8 +3,7 @@
 use crate::answers::{Offer, Rule};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use toolfence_protocol::ErrorCode;
-use toolfence_protocol::Text;
+use toolfence_protocol::{ErrorCode, Text};
 
 /// A judgement, the same with every setting of `ask`. Ordered: the strictest of several is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -140,6 +140,10 @@ crate::texts! { "json"
 
 // Reading a tool block.
 crate::texts! { "parse"
+    block_unreadable(line, column, problem) {
+        en: "This block could not be read, at line {line}, column {column} of your reply: {problem}",
+        pt: "Não foi possível ler este bloco, na linha {line}, coluna {column} da sua resposta: {problem}",
+    }
     block_too_large(most) {
         en: "the block is larger than {most} bytes; write less at once",
         pt: "o bloco tem mais de {most} bytes; escreva menos de cada vez",
@@ -260,22 +264,14 @@ crate::texts! { "format"
 
 // Tools and their arguments.
 crate::texts! { "tool"
-    no_such_tool(name, list) {
-        en: "There is no tool {name}. The tools are: {list}.",
-        pt: "Não existe a ferramenta {name}. As ferramentas são: {list}.",
+    no_such_tool(name) { en: "There is no tool {name}.", pt: "Não existe a ferramenta {name}." }
+    no_such_argument(owner, name) {
+        en: "{owner} has no argument {name}.",
+        pt: "{owner} não tem o argumento {name}.",
     }
-    no_such_tool_but_close(name, close, list) {
-        en: "There is no tool {name}. Did you mean {close}? The tools are: {list}.",
-        pt: "Não existe a ferramenta {name}. Você quis dizer {close}? As ferramentas são: {list}.",
-    }
-    no_such_argument(owner, name, list) {
-        en: "{owner} has no argument {name}. Its arguments are: {list}.",
-        pt: "{owner} não tem o argumento {name}. Os argumentos são: {list}.",
-    }
-    no_such_argument_but_close(owner, name, close, list) {
-        en: "{owner} has no argument {name}. Did you mean {close}? Its arguments are: {list}.",
-        pt: "{owner} não tem o argumento {name}. Você quis dizer {close}? Os argumentos são: {list}.",
-    }
+    did_you_mean(close) { en: "Did you mean {close}?", pt: "Você quis dizer {close}?" }
+    tools_are(list) { en: "The tools are: {list}.", pt: "As ferramentas são: {list}." }
+    arguments_are(list) { en: "Its arguments are: {list}.", pt: "Os argumentos são: {list}." }
     argument_given_twice(owner, argument, written) {
         en: "{owner}: {argument} is given twice, once as {written}. Give it once.",
         pt: "{owner}: {argument} foi dado duas vezes, uma delas como {written}. Dê uma só vez.",

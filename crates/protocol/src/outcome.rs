@@ -139,22 +139,11 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// What a tool gave back, as the answer to the call `id` of `tool`, with the output in English.
-    pub fn new(id: impl Into<String>, tool: impl Into<String>, output: Output, execution_time_ms: u64) -> ToolResult {
-        ToolResult::in_language(Language::English, id, tool, output, execution_time_ms)
-    }
-
-    /// What a tool gave back, as the answer to the call `id` of `tool`, with the output in a language. The message of a
+    /// What a tool gave back, as the answer to the call `id` of `tool`, with the output in English. The message of a
     /// failure stays a [`Text`]; [`Format::language`](crate::format::Format::language) says in which language it is
     /// written down.
-    pub fn in_language(
-        language: Language,
-        id: impl Into<String>,
-        tool: impl Into<String>,
-        output: Output,
-        execution_time_ms: u64,
-    ) -> ToolResult {
-        let text = output.text.into_string(language);
+    pub fn new(id: impl Into<String>, tool: impl Into<String>, output: Output, execution_time_ms: u64) -> ToolResult {
+        let text = output.text.into_string(Language::English);
         ToolResult {
             id: id.into(),
             tool: tool.into(),

@@ -2,8 +2,8 @@
 //!
 //! A failure, a reason or a note is written where it arises and read somewhere else, by a person or a model of another
 //! language. A [`Text`] therefore keeps what it says apart from its words: the [`Template`] has a key, which a program can
-//! compare, and the words in each language; the fields have the values. Each crate declares its templates in one file
-//! `messages.rs` with [`texts!`](crate::texts), and nothing else in the crate has words that are shown.
+//! compare, and the words in each language; the fields have the values. A crate declares its templates in one file
+//! `messages.rs` with [`texts!`](crate::texts), so that its words can be read as a whole.
 //!
 //! ```
 //! use toolfence_protocol::{Language, Text};
@@ -199,15 +199,23 @@ impl Text {
 
     /// This text, a space, and another: one more sentence.
     #[must_use]
-    pub fn then(self, next: impl Into<Text>) -> Text {
-        Text::join([self, next.into()], " ")
+    pub fn then(mut self, next: impl Into<Text>) -> Text {
+        self.push(" ");
+        self.push(next);
+        self
     }
 
     /// Adds another text, without anything between them.
     pub fn push(&mut self, next: impl Into<Text>) {
         let next = next.into();
+        // Any number of texts can be added one by one, so none may nest deeper than the one before it: writing and dropping
+        // a text take one frame of the stack a level.
         match (&mut self.0, next.0) {
             (Content::Verbatim(words), Content::Verbatim(more)) => words.to_mut().push_str(&more),
+            (Content::Joined(texts, ""), Content::Verbatim(more)) => match texts.last_mut() {
+                Some(Text(Content::Verbatim(words))) => words.to_mut().push_str(&more),
+                _ => texts.push(Text(Content::Verbatim(more))),
+            },
             (Content::Joined(texts, ""), more) => texts.push(Text(more)),
             (_, more) => *self = Text::join([std::mem::take(self), Text(more)], ""),
         }
@@ -335,7 +343,10 @@ impl Default for Text {
 
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
-        self == other.to_string().as_str()
+        match &other.0 {
+            Content::Verbatim(words) => self == words.as_ref(),
+            _ => self == other.render(Language::English).as_str(),
+        }
     }
 }
 
@@ -509,6 +520,18 @@ mod tests {
         ] {
             assert_eq!(agree(words, &["a", "b"]), good, "{words}");
         }
+    }
+
+    #[test]
+    fn a_text_can_grow_by_any_number_of_sentences() {
+        let mut text = plain();
+        for _ in 0..100_000 {
+            text = text.then(plain());
+            text.push("!");
+        }
+        assert_eq!(text.render(Language::Portuguese).len(), "Não.".len() + 100_000 * " Não.!".len());
+        let (again, words) = (text.clone(), text.to_string());
+        assert!(text == again && text == words.as_str() && text.ends_with('!') && !text.is_empty());
     }
 
     #[test]

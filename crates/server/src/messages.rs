@@ -23,10 +23,6 @@ toolfence_protocol::texts! { "proxy"
         en: "Your reply calls no tool. It must call the tool `{name}`: write that call now.",
         pt: "Sua resposta não chama nenhuma ferramenta. Ela tem de chamar a ferramenta `{name}`: escreva essa chamada agora.",
     }
-    block_unreadable(line, column, problem) {
-        en: "This block could not be read, at line {line}, column {column} of your reply: {problem}",
-        pt: "Não foi possível ler este bloco, na linha {line}, coluna {column} da sua resposta: {problem}",
-    }
     call_was_guessed(repairs, reading) {
         en: "This block is not exact JSON ({repairs}). It may mean {reading}, but that is a guess. Send the call again, exactly.",
         pt: "Este bloco não é JSON exato ({repairs}). Pode significar {reading}, mas isso é um palpite. Envie a chamada de novo, \

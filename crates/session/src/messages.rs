@@ -5,10 +5,6 @@ use toolfence_protocol::{ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
 
 // The answers to calls that did not run.
 toolfence_protocol::texts! { "session"
-    block_unreadable(line, column, problem) {
-        en: "This block could not be read, at line {line}, column {column} of your reply: {problem}",
-        pt: "Não foi possível ler este bloco, na linha {line}, coluna {column} da sua resposta: {problem}",
-    }
     block_broke_off() {
         en: "The reply broke off inside this block, so it was not run. Send the whole block again from its opening fence; if it \
              is long, split the work into several smaller calls.",
@@ -95,8 +91,7 @@ toolfence_protocol::texts! { "persona"
 
 /// The answer to a block that could not be read.
 pub(super) fn malformed(id: &str, tool: &str, error: &ReadError) -> ToolResult {
-    let message = block_unreadable(error.line, error.column, error.message.clone());
-    refused(id, tool, ErrorCode::MalformedCall, message)
+    refused(id, tool, ErrorCode::MalformedCall, error.answer())
 }
 
 /// The answer to a block that the reply's end cut off.

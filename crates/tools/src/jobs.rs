@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, ToolFailure};
+use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure};
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Workspace, overflow_file};
@@ -202,7 +202,7 @@ impl Running {
         if !taken.text.is_empty() {
             self.appeared.look(workspace).await?;
         }
-        let mut text = toolfence_protocol::Text::from(self.appeared.deliver(taken.text));
+        let mut text = Text::from(self.appeared.deliver(taken.text));
         let file = self.live.file().filter(|_| taken.truncated);
         if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
             noted(&mut text, spilled(&name, all, true));

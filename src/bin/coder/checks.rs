@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use toolfence::policy::PathRules;
-use toolfence::program::validate::syntax::{LANGUAGES, Language};
-use toolfence::tools::Standing;
-use toolfence::tools::{Checks, CommandRunner};
+use toolfence::program::validate::syntax::{self, LANGUAGES, Language};
+use toolfence::tools::{Checks, CommandRunner, Standing};
 use toolfence::validate::Reads;
 
 /// What is asked around a change below this root, in that order.
@@ -76,7 +75,7 @@ fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
 fn languages(one: &Standing) -> Vec<&'static str> {
     let mut names = Vec::new();
     for glob in one.checker.files() {
-        let language = toolfence::program::validate::syntax::language(&glob.replace('*', "a"));
+        let language = syntax::language(&glob.replace('*', "a"));
         names.extend(language.map(|found| found.name).filter(|name| !names.contains(name)));
     }
     names

@@ -125,6 +125,34 @@ async fn what_cannot_be_read_is_asked_again() {
 }
 
 #[tokio::test]
+async fn the_model_is_answered_in_the_language_of_the_proxy() {
+    let good = call(&json!({"path": "x"}));
+    let answers = [
+        "Não foi possível ler este bloco, na linha ",
+        "mas isso é um palpite",
+        "Não existe a ferramenta ",
+        "Dê uma string.",
+        "falta city. Dê uma string.",
+        "A resposta terminou dentro deste bloco.",
+        "A resposta terminou dentro deste bloco.",
+        "Sua resposta não chama nenhuma ferramenta.",
+    ];
+    for ((case, bad), wanted) in USELESS.iter().zip(answers) {
+        let scripts = vec![reply(bad, 3, "stop"), reply(&good, 3, "stop")];
+        let stage = Stage::with(scripts, |options| options.language = toolfence::Language::Portuguese).await;
+        let mut asked = request(true);
+        asked["tool_choice"] = json!("required");
+        stage.ask(&asked).await;
+        let messages = stage.requests()[1]["messages"].clone();
+        let answer = messages.as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+        assert!(answer.contains(wanted), "{case}: {answer}");
+        for english in [" block", " call", "Give", " tool "] {
+            assert!(!answer.contains(english), "{case}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn it_is_asked_twice_more_and_then_given_up() {
     let stage = Stage::new(vec![reply(USELESS[0].1, 3, "stop")]).await;
     let told = stage.stream().await;

@@ -97,7 +97,6 @@ pub struct Lexer {
     key: bool,
     escaped: bool,
     control: bool,
-    piece_has_control: bool,
     unit: u16,
     high: u16,
     /// Room for text with escapes in it.
@@ -118,7 +117,6 @@ impl Lexer {
             key: false,
             escaped: false,
             control: false,
-            piece_has_control: false,
             unit: 0,
             high: 0,
             decoded: String::new(),
@@ -148,9 +146,6 @@ impl Lexer {
     /// Reads the next piece. After an error nothing more is read.
     pub fn feed(&mut self, piece: &str, watch: &mut impl Watch) {
         let bytes = piece.as_bytes();
-        // Strings are looked through for control characters only where the piece has any: one look at all of it is far
-        // cheaper than one at each run between two escapes. Without an early end, so that it takes many bytes at once.
-        self.piece_has_control = bytes.iter().fold(false, |control, byte| control | (*byte < b' '));
         let mut at = 0;
         while at < bytes.len() {
             if self.state == State::String {
@@ -194,9 +189,8 @@ impl Lexer {
     /// The end of the text that stands for itself, raw control characters with it.
     fn plain_run(&mut self, bytes: &[u8], from: usize) -> usize {
         let end = find_either(b'"', b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
-        if self.piece_has_control {
-            self.control |= bytes[from..end].iter().any(|byte| *byte < b' ');
-        }
+        // Without an early end, so that the compiler looks at many bytes at once.
+        self.control |= bytes[from..end].iter().fold(false, |control, byte| control | (*byte < b' '));
         end
     }
 

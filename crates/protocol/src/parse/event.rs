@@ -1,6 +1,6 @@
 //! The events of the parser.
 
-use crate::{Text, ToolCall};
+use crate::{Text, ToolCall, messages};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -218,6 +218,13 @@ pub struct ReadError {
     pub line: usize,
     /// 1-based, in characters.
     pub column: usize,
+}
+
+impl ReadError {
+    /// The answer for the model: that the block could not be read, where in its reply, and the message.
+    pub fn answer(&self) -> Text {
+        messages::block_unreadable(self.line, self.column, self.message.clone())
+    }
 }
 
 #[cfg(test)]

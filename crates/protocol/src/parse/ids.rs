@@ -29,7 +29,7 @@ impl Ids {
     pub(super) fn give(&mut self) -> String {
         loop {
             self.given += 1;
-            let id = ["call_", &self.given.to_string()].concat();
+            let id = format!("call_{}", self.given);
             if !self.own.contains(id.as_str()) {
                 return id;
             }

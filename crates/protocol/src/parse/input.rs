@@ -99,7 +99,6 @@ impl Input {
 
     /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
     /// however it came, but not before its first character.
-    #[inline]
     pub(super) fn next_line(&mut self, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
         let found = find_either(b'\n', b'\r', &bytes[self.searched..]);

@@ -102,11 +102,11 @@ fn unknown(params: &[Param], name: &str, owner: &str) -> ToolFailure {
     let close = close_names(name, names());
     let list = names().collect::<Vec<_>>().join(", ");
     let shown = format!("{:?}", name.chars().take(64).collect::<String>());
-    let message = match close.first() {
-        Some(close) => messages::no_such_argument_but_close(owner, shown, close, list),
-        None => messages::no_such_argument(owner, shown, list),
-    };
-    invalid(message).suggest(close)
+    let mut message = messages::no_such_argument(owner, shown);
+    if let Some(close) = close.first() {
+        message = message.then(messages::did_you_mean(close));
+    }
+    invalid(message.then(messages::arguments_are(list))).suggest(close)
 }
 
 /// What was got, short enough for a message.

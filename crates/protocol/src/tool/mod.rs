@@ -367,11 +367,11 @@ impl Catalog {
         let close = close_names(name, names());
         let list = names().collect::<Vec<_>>().join(", ");
         let shown = format!("{:?}", name.chars().take(64).collect::<String>());
-        let message = match close.first() {
-            Some(close) => messages::no_such_tool_but_close(shown, close, list),
-            None => messages::no_such_tool(shown, list),
-        };
-        ToolFailure::new(ErrorCode::UnknownTool, message).suggest(close)
+        let mut message = messages::no_such_tool(shown);
+        if let Some(close) = close.first() {
+            message = message.then(messages::did_you_mean(close));
+        }
+        ToolFailure::new(ErrorCode::UnknownTool, message.then(messages::tools_are(list))).suggest(close)
     }
 }
 

@@ -46,8 +46,7 @@ use toolfence_agent::agent::Canceller;
 use toolfence_agent::agent::hands::{self, Hands};
 use toolfence_agent::audit::Audit;
 use toolfence_policy::{Cleared, Facts, Pending, Policy};
-use toolfence_protocol::{Catalog, Error, Role, ToolResult, ToolSpec};
-use toolfence_protocol::{Language, prompt};
+use toolfence_protocol::{Catalog, Error, Role, ToolResult, ToolSpec, prompt};
 use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 use toolfence_toolbox::Toolbox;
 use toolfence_tools::ProjectChecks;
@@ -65,12 +64,11 @@ pub struct Pipe {
     pub policy: Policy,
     /// What the policy asks of the world.
     pub facts: Arc<dyn Facts>,
-    /// How replies are read and answered. `system` and `history` are the client's and stay empty.
+    /// How replies are read and answered, and the language of the instructions and answers. `system` and `history` are the
+    /// client's and stay empty.
     pub session: SessionOptions,
     /// What stands above the instructions in `ready`: who the model is.
     pub persona: String,
-    /// The language of the instructions.
-    pub language: Language,
     /// Bytes of one line of the client's.
     pub line_bytes: usize,
     /// Where decisions and results are logged.
@@ -123,7 +121,6 @@ impl Pipe {
             facts,
             session: SessionOptions::default(),
             persona: String::new(),
-            language: Language::default(),
             line_bytes: 16 << 20,
             audit: None,
             history: None,
@@ -253,7 +250,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
 
     fn tell_ready(&mut self) {
         let catalog = self.catalog();
-        let instructions = prompt::instructions(&catalog, self.pipe.language);
+        let instructions = prompt::instructions(&catalog, self.pipe.session.language);
         let parts = [self.pipe.persona.trim(), instructions.trim()];
         let told = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         let names: Vec<&str> = catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();

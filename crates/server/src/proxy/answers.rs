@@ -2,7 +2,6 @@
 
 use super::offer::Choice;
 use crate::messages;
-use toolfence_protocol::parse::ReadError;
 use toolfence_protocol::{ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
 
 /// Below the instructions, where the request narrows what may be called.
@@ -22,11 +21,6 @@ pub(super) fn no_call(choice: &Choice) -> Text {
         Choice::This(name) => messages::called_not_the_tool(name),
         _ => messages::called_no_tool(),
     }
-}
-
-/// The answer to a block that could not be read.
-pub(super) fn malformed(error: &ReadError) -> Text {
-    messages::block_unreadable(error.line, error.column, error.message.clone())
 }
 
 /// The answer to a call that was read by a guess.

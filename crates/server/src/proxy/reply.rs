@@ -334,7 +334,7 @@ impl Reply {
     fn malformed(&mut self, id: &str, error: &ReadError) {
         let growing = self.withdraw();
         if growing.is_some() || self.wants_calls() || !self.faults.is_empty() {
-            self.fault(id, "unknown", ErrorCode::MalformedCall, answers::malformed(error), growing);
+            self.fault(id, "unknown", ErrorCode::MalformedCall, error.answer(), growing);
         }
     }
 

@@ -13,8 +13,7 @@ use crate::terminal::{Terminal, tell};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence::policy::Effective;
-use toolfence::policy::{Decision, Judgement};
+use toolfence::policy::{Decision, Effective, Judgement};
 use toolfence::{Args, Effect, ToolCall, ToolFailure};
 
 /// Compares.

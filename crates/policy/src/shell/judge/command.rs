@@ -244,8 +244,10 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     }
     if let Err(mut finding) = checked {
         let advice = programs::fact(program, "advice").filter(|_| finding.rule == "not_known_read_only");
-        for word in advice.unwrap_or_default().split_ascii_whitespace() {
-            finding.reason = finding.reason.then(word);
+        if let Some(advice) = advice {
+            // The table breaks its lines anywhere.
+            let words: Vec<&str> = advice.split_ascii_whitespace().collect();
+            finding.reason = finding.reason.then(words.join(" "));
         }
         walker.report.note(finding);
         return suspect_tail(walker, program, argv);

@@ -130,7 +130,8 @@ impl<'a> Inspection<'a> {
         if self.held() { Ok(()) } else { Err(project_code(program)) }
     }
 
-    /// Every way in which the table knows the program; the reason is that of the first.
+    /// Every way in which the table knows the program. The reason is that of the first way that says more than how to ask for
+    /// the program's version.
     pub(crate) fn table(&self, program: &str, args: &[Word]) -> Checked {
         let Known { verb, folders, profiles, from, module } = known(program, args);
         folders.into_iter().try_for_each(|folder| self.inside(folder))?;
@@ -138,24 +139,19 @@ impl<'a> Inspection<'a> {
         for profile in profiles.iter().filter(|profile| !module || profile.runs) {
             match self.profiled(program, profile, &args[from..]) {
                 Ok(()) => return Ok(()),
+                // `npm install` does not lack an option of `npm --version`.
+                Err(finding) if tells_version(profile) && finding.rule == "not_known_read_only" => {}
                 Err(finding) => first = Some(better(first, finding)),
             }
         }
-        // A word where this program has subcommands: what it lacks is not an option of `npm --version`.
-        let is_verb =
-            from == 0 && !module && programs::has_subcommands(program) && !verb.is_empty() && !verb.starts_with('-');
-        match first {
-            Some(finding) if !is_verb || finding.rule != "not_known_read_only" => Err(finding),
-            _ => Err(ask(not_listed(program, if is_verb { verb } else { "" }))),
-        }
+        let is_subcommand = !module && !verb.starts_with('-') && programs::has_subcommands(program);
+        Err(first.unwrap_or_else(|| ask(not_listed(program, if is_subcommand { verb } else { "" }))))
     }
 
     pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
         let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
         if !profile.needs.is_empty() && !read.has_any(profile.needs) {
-            // That it tells its version helps nobody who wants something else of it.
-            let others = profile.needs.split_ascii_whitespace().any(|option| !has("version v V", option));
-            return unknown(if others { needs(program, profile) } else { not_listed(program, "") });
+            return unknown(needs(program, profile));
         }
         self.operands(program, profile, &read)?;
         if read.paths.contains(&"-") {
@@ -317,7 +313,12 @@ pub(crate) fn ask(reason: String) -> Finding {
     Finding::ask("not_known_read_only", reason)
 }
 
-/// That the command, with the subcommand if there is one, is not known; and what it does where the table says so.
+/// Whether all that the entry knows of the program is how to ask for its version.
+fn tells_version(profile: &Profile) -> bool {
+    !profile.needs.is_empty() && profile.needs.split_ascii_whitespace().all(|option| has("version v V", option))
+}
+
+/// The reason that a command, with its subcommand if there is one, is not on the list, with what it does where the table says so.
 fn not_listed(program: &str, verb: &str) -> String {
     let name = format!("{} {}", shown(program, 40), shown(verb, 40));
     let name = name.trim_end();
@@ -327,7 +328,7 @@ fn not_listed(program: &str, verb: &str) -> String {
     }
 }
 
-/// That the command is only known with one of the options that its entry names.
+/// The reason that a command has none of the options that its entry asks for.
 fn needs(program: &str, profile: &Profile) -> String {
     let dashes =
         |name: &str| if name.len() == 1 || profile.one_dash { format!("-{name}") } else { format!("--{name}") };

@@ -5,8 +5,7 @@ use crate::decision::MOST_MET;
 use crate::shell::syntax::{Fault, shown};
 use crate::{Decision, Judgement, Met, Rule};
 use std::ops::Range;
-use toolfence_protocol::ErrorCode;
-use toolfence_protocol::Text;
+use toolfence_protocol::{ErrorCode, Text};
 
 /// The most simple commands that are shown, and the most characters of each.
 const MOST_SHOWN: usize = 64;

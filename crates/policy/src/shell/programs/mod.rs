@@ -7,7 +7,7 @@ mod shells;
 pub(crate) mod wrappers;
 
 use languages::{awk, jq, sed, yq};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("programs.table");
@@ -274,8 +274,9 @@ pub(crate) fn ways_of(program: &str, verb: &str) -> &'static [&'static Profile] 
 
 /// Whether the table knows subcommands of the program.
 pub(crate) fn has_subcommands(program: &str) -> bool {
-    let mut names = PROGRAMS.keys().filter_map(|name| name.split_once(':'));
-    is(program, "subcommands") || names.any(|(first, _)| first == program)
+    static OWNERS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| PROGRAMS.keys().filter_map(|name| Some(name.split_once(':')?.0)).collect());
+    is(program, "subcommands") || OWNERS.contains(program)
 }
 
 /// The entry of this kind.
