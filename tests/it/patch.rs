@@ -6,7 +6,8 @@ pub(crate) mod laws;
 mod parts;
 
 use std::collections::BTreeMap;
-use toolfence::patch::{self, Plan, Source};
+use toolfence::Language;
+use toolfence::patch::{self, LineEdit, Plan, Source};
 use toolfence_patch::Failure;
 
 /// Files in memory.
@@ -42,4 +43,28 @@ pub(crate) fn carried_out(plan: &Plan, files: &Files) -> Files {
         };
     }
     after
+}
+
+/// What is said is a text of both languages down to the line that differs, and `Display` is its English.
+#[test]
+fn refusals_are_said_in_both_languages() {
+    let problem = patch::parse("*** Begin Patch\n*** Update File: x\n").unwrap_err();
+    assert_eq!(problem.message.key(), Some("patch.end_missing"));
+    assert_eq!(problem.text().to_string(), problem.to_string());
+    assert!(problem.text().render(Language::Portuguese).starts_with("linha 2 do patch: não há \"*** End Patch\""));
+
+    let files = Files([("x".to_owned(), b"one\n\nthree\n".to_vec())].into());
+    let patch = patch::parse("--- a/x\n+++ b/x\n@@\n one\n-two\n three\n").unwrap();
+    let Err(Failure::Refused(refusals)) = patch::plan(&patch, &mut files.clone()) else { panic!("it does not apply") };
+    assert_eq!(refusals[0].text().to_string(), refusals[0].to_string());
+    let told = refusals[0].text().render(Language::Portuguese);
+    for part in ["- hunk 1 (linha 3 do patch) não foi encontrado.", "arquivo, linha 2: (uma linha vazia)"] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(refusals[0].to_string().contains("file, line 2: (an empty line)"), "{}", refusals[0]);
+
+    let passage = patch::replace_passage(b"a a", "a", "b").unwrap_err();
+    assert!(passage.text().render(Language::Portuguese).starts_with("old ocorre 2 vezes, nas linhas 1, 1;"));
+    let lines = patch::edit_lines(b"a", &[LineEdit { start: 0, end: 0, replacement: "" }]).unwrap_err();
+    assert!(lines.text().render(Language::Portuguese).starts_with("a edição 1 tem start_line 0;"));
 }

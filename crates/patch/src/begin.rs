@@ -2,8 +2,10 @@
 
 use super::body;
 use super::grammar::{self, HunkHead, Mark};
+use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 use super::{names, unified};
+use toolfence_protocol::Text;
 
 /// Nothing is nested deeper that a heading would tell apart.
 const MOST_HEADINGS: usize = 16;
@@ -44,7 +46,7 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
         let end = end.ok_or_else(|| truncated(lines.len()))?;
         if grammar::mark(lines[begin]) != Some(Mark::Begin) {
-            return Err(Problem::new(begin + 1, "\"*** Begin Patch\" is missing before this line."));
+            return Err(Problem::new(begin + 1, messages::begin_missing()));
         }
         read_one(lines, begin + 1, end, &mut patch)?;
         at = end + 1;
@@ -53,7 +55,7 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
 }
 
 fn truncated(line: usize) -> Problem {
-    Problem::new(line, "there is no \"*** End Patch\", so the patch was cut off. Send all of it again.")
+    Problem::new(line, messages::end_missing())
 }
 
 fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'a>) -> Result<(), Problem> {
@@ -87,18 +89,15 @@ impl<'a> Reader<'_, 'a> {
             Some(Mark::Add(name)) => self.add(names::single(name, line)?, line),
             Some(Mark::Delete(name)) => {
                 let name = names::single(name, line)?;
-                self.refuse_lines("a deleted file has no lines in this form.")?;
+                self.refuse_lines(messages::deleted_file_has_no_lines())?;
                 Ok(FilePatch { unseen: true, ..file(Kind::Delete, name, line) })
             }
             Some(Mark::Update(name)) => self.update(names::single(name, line)?, line),
-            _ => Err(Problem::new(
-                line,
-                "here \"*** Add File: path\", \"*** Update File: path\" or \"*** Delete File: path\" is wanted.",
-            )),
+            _ => Err(Problem::new(line, messages::mark_wanted())),
         }
     }
 
-    fn refuse_lines(&mut self, message: &str) -> Result<(), Problem> {
+    fn refuse_lines(&mut self, message: Text) -> Result<(), Problem> {
         self.skip_blank();
         let free = self.at < self.end && grammar::mark(self.lines[self.at]).is_none();
         if free { Err(Problem::new(self.at + 1, message)) } else { Ok(()) }
@@ -128,8 +127,7 @@ impl<'a> Reader<'_, 'a> {
                 continue;
             }
             let Some(text) = added else {
-                let message = format!("{name} is a new file, so every line of it begins with +.");
-                return Err(Problem::new(self.at + offset + 1, message));
+                return Err(Problem::new(self.at + offset + 1, messages::new_file_only_adds(name.path)));
             };
             hunk.lines.push(Line { sign: Sign::Add, text, unended: false });
         }
@@ -177,8 +175,7 @@ impl<'a> Reader<'_, 'a> {
             counts = head.counts;
             hunk.headings.extend(Some(head.heading).filter(|heading| !heading.is_empty()));
             if hunk.headings.len() > MOST_HEADINGS {
-                let message = format!("more than {MOST_HEADINGS} headings above one hunk. Keep the nearest.");
-                return Err(Problem::new(self.at, message));
+                return Err(Problem::new(self.at, messages::too_many_headings(MOST_HEADINGS)));
             }
         }
         let first = self.at;
@@ -196,7 +193,7 @@ impl<'a> Reader<'_, 'a> {
         if blank && hunk.headings.is_empty() && counts.is_none() && !hunk.at_end && hunk.line > self.at {
             return Ok(None);
         }
-        Err(Problem::new(hunk.line, "a hunk without lines. Lines begin with a blank, + or -."))
+        Err(Problem::new(hunk.line, messages::hunk_without_signs()))
     }
 
     fn head(&mut self) -> Option<HunkHead<'a>> {

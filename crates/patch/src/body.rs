@@ -3,6 +3,7 @@
 //! A line of the body begins with a blank, `+`, `-` or a backslash. A blank line has lost its first blank, as has any
 //! other line between those: such a line is context, and as context it must be found in the file, so no harm is done.
 
+use super::messages;
 use super::model::{Hunk, Line, Problem, Sign};
 
 /// Lines of the old and of the new side.
@@ -45,9 +46,7 @@ pub(super) fn length(lines: &[&str], counts: Option<Counts>, first: usize) -> Re
 }
 
 fn outside(line: usize) -> Problem {
-    let message = "a line that adds or removes something stands behind the end of its hunk. Correct the numbers behind \
-                   @@, or put a blank before every line of context.";
-    Problem::new(line, message)
+    Problem::new(line, messages::line_behind_hunk())
 }
 
 /// Where both counts are met, notes about the last line included.

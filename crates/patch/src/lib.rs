@@ -54,6 +54,7 @@ mod grammar;
 mod headings;
 mod index;
 mod lines;
+mod messages;
 mod miss;
 mod model;
 mod names;
@@ -117,7 +118,7 @@ pub fn parse_below(text: &str, relative: impl Fn(&str) -> Option<String>) -> Res
 /// Absolute names stay as they are.
 fn parse_anywhere(text: &str) -> Result<Patch<'_>, Problem> {
     if text.len() > MOST_BYTES {
-        return Err(Problem::new(1, format!("the patch has more than {} MB. Send it in parts.", MOST_BYTES >> 20)));
+        return Err(Problem::new(1, messages::longer_than(MOST_BYTES >> 20)));
     }
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -127,9 +128,7 @@ fn parse_anywhere(text: &str) -> Result<Patch<'_>, Problem> {
     begin::straighten(&mut lines);
     let patch = if begin::begins(&lines) { begin::read(&lines)? } else { unified::read(&lines, 0)? };
     if patch.files.is_empty() {
-        let message = "no patch is in it. Give a unified diff with \"--- a/path\", \"+++ b/path\" and \"@@\" lines, or a \
-                       text between \"*** Begin Patch\" and \"*** End Patch\".";
-        return Err(Problem::new(1, message));
+        return Err(Problem::new(1, messages::no_patch()));
     }
     Ok(patch)
 }

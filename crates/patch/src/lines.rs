@@ -1,7 +1,9 @@
 //! Line ranges of a text replaced, all or none.
 
+use super::messages;
 use super::text::{self, Text};
 use std::fmt;
+use toolfence_protocol as protocol;
 
 /// One range of lines and what shall stand there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,28 +60,27 @@ pub enum LineProblem {
     TooLong,
 }
 
+impl LineProblem {
+    /// The cause and what to do, in any language.
+    pub fn text(&self) -> protocol::Text {
+        match *self {
+            LineProblem::None => messages::no_edits(),
+            LineProblem::Zero { edit } => messages::starts_at_zero(edit),
+            LineProblem::Backwards { edit, start, end } => {
+                messages::ends_before_start(edit, start, end, start.saturating_sub(1))
+            }
+            LineProblem::Beyond { edit, start, end, lines } => {
+                messages::beyond_last_line(edit, start, end, lines, lines + 1)
+            }
+            LineProblem::Overlap { one, other, line } => messages::edits_meet(one, other, line),
+            LineProblem::TooLong => messages::text_too_long(),
+        }
+    }
+}
+
 impl fmt::Display for LineProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LineProblem::None => out.write_str("edits is empty. Give at least one edit."),
-            LineProblem::Zero { edit } => write!(out, "edit {edit} has start_line 0; lines are counted from 1."),
-            LineProblem::Backwards { edit, start, end } => write!(
-                out,
-                "edit {edit} ends at line {end}, before its start_line {start}. Give a later end_line, or {} to insert \
-                 before line {start}.",
-                start.saturating_sub(1)
-            ),
-            LineProblem::Beyond { edit, start, end, lines } => write!(
-                out,
-                "edit {edit} is of lines {start} to {end}, but the last line of the file is {lines}. Read it again; to \
-                 append, give start_line {} and end_line {lines}.",
-                lines + 1
-            ),
-            LineProblem::Overlap { one, other, line } => {
-                write!(out, "edits {one} and {other} meet at line {line}. Make one edit of both.")
-            }
-            LineProblem::TooLong => out.write_str("the text is too long."),
-        }
+        self.text().fmt(out)
     }
 }
 

@@ -1,18 +1,17 @@
 //! Why a hunk has no place, in words for the model.
 
+use super::messages;
 use super::model::Hunk;
 use std::fmt;
+use toolfence_protocol::Text;
 use toolfence_protocol::invisible::{self, Invisible};
+use toolfence_protocol::text::Field;
 
 /// Candidates that are named; how many more there are is said.
 const MOST_NAMED: usize = 20;
 
 /// Characters of a line that are shown.
 const MOST_SHOWN: usize = 160;
-
-/// What is said of a file that nothing here can see the lines of.
-const LONE_RETURNS: &str = "The file ends its lines with carriage returns alone, and only a line feed ends a line here. Give it \
-                            line feeds with a command first.";
 
 /// A hunk that could not be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +28,11 @@ pub struct Miss {
 impl Miss {
     pub(super) fn new(number: usize, hunk: &Hunk<'_>, why: Why) -> Miss {
         Miss { hunk: number, patch_line: hunk.line, why }
+    }
+
+    /// Which hunk and why, in any language.
+    pub fn text(&self) -> Text {
+        messages::hunk(self.hunk, self.patch_line, self.why.text())
     }
 }
 
@@ -95,6 +99,26 @@ impl Why {
     pub(super) fn ambiguous(all: &[usize]) -> Why {
         Why::Ambiguous { lines: all.iter().take(MOST_NAMED).map(|at| at + 1).collect(), total: all.len() }
     }
+
+    /// What follows the number of the hunk.
+    fn text(&self) -> Text {
+        match self {
+            Why::NotFound(None) => messages::no_line_found(),
+            Why::NotFound(Some(closest)) => messages::not_found(closest.text()),
+            Why::LoneReturns => messages::not_found(messages::lone_returns()),
+            Why::Ambiguous { lines, total } => {
+                messages::several_places(*total, named(lines, total.saturating_sub(lines.len())))
+            }
+            Why::AlreadyApplied { line } => messages::already_applied(*line),
+            Why::Overlap { with, line } => messages::overlaps(*with, *line),
+            Why::NotAtEnd { line, lines } => messages::not_at_end(*line, *lines),
+            Why::AboveHeading { line, heading } => messages::above_heading(*line, *heading),
+            Why::Indentation { line } => messages::indented_otherwise(*line),
+            Why::BehindEnd { lines } => messages::behind_end(*lines),
+            Why::NoPlace => messages::no_place(),
+            Why::TooMuchWork => messages::too_much_work(),
+        }
+    }
 }
 
 /// Where a hunk would stand best.
@@ -109,7 +133,7 @@ pub struct Closest {
     pub of: usize,
     /// The line of the file that differs first; `None` where the file has no such line.
     pub differs_at: Option<usize>,
-    /// That line as the patch has it, with blanks made visible.
+    /// That line as the patch has it, with blanks made visible; empty where the line is.
     pub wanted: String,
     /// The same of the file.
     pub found: Option<String>,
@@ -117,72 +141,39 @@ pub struct Closest {
     pub lone_returns: bool,
 }
 
+impl Closest {
+    /// The place and the line that differs, in any language.
+    pub fn text(&self) -> Text {
+        let found = match (&self.found, self.differs_at) {
+            (Some(found), Some(at)) => messages::line_of_file(at, told(found)),
+            _ => messages::no_line_of_file(),
+        };
+        let advice = if self.lone_returns { messages::lone_returns() } else { messages::copy_lines_exactly() };
+        messages::closest(self.line, self.matching, self.of, told(&self.wanted), found, advice)
+    }
+}
+
 impl fmt::Display for Miss {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "hunk {} (line {} of the patch) ", self.hunk, self.patch_line)?;
-        match &self.why {
-            Why::NotFound(None) => out.write_str(
-                "was not found: none of its old lines is in the file. Is it the right file? Read it and write the hunk again.",
-            ),
-            Why::NotFound(Some(closest)) => write!(out, "was not found. {closest}"),
-            Why::LoneReturns => write!(out, "was not found. {LONE_RETURNS}"),
-            Why::Ambiguous { lines, total } => {
-                let named: Vec<String> = lines.iter().map(usize::to_string).collect();
-                let more = if *total > lines.len() { format!(" and {} more", total - lines.len()) } else { String::new() };
-                write!(
-                    out,
-                    "fits in {total} places: lines {}{more}. Give more lines of context, or the right line number behind @@ -.",
-                    named.join(", ")
-                )
-            }
-            Why::AlreadyApplied { line } => {
-                write!(out, "is already applied: its new lines are at line {line}. Leave it out.")
-            }
-            Why::Overlap { with, line } => {
-                write!(out, "overlaps hunk {with} at line {line}. Make one hunk of both.")
-            }
-            Why::NotAtEnd { line, lines } => write!(
-                out,
-                "must stand at the end of the file, but its lines are at line {line} of {lines}. Read the end of the file again."
-            ),
-            Why::AboveHeading { line, heading } => write!(
-                out,
-                "has its only place at line {line}, above its heading at line {heading}. Correct the heading or the lines."
-            ),
-            Why::Indentation { line } => write!(
-                out,
-                "stands at line {line}, but its lines are indented otherwise than the file's, and not in one way that tells \
-                 how the added lines are to be: as written or moved. Read that part of the file again and copy its lines \
-                 exactly: one blank, + or - in front, then the line with all of its own indentation."
-            ),
-            Why::BehindEnd { lines } => {
-                write!(out, "adds lines behind the end: the file has {lines} lines. Correct the number behind @@ -.")
-            }
-            Why::NoPlace => out.write_str(
-                "only adds lines, and nothing says where. Give lines of context, a line number or a heading.",
-            ),
-            Why::TooMuchWork => out.write_str("was not looked for: too many hunks for so long a file. Send fewer at once."),
-        }
+        self.text().fmt(out)
     }
 }
 
 impl fmt::Display for Closest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Closest { line, matching, of, wanted, .. } = self;
-        writeln!(
-            out,
-            "It fits best at line {line}, where {matching} of its {of} old lines are; the first that differs:"
-        )?;
-        writeln!(out, "  patch: {wanted}")?;
-        match (&self.found, self.differs_at) {
-            (Some(found), Some(at)) => write!(out, "  file, line {at}: {found}"),
-            _ => out.write_str("  file: has no such line"),
-        }?;
-        if self.lone_returns {
-            return write!(out, "\n{LONE_RETURNS}");
-        }
-        out.write_str("\nRead that part of the file again and copy its lines exactly.")
+        self.text().fmt(out)
     }
+}
+
+/// Numbers of lines for a message, and how many more there are.
+pub(super) fn named<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N], more: N) -> Text {
+    let named = lines.iter().map(N::to_string).collect::<Vec<_>>().join(", ");
+    if more == N::default() { named.into() } else { messages::and_more(named, more) }
+}
+
+/// A line that was made visible, for a message.
+pub(super) fn told(visible: &str) -> Text {
+    if visible.is_empty() { messages::empty_line() } else { visible.into() }
 }
 
 /// A line for a message: blanks at its edges, tabs and other blanks in it made visible, and not too long.
@@ -206,7 +197,7 @@ pub(super) fn visible(line: &[u8]) -> String {
             c => shown.push(c),
         }
     }
-    if shown.is_empty() { "(an empty line)".into() } else { shown }
+    shown
 }
 
 fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
@@ -220,13 +211,13 @@ pub(super) fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use super::{messages, told, visible};
 
     #[test]
     fn blanks_are_seen() {
         assert_eq!(visible(b"  a b \t\r"), "··a b·→␍");
         assert_eq!(visible(b" "), "·");
-        assert_eq!(visible(b""), "(an empty line)");
+        assert_eq!((visible(b""), told("")), (String::new(), messages::empty_line()));
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
         assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
         assert_eq!(visible(b"\xff\x1b["), "\u{fffd}\\u{1b}[");

@@ -1,5 +1,6 @@
 //! What a patch says, as data: files, hunks, lines. Texts are slices of the patch.
 
+use super::messages;
 use std::fmt;
 use toolfence_protocol::Text;
 
@@ -145,14 +146,19 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(line: usize, message: impl Into<Text>) -> Problem {
-        Problem { line, message: message.into() }
+    pub(super) fn new(line: usize, message: Text) -> Problem {
+        Problem { line, message }
+    }
+
+    /// The line and the cause in one sentence, in any language.
+    pub fn text(&self) -> Text {
+        messages::in_line_of_patch(self.line, self.message.clone())
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "line {} of the patch: {}", self.line, self.message)
+        self.text().fmt(out)
     }
 }
 

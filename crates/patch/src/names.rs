@@ -2,7 +2,9 @@
 //! one here.
 
 use super::grammar::Written;
+use super::messages;
 use super::model::{Name, Problem};
+use toolfence_protocol::Text;
 
 /// The longest name in bytes: the kernel takes no longer path.
 const LONGEST: usize = 4095;
@@ -38,26 +40,26 @@ fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
     let Written::File(bytes) = written else { return Ok(None) };
     match std::str::from_utf8(bytes) {
         Ok(text) => clean(text, line).map(Some),
-        Err(_) => Err(Problem::new(line, "the name of a file is not UTF-8. Rename it with a command first.")),
+        Err(_) => Err(Problem::new(line, messages::name_not_utf8())),
     }
 }
 
 /// The name without `.` and doubled slashes.
 fn clean(text: &str, line: usize) -> Result<String, Problem> {
-    let wrong = |why: &str| Err(wrong(line, why));
+    let wrong = |why: Text| Err(wrong(line, why));
     if text.len() > LONGEST || text.contains('\0') {
-        return wrong("the name of a file is too long or has a NUL byte.");
+        return wrong(messages::name_too_long_or_nul());
     }
     let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     if text.starts_with('\\') || drive || text == "~" || text.starts_with("~/") {
-        return wrong(&format!("{text:?} is no path of a file below the root."));
+        return wrong(messages::no_path_below_root(format!("{text:?}")));
     }
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.iter().any(|part| *part == ".." || part.split('\\').any(|piece| piece == "..")) {
-        return wrong(&format!("{text:?} leads upwards by \"..\"."));
+        return wrong(messages::leads_upwards(format!("{text:?}")));
     }
     if parts.is_empty() || text.ends_with('/') {
-        return wrong(&format!("{text:?} names no file."));
+        return wrong(messages::names_no_file(format!("{text:?}")));
     }
     Ok(format!("{}{}", if is_absolute(text) { "/" } else { "" }, parts.join("/")))
 }
@@ -68,11 +70,11 @@ pub(super) fn is_absolute(name: &str) -> bool {
 
 /// The refusal of an absolute name that is not known to be below the root.
 pub(super) fn outside(name: &str, line: usize) -> Problem {
-    wrong(line, &format!("{name:?} is an absolute path outside of the root."))
+    wrong(line, messages::absolute_outside_root(format!("{name:?}")))
 }
 
-fn wrong(line: usize, why: &str) -> Problem {
-    Problem::new(line, format!("{why} Give paths relative to the project root."))
+fn wrong(line: usize, why: Text) -> Problem {
+    Problem::new(line, why.then(messages::give_relative_paths()))
 }
 
 fn pair(old: String, new: String) -> (Name, Name) {

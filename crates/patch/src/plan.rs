@@ -1,10 +1,12 @@
 //! A patch over all its files, in memory: what each of them shall be, or why nothing may be done.
 
+use super::messages;
 use super::miss::Miss;
 use super::model::{FilePatch, Hunk, Kind, Name, Patch, Sign};
 use super::{Placed, apply};
 use std::collections::BTreeMap;
 use std::fmt;
+use toolfence_protocol::Text;
 
 /// Whoever has the files.
 pub trait Source {
@@ -275,29 +277,31 @@ fn refused<E>(file: &FilePatch<'_>, path: &str, reason: Reason) -> Failure<E> {
     Failure::Refused(vec![Refusal { path: path.to_owned(), patch_line: file.line, reason }])
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = &self.path;
+impl Refusal {
+    /// Which file and why, in any language.
+    pub fn text(&self) -> Text {
+        let path = format!("{:?}", self.path);
         match &self.reason {
-            Reason::Missing => write!(out, "{path:?} does not exist. Correct the name, or make it with --- /dev/null."),
-            Reason::Exists => write!(out, "{path:?} exists already. Change it with hunks, or choose another name."),
-            Reason::ExistsAlready => {
-                write!(out, "{path:?} exists already with this content: the patch is already applied there.")
-            }
-            Reason::OtherContent => write!(
-                out,
-                "{path:?} is to be deleted but holds something else than the patch says. Read it again, or use *** Delete File."
-            ),
-            Reason::NoChange => write!(out, "{path:?} would be the same afterwards: nothing is changed by the hunks."),
-            Reason::TwoNames(new) => write!(
-                out,
-                "{path:?} exists and {new:?} does not. To rename a file, put \"rename from\" and \"rename to\" lines below \
-                 diff --git, or use *** Move to."
-            ),
+            Reason::Missing => messages::no_such_file(path),
+            Reason::Exists => messages::file_exists(path),
+            Reason::ExistsAlready => messages::file_exists_with_content(path),
+            Reason::OtherContent => messages::other_content(path),
+            Reason::NoChange => messages::no_change(path),
+            Reason::TwoNames(new) => messages::two_names(path, format!("{new:?}")),
             Reason::Hunks(misses) => {
-                write!(out, "{path:?}:")?;
-                misses.iter().try_for_each(|miss| write!(out, "\n- {miss}"))
+                let mut text = Text::from(path + ":");
+                for miss in misses {
+                    text.push("\n- ");
+                    text.push(miss.text());
+                }
+                text
             }
         }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(out)
     }
 }

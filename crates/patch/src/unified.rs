@@ -2,6 +2,7 @@
 
 use super::body;
 use super::grammar::{self, HunkHead, Written};
+use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Name, Patch, Problem, Sign};
 use super::names;
 use super::wrap::Wrappers;
@@ -66,14 +67,13 @@ impl<'a> Reader<'_, 'a> {
             return Err(binary(at));
         }
         if line.starts_with("diff --cc ") || line.starts_with("diff --combined ") || line.starts_with("@@@ ") {
-            return Err(Problem::new(at, "this is the diff of a merge, with several old sides. Give a unified diff."));
+            return Err(Problem::new(at, messages::diff_of_merge()));
         }
         if line.starts_with("*** ") && next(1).starts_with("--- ") && next(2).starts_with("*******") {
-            return Err(Problem::new(at, "this is a context diff. Give a unified diff (diff -u)."));
+            return Err(Problem::new(at, messages::context_diff()));
         }
         if grammar::hunk_head(line).is_some_and(|head| head.counts.is_some()) {
-            let message = "a hunk without the name of its file. Put \"--- a/path\" and \"+++ b/path\" before it.";
-            return Err(Problem::new(at, message));
+            return Err(Problem::new(at, messages::hunk_without_file()));
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl<'a> Reader<'_, 'a> {
         }
         self.at = end;
         if hunk.lines.is_empty() {
-            return Err(Problem::new(hunk.line, "a hunk without lines. Is the patch complete?"));
+            return Err(Problem::new(hunk.line, messages::hunk_without_lines()));
         }
         file.hunks.push(hunk);
         Ok(())
@@ -216,10 +216,7 @@ fn is_binary(line: &str) -> bool {
 }
 
 fn binary(line: usize) -> Problem {
-    Problem::new(
-        line,
-        "a binary file, which a text patch cannot change. Leave it out, or make the file with a command.",
-    )
+    Problem::new(line, messages::binary_file())
 }
 
 impl Head {
@@ -251,7 +248,7 @@ impl Head {
         let (old, new) = self.names()?;
         let kind = match (&old, &new) {
             _ if self.moved.is_some() => self.moved.unwrap_or(Kind::Rename),
-            (None, None) => return Err(Problem::new(self.line, "neither side of this change has the name of a file.")),
+            (None, None) => return Err(Problem::new(self.line, messages::neither_side_has_name())),
             (None, _) => Kind::Create,
             (_, None) => Kind::Delete,
             _ if self.created => Kind::Create,
@@ -259,7 +256,7 @@ impl Head {
             _ => Kind::Modify,
         };
         let (Some(some), mode) = (old.clone().or_else(|| new.clone()), self.mode.map(|mode| mode & 0o777)) else {
-            return Err(Problem::new(self.line, "this change has no name of a file."));
+            return Err(Problem::new(self.line, messages::change_without_name()));
         };
         let (old, new) = (old.unwrap_or_else(|| some.clone()), new.unwrap_or(some));
         // A file that comes or goes has one name, whatever stands on the other side.
@@ -277,17 +274,14 @@ impl Head {
             return Ok((names::plain(from, self.line)?, names::plain(to, self.line)?));
         }
         if self.moved.is_some() {
-            return Err(Problem::new(
-                self.line,
-                "one of the two names of a file that is renamed or copied is missing.",
-            ));
+            return Err(Problem::new(self.line, messages::one_name_missing()));
         }
         match (&self.old, &self.new, &self.git) {
             (Some(old), Some(new), _) => names::both(old, new, self.line),
             (_, _, Some((old, new))) => {
                 names::both(&Written::File(old.clone()), &Written::File(new.clone()), self.line)
             }
-            _ => Err(Problem::new(self.line, "the names of the file cannot be read. Add \"---\" and \"+++\" lines.")),
+            _ => Err(Problem::new(self.line, messages::names_unreadable())),
         }
     }
 }
@@ -303,9 +297,9 @@ fn unprefixed(text: &str) -> Written {
 fn file_mode(text: &str, line: usize) -> Result<u32, Problem> {
     match grammar::mode(text) {
         Some(mode @ (0o100_644 | 0o100_755 | 0o100_664 | 0o100_600 | 0o100_700 | 0o644 | 0o755)) => Ok(mode),
-        Some(0o120_000) => Err(Problem::new(line, "a symbolic link, which a patch may not make, change or remove.")),
-        Some(0o160_000) => Err(Problem::new(line, "a submodule, which a patch cannot change.")),
-        _ => Err(Problem::new(line, format!("the mode {:?} is none of a file; 100644 and 100755 are.", text.trim()))),
+        Some(0o120_000) => Err(Problem::new(line, messages::symbolic_link())),
+        Some(0o160_000) => Err(Problem::new(line, messages::submodule())),
+        _ => Err(Problem::new(line, messages::mode_of_no_file(format!("{:?}", text.trim())))),
     }
 }
 
@@ -315,13 +309,10 @@ fn check(file: &FilePatch<'_>, head: &Head) -> Result<(), Problem> {
     match file.kind {
         Kind::Create if wrong(Sign::Add) => Err(Problem::new(
             file.line,
-            format!(
-                "{} is a new file, so every line of it begins with +. Others would have to be there before.",
-                file.new
-            ),
+            messages::new_file_only_adds(&file.new.path).then(messages::others_would_be_there()),
         )),
         Kind::Delete if wrong(Sign::Remove) => {
-            Err(Problem::new(file.line, format!("{} is deleted, so every line of it begins with -.", file.old)))
+            Err(Problem::new(file.line, messages::deleted_file_only_removes(&file.old.path)))
         }
         Kind::Create if head.created => Ok(()),
         Kind::Delete if head.deleted => Ok(()),
@@ -333,5 +324,5 @@ fn check(file: &FilePatch<'_>, head: &Head) -> Result<(), Problem> {
 }
 
 pub(super) fn no_hunks(file: &FilePatch<'_>) -> Problem {
-    Problem::new(file.line, format!("nothing is said about what to change in {}: there are no hunks.", file.new))
+    Problem::new(file.line, messages::no_hunks(&file.new.path))
 }

@@ -6,9 +6,12 @@ mod nearest;
 
 pub use nearest::Nearest;
 
+use super::messages;
+use super::miss::named;
 use super::text::Text;
 use flat::Flat;
 use std::fmt;
+use toolfence_protocol as protocol;
 
 /// Lines that are named; how many more there are is said.
 const MOST_NAMED: usize = 100;
@@ -49,40 +52,32 @@ pub enum PassageProblem {
     TooLong,
 }
 
-impl fmt::Display for PassageProblem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl PassageProblem {
+    /// The cause and what to do, in any language.
+    pub fn text(&self) -> protocol::Text {
         match self {
-            PassageProblem::Empty => out.write_str("old is empty. Give the passage that shall be replaced."),
-            PassageProblem::Same => out.write_str(
-                "old and new are the same, so there is nothing to replace. (Ends of lines are kept as the file has them.)",
-            ),
+            PassageProblem::Empty => messages::old_is_empty(),
+            PassageProblem::Same => messages::old_is_new(),
             PassageProblem::Several { lines, total } => {
-                let named: Vec<String> = lines.iter().map(u64::to_string).collect();
-                let more = total - lines.len() as u64;
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let named = named.join(", ");
-                write!(
-                    out,
-                    "old occurs {total} times, at lines {named}{more}; it must occur exactly once. Give more of the lines \
-                     around the one that is meant."
-                )
+                messages::occurs_often(*total, named(lines, total.saturating_sub(lines.len() as u64)))
             }
-            PassageProblem::NotFound { nearest, already } => not_found(out, nearest.as_ref(), *already),
-            PassageProblem::TooLong => out.write_str("the text is too long."),
+            PassageProblem::NotFound { nearest, already } => not_found(nearest.as_ref(), *already),
+            PassageProblem::TooLong => messages::text_too_long(),
         }
     }
 }
 
-fn not_found(out: &mut fmt::Formatter<'_>, nearest: Option<&Nearest>, already: Option<u64>) -> fmt::Result {
-    out.write_str("old does not occur in the file.")?;
-    if let Some(line) = already {
-        write!(out, " new is there already, at line {line}: perhaps nothing is left to do.")?;
+impl fmt::Display for PassageProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(out)
     }
-    match nearest {
-        Some(nearest) => write!(out, " {nearest}"),
-        None => out
-            .write_str(" Nothing in the file is like it. Is it the right file? Read it and copy the passage exactly."),
-    }
+}
+
+fn not_found(nearest: Option<&Nearest>, already: Option<u64>) -> protocol::Text {
+    let there = already.map(messages::new_is_there);
+    let like = nearest.map_or_else(messages::nothing_is_like_it, Nearest::text);
+    let sentences = [Some(messages::does_not_occur()), there, Some(like)];
+    protocol::Text::join(sentences.into_iter().flatten(), " ")
 }
 
 /// Replaces the only occurrence of a passage.

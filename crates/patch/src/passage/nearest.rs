@@ -2,11 +2,13 @@
 
 use super::super::explain;
 use super::super::index::Index;
-use super::super::miss::visible;
+use super::super::messages;
+use super::super::miss::{told, visible};
 use super::super::pass::Pass;
 use super::super::text::Text;
 use std::collections::HashMap;
 use std::fmt;
+use toolfence_protocol as protocol;
 
 /// Words of a line that are looked for.
 const MOST_WORDS: usize = 64;
@@ -26,7 +28,7 @@ pub struct Nearest {
     pub of: usize,
     /// The first line of the passage that differs, from 1.
     pub wanted_at: usize,
-    /// That line, with blanks made visible.
+    /// That line, with blanks made visible; empty where the line is.
     pub wanted: String,
     /// The line of the text in its place, from 1; `None` where the text has no such line.
     pub found_at: Option<u64>,
@@ -34,20 +36,20 @@ pub struct Nearest {
     pub found: Option<String>,
 }
 
+impl Nearest {
+    /// The place and the line that differs, in any language.
+    pub fn text(&self) -> protocol::Text {
+        let found = match (&self.found, self.found_at) {
+            (Some(found), Some(at)) => messages::line_of_file(at, told(found)),
+            _ => messages::no_line_of_file(),
+        };
+        messages::nearest(self.line, self.matching, self.of, self.wanted_at, told(&self.wanted), found)
+    }
+}
+
 impl fmt::Display for Nearest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Nearest { line, matching, of, wanted_at, wanted, .. } = self;
-        let lines = if *of == 1 { "line is" } else { "lines are" };
-        writeln!(
-            out,
-            "It is most like what begins at line {line}, where {matching} of its {of} {lines} the same; the first that differs:"
-        )?;
-        writeln!(out, "  old, line {wanted_at}: {wanted}")?;
-        match (&self.found, self.found_at) {
-            (Some(found), Some(at)) => write!(out, "  file, line {at}: {found}"),
-            _ => out.write_str("  file: has no such line"),
-        }?;
-        out.write_str("\nRead that part of the file again and copy it exactly.")
+        self.text().fmt(out)
     }
 }
 
