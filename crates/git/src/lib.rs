@@ -14,6 +14,7 @@
 pub mod config;
 pub mod hooks;
 pub mod made;
+mod messages;
 pub mod way;
 
 use std::ffi::{OsStr, OsString};
@@ -60,7 +61,8 @@ impl Git {
     ///
     /// # Errors
     /// Git could not be started, ended with another status than 0 or those in `also`, printed more than `most` bytes, or
-    /// took longer than `limit`. It is killed then, with all it started.
+    /// took longer than `limit`. It is killed then, with all it started. What is not the system's own word is a
+    /// [`Text`](toolfence_protocol::Text) inside the error.
     pub fn ask<S: AsRef<OsStr>>(
         &self,
         folder: &Path,
@@ -74,7 +76,7 @@ impl Git {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn()?;
         let group = rustix::process::Pid::from_child(&child);
-        let output = child.stdout.take().ok_or_else(|| io::Error::other("git has no output"))?;
+        let output = child.stdout.take().ok_or_else(|| io::Error::other(messages::no_output()))?;
         // Read beside the wait: a full pipe would make git wait for ever.
         let reader = std::thread::spawn(move || {
             let mut all = Vec::new();
@@ -86,13 +88,13 @@ impl Git {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             let _ = child.wait();
         }
-        let all = reader.join().map_err(|_| io::Error::other("the reader of git's output died"))??;
-        let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "git took too long"))?;
+        let all = reader.join().map_err(|_| io::Error::other(messages::reader_died()))??;
+        let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, messages::took_too_long()))?;
         if all.len() as u64 > most {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "git printed too much"));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, messages::printed_too_much()));
         }
         if !status.success() && !status.code().is_some_and(|code| also.contains(&code)) {
-            return Err(io::Error::other(format!("git ended with {status}")));
+            return Err(io::Error::other(messages::ended_with(status.to_string())));
         }
         Ok(all)
     }
@@ -107,7 +109,7 @@ pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let opened = rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     let opened = std::fs::File::from(opened);
     if !opened.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other(messages::no_regular_file()));
     }
     let mut all = Vec::new();
     opened.take(most + 1).read_to_end(&mut all)?;
@@ -159,5 +161,15 @@ mod tests {
         assert!(ask("exit 2").is_err());
         assert_eq!(ask("yes").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(ask("sleep 60 & sleep 60").unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn why_there_is_no_answer_is_a_text() {
+        use toolfence_protocol::{Language, Text};
+        let (folder, git) = scripted("exit 2");
+        let error = git.ask(folder.path(), &["x"], &[], Duration::from_secs(5), 10).unwrap_err();
+        assert_eq!(error.to_string(), "git ended with exit status: 2");
+        let text = error.get_ref().and_then(|held| held.downcast_ref::<Text>()).unwrap();
+        assert_eq!(text.render(Language::Portuguese), "o git terminou com exit status: 2");
     }
 }

@@ -335,6 +335,9 @@ impl fmt::Debug for Text {
     }
 }
 
+/// So that a text can be what an [`io::Error`](std::io::Error) holds: whoever gets that error can take the text out of it.
+impl std::error::Error for Text {}
+
 impl Default for Text {
     fn default() -> Text {
         Text(Content::Verbatim(Cow::Borrowed("")))

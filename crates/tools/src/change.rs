@@ -6,7 +6,7 @@ use super::checks::{Checked, How};
 use super::{Checks, Views, blocking, counted};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence_protocol::{Output, ToolFailure};
+use toolfence_protocol::{Output, Text, ToolFailure};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Draft, Report, Workspace, Written};
 
@@ -94,8 +94,9 @@ pub(super) fn notes(written: &Written) -> Vec<String> {
 }
 
 /// What a file in the place of another could not have of it.
-pub(super) fn not_carried(lost: &[String]) -> String {
-    format!("The system refused its {}; where that kept people out, its mode does now. Tell the user.", lost.join(", "))
+pub(super) fn not_carried(lost: &[Text]) -> String {
+    let lost = Text::join(lost.iter().cloned(), ", ");
+    format!("The system refused its {lost}; where that kept people out, its mode does now. Tell the user.")
 }
 
 fn diff_of(written: &Written) -> Option<&str> {

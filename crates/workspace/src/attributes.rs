@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 
 /// Bytes of the attributes of one file that a record holds.
 pub(crate) const MOST_KEPT: usize = 16 << 10;
@@ -78,7 +79,7 @@ impl Like {
     /// Gives owner, mode and attributes to a file or folder that only its owner can open yet. What is given last is the mode, so that it is
     /// at no moment more open than it shall be. Gives the names of what the system refused; where that is something that
     /// keeps people out, rights are taken away instead, so that no user gains any.
-    pub(crate) fn give(&self, file: &File) -> io::Result<Vec<String>> {
+    pub(crate) fn give(&self, file: &File) -> io::Result<Vec<Text>> {
         let mut mode = self.owned(file)?;
         let mut lost = system::give(file, &self.attributes, &mut mode);
         lost.dedup();
@@ -115,6 +116,7 @@ pub(crate) use system::read;
 #[cfg(target_os = "linux")]
 mod system {
     use super::{ACCESS, Attribute, Attributes, DEFAULT, MOST_CARRIED};
+    use crate::messages;
     use rustix::fd::AsFd;
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
     use rustix::io::Errno;
@@ -122,6 +124,7 @@ mod system {
     use std::fs::File;
     use std::os::unix::ffi::OsStrExt;
     use std::path::PathBuf;
+    use toolfence_protocol::Text;
 
     /// The most that the kernel gives at once, names or a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
     const MOST_AT_ONCE: usize = 64 << 10;
@@ -178,7 +181,7 @@ mod system {
 
     /// Gives a file that is closed to others these attributes and no other list of who may open it. `mode` loses what must not
     /// be given without what was refused. Gives the names of what was refused.
-    pub(crate) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<String> {
+    pub(crate) fn give(file: &File, wanted: &Attributes, mode: &mut u32) -> Vec<Text> {
         // A file that cannot be read takes what it can.
         let has = read(file, MOST_CARRIED).unwrap_or_default();
         let mut lost = Vec::new();
@@ -208,11 +211,11 @@ mod system {
         lost
     }
 
-    fn said(name: &[u8]) -> String {
+    fn said(name: &[u8]) -> Text {
         match name {
-            b"system.posix_acl_access" => "access control list".into(),
-            b"system.posix_acl_default" => "default access control list".into(),
-            _ => format!("attribute {}", crate::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
+            b"system.posix_acl_access" => messages::access_list(),
+            b"system.posix_acl_default" => messages::default_access_list(),
+            _ => messages::attribute(crate::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
         }
     }
 
@@ -315,7 +318,7 @@ pub(crate) fn read(_: impl rustix::fd::AsFd, _: usize) -> Option<Attributes> {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    pub(crate) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<String> {
+    pub(crate) fn give(_: &std::fs::File, _: &super::Attributes, _: &mut u32) -> Vec<toolfence_protocol::Text> {
         Vec::new()
     }
 }

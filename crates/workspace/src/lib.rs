@@ -18,6 +18,7 @@ mod facts;
 mod fault;
 mod files;
 mod masks;
+mod messages;
 pub mod names;
 pub mod overflow_file;
 mod root;
@@ -54,7 +55,7 @@ use facts::history::BlockedHistory;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use toolfence_protocol::Result;
+use toolfence_protocol::{Result, Text};
 use toolfence_rules::PathRules;
 
 /// What the helper does that a host has started to settle what commands leave: it waits for the end of the host, and then takes
@@ -71,7 +72,7 @@ pub struct Workspace {
     changes: Changes,
     masks: Masks,
     history: OnceLock<Arc<BlockedHistory>>,
-    notices: Vec<String>,
+    notices: Vec<Text>,
 }
 
 impl Workspace {
@@ -138,7 +139,7 @@ impl Workspace {
 
     /// What had to be done when the project was opened, because an earlier program was killed while a command ran: sentences
     /// for the person.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> &[Text] {
         &self.notices
     }
 

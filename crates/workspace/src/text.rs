@@ -1,5 +1,6 @@
 //! Whether bytes are text, from the first of them.
 
+use crate::messages;
 use crate::root::invalid;
 use crate::root::path_arg::shown;
 use toolfence_protocol::ToolFailure;
@@ -56,15 +57,8 @@ fn is_odd_control(byte: u8) -> bool {
 pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usize, ToolFailure> {
     match judge(first) {
         Judged::Text { bom } => Ok(bom),
-        Judged::Utf16 => Err(invalid(format!(
-            "{} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
-            shown(path)
-        ))),
-        Judged::Binary => Err(invalid(format!(
-            "{} is a binary file ({} bytes), not text. Use bash with file, xxd or strings to look into it.",
-            shown(path),
-            grouped(size)
-        ))),
+        Judged::Utf16 => Err(invalid(messages::utf16_text(shown(path)))),
+        Judged::Binary => Err(invalid(messages::binary_file(shown(path), grouped(size)))),
     }
 }
 

@@ -142,7 +142,7 @@ impl Setup {
     /// Says what could not be recorded.
     pub(crate) fn tell_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());
-        notes.for_each(|note| terminal::tell(&note));
+        notes.for_each(|note| terminal::tell(&note.render(self.language)));
     }
 
     /// Persona and instructions, as the model is told them.

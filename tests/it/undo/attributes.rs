@@ -245,7 +245,7 @@ fn on_a_disk_without_lists() {
     let renamed = "*** Begin Patch\n*** Update File: s\n*** Move to: disk/t\n@@\n-secret\n+other\n*** End Patch\n";
     let mut lost = Vec::new();
     place.turn(|| lost = place.workspace.changes().apply_patch(renamed, false).unwrap().lost);
-    assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".to_owned()])]);
+    assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".into()])]);
     // The group had nothing, so that its members have nothing as others either.
     assert_eq!(of(&disk.join("t")).0, 0o600);
     assert_eq!(place.undo().refused, []);

@@ -120,7 +120,7 @@ fn a_history_that_cannot_be_written_stops_nothing_and_says_so_once() {
     });
     assert_eq!(place.picture().len(), 2);
     let notes = place.history.take_notes();
-    assert!(notes.len() == 1 && notes[0].contains("cannot all be undone"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].to_string().contains("cannot all be undone"), "{notes:?}");
     assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()));
 }
 
@@ -134,7 +134,7 @@ fn only_one_program_records_at_a_time() {
     theirs.changes().write("b", "two").unwrap();
     second.end();
     let notes = other.take_notes();
-    assert!(notes.len() == 1 && notes[0].contains("Another program"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].to_string().contains("Another program"), "{notes:?}");
     assert!(place.history.undo(place.workspace.root()).is_err_and(|error| error.to_string().contains("under way")));
     turn.end();
     assert_eq!(other.list(theirs.root()).unwrap().len(), 1);
@@ -165,10 +165,10 @@ fn a_difference_says_what_became_of_each_name() {
     place.turn(|| place.write("a", "one\n2\n"));
     place.turn(|| place.bash("chmod 755 a; mkdir d; ln -s a l; printf '\\0' > binary; rm -f none"));
     let diffs = place.history.diff(place.workspace.root(), 2).unwrap();
-    let all: String = diffs.iter().map(|difference| difference.text.as_str()).collect();
+    let all: String = diffs.iter().map(|difference| difference.text.to_string()).collect();
     let want = "a: old mode 644, new mode 755\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\nbinary differs, and is no text or too \
                 large to compare.\nFolder d was made.\nLink l to a was made.\n";
     assert_eq!(all, want);
     place.undo();
-    assert!(place.history.diff(place.workspace.root(), 2).unwrap()[0].text.starts_with("--- a/a\n"));
+    assert!(place.history.diff(place.workspace.root(), 2).unwrap()[0].text.to_string().starts_with("--- a/a\n"));
 }

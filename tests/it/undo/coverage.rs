@@ -192,7 +192,7 @@ fn what_was_covered_comes_before_what_fills_the_limits() {
         place.turn(|| place.bash("true"));
         place.turn(|| place.bash(fill));
         let notes = place.history.take_notes();
-        assert!(notes.len() == 1 && notes[0].contains("cannot be undone"), "{fill}: {notes:?}");
+        assert!(notes.len() == 1 && notes[0].to_string().contains("cannot be undone"), "{fill}: {notes:?}");
         place.turn(|| place.bash("echo gone > d/e/f/deep; rm z/work; echo gone > work"));
         let outcome = place.undo();
         assert_eq!(outcome.done.len(), 3, "{fill}: {outcome:?}");

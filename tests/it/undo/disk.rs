@@ -105,8 +105,11 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     let new = place.picture();
     assert!((0..FILES).all(|number| new[Path::new(&number.to_string())].1 == content("new", number).as_bytes()));
     let notes = place.history.take_notes();
-    assert!(notes.len() <= 1 && notes.iter().all(|note| note.contains("cannot all be undone")), "{notes:?}");
-    assert!(notes.iter().all(|note| note.contains("No space left")), "{notes:?}");
+    assert!(
+        notes.len() <= 1 && notes.iter().all(|note| note.to_string().contains("cannot all be undone")),
+        "{notes:?}"
+    );
+    assert!(notes.iter().all(|note| note.to_string().contains("No space left")), "{notes:?}");
     assert_nothing_half(&place);
 
     // What is there by somebody else's hand cannot be had back from what the turn kept.
@@ -172,7 +175,7 @@ fn where_nothing_can_be_written() {
     assert_eq!(fs::read_to_string(file(&place, 0)).expect("it is there"), "newer\n");
     assert!(place.root().join("made").exists());
     let notes = place.history.take_notes();
-    assert!(notes.len() == 1 && notes[0].contains("Read-only file system"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].to_string().contains("Read-only file system"), "{notes:?}");
     assert!(place.history.undo(place.workspace.root()).expect("there is none").is_none());
     println!("told: {notes:?}");
 }

@@ -2,6 +2,7 @@
 
 use super::super::blocking;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use toolfence_protocol::Text;
 use toolfence_sandbox::process::Background;
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{MaskSet, Withheld, Workspace, overflow_file};
@@ -34,7 +35,7 @@ impl Appeared {
     }
 
     /// What is to be said besides.
-    pub(crate) fn note(&self) -> Option<&'static str> {
+    pub(crate) fn note(&self) -> Option<Text> {
         self.lock().1.note()
     }
 

@@ -132,7 +132,7 @@ pub(super) struct Checking<'a> {
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) outcome: Outcome,
-    notes: Vec<String>,
+    notes: Vec<Text>,
     seconds: Option<u64>,
     /// The last of its words: to a shell, the command line.
     command: String,
@@ -279,13 +279,13 @@ impl CommandRunner {
             true => NO_FILE.to_owned(),
             false => spilled(&name, all, of_job),
         });
-        let notes = file.into_iter().chain(notes).collect();
+        let notes = file.into_iter().map(Text::from).chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.
-    async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<String>), ToolError> {
+    async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<Text>), ToolError> {
         let Some(entry) = self.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
             return Ok((outcome, vec![UNSUPERVISED.into()]));
@@ -356,7 +356,7 @@ impl CommandRunner {
         job: &Job<'_>,
         inside: &Inside<'_>,
         appeared: &Appeared,
-    ) -> Result<(Outcome, Vec<String>), ToolError> {
+    ) -> Result<(Outcome, Vec<Text>), ToolError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -374,10 +374,7 @@ impl CommandRunner {
                 Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
                 ended => {
                     let outcome = ended.map_err(|error| not_sandboxed(&error))?;
-                    return Ok((
-                        self.delivered(outcome, appeared).await?,
-                        appeared.note().map(str::to_owned).into_iter().collect(),
-                    ));
+                    return Ok((self.delivered(outcome, appeared).await?, appeared.note().into_iter().collect()));
                 }
             }
         }
@@ -402,7 +399,7 @@ impl CommandRunner {
         inside: &Inside<'_>,
         left: mpsc::Sender<()>,
         appeared: &Appeared,
-    ) -> Result<(Outcome, Vec<String>), ToolError> {
+    ) -> Result<(Outcome, Vec<Text>), ToolError> {
         let writes_git = inside.writes_git;
         let mut tries = 0;
         loop {
@@ -454,18 +451,22 @@ impl CommandRunner {
                 let mut notes = guarded.map(|guarded| guarded.settle(workspace.masks())).unwrap_or_default();
                 notes.extend(workspace.masks().settle(&masks));
                 notes.extend(off);
-                notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
+                notes.extend(
+                    outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)).map(Text::from),
+                );
                 notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace.masks())));
                 // The record goes when there is nothing left to do.
                 drop(running);
                 Ok(notes)
             };
             let mut notes = blocking(self.workspace(), settle).await?;
-            notes.extend(appeared.note().map(str::to_owned));
+            notes.extend(appeared.note());
             return match (disturbance, ended) {
                 (Some(mut failure), _) => {
-                    for note in &notes {
-                        failure.message.push(format!(" [{note}]"));
+                    for note in notes {
+                        failure.message.push(" [");
+                        failure.message.push(note);
+                        failure.message.push("]");
                     }
                     Err(failure.into())
                 }
@@ -550,7 +551,7 @@ impl CommandRunner {
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
         let mut text = Text::from(outcome.output);
-        for note in left.into_iter().chain(missed).chain(masked).chain(notes.iter().map(String::as_str)) {
+        for note in left.into_iter().chain(missed).chain(masked).map(Text::from).chain(notes) {
             noted(&mut text, note);
         }
         let mut output = Output::text(text);

@@ -8,16 +8,16 @@ use crate::changes::journal::Journal;
 use crate::changes::record::{Coming, RecordedBy};
 use crate::changes::target::Target;
 use crate::changes::temp::{Home, Made, Onto, Temp};
-use crate::fault;
 use crate::root::resolve::{Last, Spot};
 use crate::root::{Root, conflict, not_a_file, of_io, of_system};
 use crate::stat::is_same;
+use crate::{fault, messages};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// What one file shall be.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(super) fn commit(
     root: &Root,
     recorded_by: RecordedBy<'_>,
     wanted: &[Wanted<'_>],
-) -> Result<Vec<(usize, Vec<String>)>, ToolFailure> {
+) -> Result<Vec<(usize, Vec<Text>)>, ToolFailure> {
     // It goes last: until then it names what the others take away.
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
@@ -62,7 +62,7 @@ pub(super) fn commit(
         staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
     }
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
-    let lost: Vec<(usize, Vec<String>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
+    let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
     // What is new comes before what goes, so that a crash in between loses nothing.
     staged.sort_by_key(|step| step.temp.is_none());
     let several = staged.len() > 1;
@@ -202,8 +202,8 @@ fn put_back(done: &mut [Step<'_>], mut failure: ToolFailure) -> ToolFailure {
         if let Err(errno) = step.put_back() {
             let path = &step.wanted.target.path;
             failure.code = ErrorCode::IoError;
-            failure.message =
-                failure.message.then(format!("{path:?} was changed before that and could not be put back ({errno})."));
+            let not_put_back = messages::not_put_back(format!("{path:?}"), errno.to_string());
+            failure.message = failure.message.then(not_put_back);
         }
     }
     failure

@@ -3,12 +3,13 @@
 use crate::attributes::Like;
 use crate::changes::commit::Wanted;
 use crate::changes::target::{Content, Old, Target};
+use crate::messages;
 use crate::root::path_arg::shown;
 use crate::text::MOST_EDITED;
 use crate::version::Version;
 use std::borrow::Cow;
 use toolfence_protocol::clip::grouped;
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// A change that is planned and not made yet: what it makes of each file, and what there is to say of it.
 ///
@@ -41,7 +42,7 @@ pub trait Report: Clone + Send + Sync + 'static {
     /// The report of a change that was made. `lost` says which files, by their place in `files`, could not have all of what
     /// they were like, and what is missing.
     #[must_use]
-    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Self;
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<Text>)>) -> Self;
 }
 
 /// One file of a change that is not made yet.
@@ -122,27 +123,16 @@ impl FileDraft {
 
 /// The refusal of a content that is too long to be written.
 pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
-    let message = format!(
-        "The content for {} has {} bytes; {} are the most. Write it in parts, or with a command.",
-        shown(path),
-        grouped(bytes as u64),
-        grouped(MOST_EDITED as u64)
-    );
+    let message = messages::content_too_large(shown(path), grouped(bytes as u64), grouped(MOST_EDITED as u64));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 
 /// The refusal of a change to a file that is not what the model has seen.
 pub(super) fn stale(path: &str) -> ToolFailure {
-    let message = format!(
-        "{} has changed since it was last read, so nothing was done: lines may have moved. Read it again, and put all \
-         edits of one file into one call.",
-        shown(path)
-    );
-    ToolFailure::new(ErrorCode::Conflict, message)
+    ToolFailure::new(ErrorCode::Conflict, messages::stale(shown(path)))
 }
 
 /// The refusal to take a change back whose old content was not read.
 pub(super) fn not_kept(path: &str) -> ToolFailure {
-    let message = format!("The old content of {} was too long to be kept, so the change stays.", shown(path));
-    ToolFailure::new(ErrorCode::TooLarge, message)
+    ToolFailure::new(ErrorCode::TooLarge, messages::old_content_not_kept(shown(path)))
 }

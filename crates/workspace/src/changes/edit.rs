@@ -3,6 +3,7 @@
 use crate::changes::draft::{Draft, FileDraft, stale, too_large};
 use crate::changes::target::{Content, Target};
 use crate::changes::write::Written;
+use crate::messages;
 use crate::root::Root;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::resolve::Trouble;
@@ -72,7 +73,7 @@ pub(super) fn draft_edit(root: &Root, wanted: &EditFile) -> Result<Draft<Written
     let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
     draft(root, &wanted.path, wanted.base, |old| {
         edit_lines(old, &edits)
-            .map_err(|problem| invalid(format!("{} was not changed: {problem}", shown(&wanted.path))))
+            .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.to_string())))
     })
 }
 
@@ -119,15 +120,10 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
         PassageProblem::NotFound { .. } => ErrorCode::NoMatch,
         _ => ErrorCode::InvalidArgument,
     };
-    ToolFailure::new(code, format!("{} was not changed: {problem}", shown(path)))
+    ToolFailure::new(code, messages::file_not_changed(shown(path), problem.to_string()))
 }
 
 fn too_long(path: &str, bytes: u64) -> ToolFailure {
-    let message = format!(
-        "{} has {} bytes; {} are the most that can be edited. Change it with a command such as sed.",
-        shown(path),
-        grouped(bytes),
-        grouped(MOST_EDITED as u64)
-    );
+    let message = messages::too_large_to_edit(shown(path), grouped(bytes), grouped(MOST_EDITED as u64));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }

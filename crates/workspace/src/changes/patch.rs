@@ -8,13 +8,13 @@ use crate::root::{Root, of_system};
 use crate::stat::other_names;
 use crate::text::MOST_EDITED;
 use crate::version::Version;
-use crate::{diff, names};
+use crate::{diff, messages, names};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
 use toolfence_patch as patch;
 use toolfence_patch::{Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// Each takes some descriptors until all are in place, and a process has but so many.
 const MOST_FILES: usize = 200;
@@ -37,7 +37,7 @@ pub struct Patched {
     /// Files that had other names (hard links), which still hold the old content, as they can be shown on one line.
     pub broken_links: Vec<String>,
     /// Files that could not have all of what they were like, as they can be shown on one line, each with what is missing.
-    pub lost: Vec<(String, Vec<String>)>,
+    pub lost: Vec<(String, Vec<Text>)>,
 }
 
 /// What a patch did to one file.
@@ -55,7 +55,7 @@ pub struct PatchedFile {
 }
 
 impl Report for Patched {
-    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Patched {
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<Text>)>) -> Patched {
         let shown = |file: &FileDraft| names::quoted(&file.target.path).into_owned();
         let has_broken_links =
             |file: &&FileDraft| !file.is_removal() && file.target.stat().is_some_and(|stat| other_names(stat) > 0);
@@ -71,8 +71,8 @@ impl Report for Patched {
 /// Plans a unified diff or a `*** Begin Patch` text for all of its files.
 pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailure> {
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
-    let patch =
-        patch::parse_below(text, relative).map_err(|problem| invalid(format!("Nothing was changed: {problem}")))?;
+    let patch = patch::parse_below(text, relative)
+        .map_err(|problem| invalid(messages::nothing_changed_because(problem.to_string())))?;
     let mut found = Targets { root, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
     let plan = patch::plan(&patch, &mut found).map_err(|failure| found.told(failure))?;
     found.refuse_links(&plan)?;
@@ -137,15 +137,14 @@ impl Source for Targets<'_> {
             }
         };
         if let Some(other) = self.real.insert(name, path.to_owned()) {
-            let message = format!("{} and {} are the same file. Name it in one way.", shown(path), shown(&other));
-            return Err(invalid(message));
+            return Err(invalid(messages::one_file_twice(shown(path), shown(&other))));
         }
         self.bytes += content.as_ref().map_or(0, Vec::len);
         if self.targets.len() == MOST_FILES {
-            return Err(too_much(&format!("{MOST_FILES} files")));
+            return Err(too_much(messages::patch_of_many_files(MOST_FILES)));
         }
         if self.bytes > MOST_BYTES {
-            return Err(too_much(&format!("{} MB of files", MOST_BYTES >> 20)));
+            return Err(too_much(messages::patch_of_many_bytes(MOST_BYTES >> 20)));
         }
         self.targets.insert(path.to_owned(), target);
         Ok(content)
@@ -159,8 +158,7 @@ impl Targets<'_> {
         for target in plan.changes.iter().filter(goes).filter_map(|change| self.targets.get(&change.path)) {
             let real = names::text_of(&target.spot.name());
             if real != target.path {
-                let message = format!("{} is reached by a link. Name {} itself.", shown(&target.path), shown(&real));
-                return Err(invalid(message));
+                return Err(invalid(messages::reached_by_link(shown(&target.path), shown(&real))));
             }
         }
         Ok(())
@@ -176,18 +174,17 @@ impl Targets<'_> {
     }
 
     fn refused(&self, refusals: &[Refusal]) -> ToolFailure {
-        let Some(first) = refusals.first() else { return invalid("Nothing was changed.".into()) };
+        let Some(first) = refusals.first() else { return invalid(messages::nothing_changed()) };
         if let ([_], Reason::Missing) = (refusals, &first.reason) {
             let path = &first.path;
             return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
         }
         let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        ToolFailure::new(code(&first.reason), format!("Nothing was changed.\n{}", lines.join("\n")))
+        ToolFailure::new(code(&first.reason), messages::nothing_changed_refused(lines.join("\n")))
     }
 }
 
-fn too_much(most: &str) -> ToolFailure {
-    let message = format!("The patch changes more than {most} at once. Send it in parts.");
+fn too_much(message: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 

@@ -1,6 +1,7 @@
 //! A file as it was found before a change, and what a file in its place takes of it.
 
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED};
+use crate::messages;
 use crate::root::path_arg::shown;
 use crate::root::resolve::{LOOK, Last, Spot};
 use crate::root::{Root, not_a_file, of_io, of_system};
@@ -97,16 +98,9 @@ impl Old {
 }
 
 fn not_carried(path: &str) -> ToolFailure {
-    let message = format!(
-        "{} has extended attributes that cannot be read, or more than {} MB of them, and would lose them. Change it with a \
-         command that writes into the file.",
-        shown(path),
-        MOST_CARRIED >> 20
-    );
-    ToolFailure::new(ErrorCode::PermissionDenied, message)
+    ToolFailure::new(ErrorCode::PermissionDenied, messages::attributes_not_carried(shown(path), MOST_CARRIED >> 20))
 }
 
 fn read_only(path: &str) -> ToolFailure {
-    let message = format!("{} is read-only. Ask before changing its mode with chmod.", shown(path));
-    ToolFailure::new(ErrorCode::PermissionDenied, message)
+    ToolFailure::new(ErrorCode::PermissionDenied, messages::read_only(shown(path)))
 }

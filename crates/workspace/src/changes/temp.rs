@@ -6,10 +6,10 @@
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED, MOST_KEPT};
 use crate::changes::journal::Journal;
 use crate::digest::Digest;
-use crate::fault;
 use crate::root::resolve;
 use crate::stat::{is_content_of, mode_of};
 use crate::state::{self, State};
+use crate::{fault, messages};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
@@ -17,6 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 
 /// The mode of a new file before the umask.
 const NEW: RawMode = 0o666;
@@ -99,7 +100,7 @@ pub(crate) struct Temp<'f> {
     file: File,
     renamed: bool,
     /// What the system would not let it have of the file it is like.
-    lost: Vec<String>,
+    lost: Vec<Text>,
 }
 
 impl<'f> Temp<'f> {
@@ -137,7 +138,7 @@ impl<'f> Temp<'f> {
         let mut content = Vec::new();
         (&file).read_to_end(&mut content)?;
         let attributes = attributes::read(&file, MOST_CARRIED);
-        let attributes = attributes.ok_or_else(|| io::Error::other("its extended attributes cannot be copied"))?;
+        let attributes = attributes.ok_or_else(|| io::Error::other(messages::attributes_not_copied()))?;
         Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
     }
 
@@ -163,7 +164,7 @@ impl<'f> Temp<'f> {
     }
 
     /// What the system would not let it have of the file it is like.
-    pub(crate) fn lost(&self) -> &[String] {
+    pub(crate) fn lost(&self) -> &[Text] {
         &self.lost
     }
 

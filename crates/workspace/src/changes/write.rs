@@ -8,7 +8,7 @@ use crate::root::Root;
 use crate::stat::other_names;
 use crate::text::MOST_EDITED;
 use crate::version::Version;
-use toolfence_protocol::ToolFailure;
+use toolfence_protocol::{Text, ToolFailure};
 
 const BOM: &str = "\u{FEFF}";
 
@@ -42,7 +42,7 @@ pub struct Written {
     pub broken_links: u64,
     /// What the system would not let the new file have of the old one: its access control list, an attribute by its name.
     /// Where it is something that kept people out, the file is closed to them by its mode.
-    pub lost: Vec<String>,
+    pub lost: Vec<Text>,
     /// The content before; `None` where there was no file, or one of more than 10 MB.
     pub before: Option<Version>,
     /// The content after; `None` before anything was written.
@@ -50,7 +50,7 @@ pub struct Written {
 }
 
 impl Report for Written {
-    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<String>)>) -> Written {
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<Text>)>) -> Written {
         let after = files.first().and_then(FileDraft::version);
         if !self.changed {
             return Written { after, ..self };

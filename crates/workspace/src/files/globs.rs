@@ -1,9 +1,10 @@
 //! Globs in arguments, read as in a `.gitignore`: without a slash a name at any depth, with one a path from the start.
 
+use crate::messages;
 use crate::root::path_arg::{invalid, shown};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::path::Path;
-use toolfence_protocol::ToolFailure;
+use toolfence_protocol::{Text, ToolFailure};
 
 /// A longer glob costs more to compile than any use of it is worth.
 const LONGEST: usize = 1024;
@@ -17,18 +18,15 @@ pub(crate) struct Glob {
 impl Glob {
     /// Reads a glob; `{a,b}` and `**` are understood, a leading `!` is not special.
     pub(crate) fn new(text: &str) -> Result<Glob, ToolFailure> {
-        let wrong = |why: String| {
-            let advice = "Give a glob such as *.rs or src/**/*.{ts,tsx}.";
-            invalid(format!("The glob {} cannot be read: {why}. {advice}", shown(text)))
-        };
+        let wrong = |problem: Text| invalid(messages::glob_unreadable(shown(text), problem));
         if text.is_empty() || text.len() > LONGEST {
-            return Err(wrong(format!("it has {} bytes, 1 to {LONGEST} are wanted", text.len())));
+            return Err(wrong(messages::glob_of_size(text.len(), LONGEST)));
         }
         let bare = text.strip_prefix("./").unwrap_or(text);
         let escaped = if bare.starts_with('!') { format!("\\{bare}") } else { bare.to_owned() };
         let mut builder = OverrideBuilder::new("");
-        builder.add(&escaped).map_err(|error| wrong(error.to_string()))?;
-        Ok(Glob { patterns: builder.build().map_err(|error| wrong(error.to_string()))? })
+        builder.add(&escaped).map_err(|error| wrong(error.to_string().into()))?;
+        Ok(Glob { patterns: builder.build().map_err(|error| wrong(error.to_string().into()))? })
     }
 
     /// Whether a path relative to the folder matches.

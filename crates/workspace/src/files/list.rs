@@ -1,11 +1,11 @@
 //! What stands below a folder.
 
 use crate::files::globs::{self, Glob};
-use crate::names;
 use crate::root::Root;
 use crate::root::opened::Opened;
 use crate::root::walk::{Node, Order, Walk};
 use crate::stop::Stop;
+use crate::{messages, names};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 use serde::Serialize;
@@ -116,7 +116,7 @@ pub(super) fn list(root: &Root, wanted: &ListFiles, stop: &Stop) -> Result<Listi
         .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)));
     let (nodes, truncated) = nearest(&mut walk, &start.name, glob.as_ref(), wanted.limit);
     if stop.is_stopped() {
-        return Err(ToolFailure::new(ErrorCode::Cancelled, "The listing was stopped."));
+        return Err(ToolFailure::new(ErrorCode::Cancelled, messages::listing_stopped()));
     }
     let report = walk.report(&wanted.path)?;
     let mut sizes = Sizes { root, folders: Vec::new() };
@@ -134,8 +134,7 @@ pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result
         None => (plain?, None),
     };
     if inner.is_some() && pattern.is_some() {
-        let message = "There is a glob in path and another in pattern. Give only one of them.";
-        return Err(ToolFailure::new(ErrorCode::InvalidArgument, message));
+        return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::two_globs()));
     }
     let here = format!("{}/", names::text_of(&start.name));
     let pattern = pattern.map(|glob| glob.strip_prefix(&here).map_or(glob.to_owned(), |rest| format!("/{rest}")));

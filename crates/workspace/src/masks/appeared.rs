@@ -7,17 +7,18 @@
 use crate::masks::Masks;
 use crate::masks::scan::{Purpose, Scan};
 use crate::masks::set::MaskSet;
-use crate::names;
 use crate::root::ignores::Ignores;
 use crate::root::{Root, folder};
 use crate::stat::Stamp;
 use crate::stop::Stop;
+use crate::{messages, names};
 use memchr::memmem;
 use rustix::fd::AsFd;
 use rustix::fs::FileType;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 use toolfence_sandbox::isolation::{Identity, MaskKind, identity_of};
 
 /// Files that are read, the bytes of one and of all of them, and the lines that are kept. What is beyond is said to be.
@@ -163,21 +164,15 @@ impl Withheld {
             };
             let row = hit[number..].iter().take(lines.len() - number).take_while(|hit| **hit == Some(of)).count();
             number += row;
-            let (what, stand) = if row == 1 { ("A line is", "it stands") } else { ("Lines are", "they stand") };
-            let file = names::shown(&self.names[of]);
-            out.push_str(&format!(
-                "[{what} withheld: {stand} in {file}, which appeared while the command ran and is not for tools.]\n"
-            ));
+            // In English: the output is a string, and in which language it is read is not known here.
+            out.push_str(&messages::lines_withheld(row, names::shown(&self.names[of])).to_string());
         }
         out
     }
 
     /// What is said where not all of what appeared was compared.
-    pub fn note(&self) -> Option<&'static str> {
-        self.is_incomplete.then_some(
-            "Blocked files appeared while the command ran, and more than is compared with its output: do not pass on what \
-             looks like a secret.",
-        )
+    pub fn note(&self) -> Option<Text> {
+        self.is_incomplete.then(messages::more_than_compared)
     }
 }
 

@@ -6,8 +6,9 @@
 use crate::encoding::{path_bytes, path_from};
 use crate::masks::Masks;
 use crate::masks::set::MaskSet;
-use crate::names;
+use crate::root::text_of;
 use crate::stat::{Stamp, is_later};
+use crate::{messages, names};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::bytes_of;
 use toolfence_git::config::{keys_of, unset};
+use toolfence_protocol::Text;
 use toolfence_rules::git_config::{is_as_cloned, is_harmless};
 
 /// Keys of a configuration with their values.
@@ -90,13 +92,13 @@ impl Configurations {
     }
 
     /// Takes back keys that are new, may make git run something, and do not stand in the command; the sentences say which.
-    pub fn settle(&self, masks: &Masks) -> Vec<String> {
+    pub fn settle(&self, masks: &Masks) -> Vec<Text> {
         self.settle_until(masks, None)
     }
 
     /// Takes back keys like [`Configurations::settle`], but only those that were written until a time, where that is known: what
     /// came later is another process's work.
-    pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<String> {
+    pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<Text> {
         let Some(git) = masks.host_git() else { return Vec::new() };
         let mut said = Vec::new();
         for before in &self.before {
@@ -111,14 +113,8 @@ impl Configurations {
             for (key, value) in self.planted_in(before, now) {
                 let shown = shown(masks, file);
                 said.push(match unset(git, file, &key, value.as_deref()) {
-                    Ok(()) => format!(
-                        "{shown} got the key {key}, which the command did not name and which may make git run programs. It was \
-                         taken out again."
-                    ),
-                    Err(error) => format!(
-                        "{shown} got the key {key}, which may make git run programs, and it could not be taken out ({error}). \
-                         Do not run git there before you have looked at it."
-                    ),
+                    Ok(()) => messages::key_taken_out(shown, key),
+                    Err(error) => messages::key_not_taken_out(shown, key, text_of(&error)),
                 });
             }
         }
@@ -126,7 +122,7 @@ impl Configurations {
     }
 
     /// Puts a configuration back that a hook has changed so that it cannot be read: what it would make git run is not known.
-    fn put_back(&self, masks: &Masks, before: &Before) -> Option<String> {
+    fn put_back(&self, masks: &Masks, before: &Before) -> Option<Text> {
         let file = &before.file();
         let is_there = fs::symlink_metadata(file).is_ok();
         if !self.with_hooks || stamp(file) == before.stamp && is_there == before.stamp.is_some() {
@@ -140,13 +136,8 @@ impl Configurations {
         }
         let shown = shown(masks, file);
         Some(match done {
-            Ok(()) => {
-                format!("{shown} was changed so that it could not be read. It was put back as it was before the call.")
-            }
-            Err(error) => format!(
-                "{shown} was changed so that it cannot be read, and it could not be put back ({error}). Do not run git there \
-                 before you have looked at it."
-            ),
+            Ok(()) => messages::configuration_put_back(shown),
+            Err(error) => messages::configuration_not_put_back(shown, text_of(&error)),
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::masks::Masks;
 use crate::masks::repositories::{git_dirs, hook_folders};
 use crate::masks::set::MaskSet;
 use crate::masks::settle::{Suspect, is_theirs, set_aside};
-use crate::names;
+use crate::{messages, names};
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::config::{Configured, keys_of};
 use toolfence_git::{Git, hooks, made};
+use toolfence_protocol::Text;
 
 /// The most hooks that are named in a sentence.
 const MOST_NAMED: usize = 8;
@@ -29,13 +30,13 @@ pub struct Hooks {
     /// These may run, in the order of their names: the settings approve each. Empty where none runs.
     pub run: Vec<&'static str>,
     /// Why none runs although the settings approve some: one sentence.
-    pub off: Option<String>,
+    pub off: Option<Text>,
 }
 
 /// Why no hook of a repository can run.
 enum Hindrance {
     /// A sentence.
-    Because(String),
+    Because(Text),
     /// These stand there and are not approved, in this folder.
     NotApproved(Vec<&'static str>, PathBuf),
 }
@@ -57,17 +58,14 @@ pub(super) fn of(masks: &Masks, set: &MaskSet) -> Hooks {
     }
     if !others.is_empty() {
         let list = |of: &BTreeSet<String>| {
-            let more =
-                if of.len() > MOST_NAMED { format!(" and {} more", of.len() - MOST_NAMED) } else { String::new() };
-            format!("{}{more}", of.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", "))
+            let named = of.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+            match of.len().saturating_sub(MOST_NAMED) {
+                0 => Text::from(named),
+                more => messages::and_more(named, more),
+            }
         };
         let others: BTreeSet<String> = others.into_iter().map(str::to_owned).collect();
-        let (stand, are) = if others.len() == 1 { ("stands", "is") } else { ("stand", "are") };
-        why = Some(format!(
-            "No hook ran in this call: {} {stand} in {} and {are} not in sandbox.git_hooks.",
-            list(&others),
-            list(&folders)
-        ));
+        why = Some(messages::none_ran(messages::not_approved(list(&others), others.len(), list(&folders))));
     }
     match why {
         Some(off) => Hooks { run: Vec::new(), off: Some(off) },
@@ -78,9 +76,9 @@ pub(super) fn of(masks: &Masks, set: &MaskSet) -> Hooks {
 /// The hooks that stand in the repository at `at` and its submodules, where each is approved.
 fn approved_in(masks: &Masks, git: &Git, at: &Path) -> Result<BTreeSet<&'static str>, Hindrance> {
     let shown = || names::shown(at);
-    let because = |why: String| Err(Hindrance::Because(format!("No hook ran in this call: {why}")));
+    let because = |why: Text| Err(Hindrance::Because(messages::none_ran(why)));
     if at.as_os_str().is_empty() {
-        return because("the project is a repository without a work tree.".into());
+        return because(messages::no_work_tree());
     }
     let has_dot_git = at.file_name().is_some_and(|name| name == ".git");
     let folder = if has_dot_git { at.parent().unwrap_or(Path::new("")) } else { at };
@@ -99,16 +97,16 @@ fn approved_in(masks: &Masks, git: &Git, at: &Path) -> Result<BTreeSet<&'static 
     }
     let top = masks.root.path().join(folder);
     let Some(configured) = masks.configured(&top, &dirs) else {
-        return because(format!("git cannot list the configuration of {}.", shown()));
+        return because(messages::not_listed(shown()));
     };
-    let mut folders = match where_hooks_stand(&configured) {
+    let mut folders = match where_hooks_stand(&configured, &shown()) {
         Ok(Some(value)) => hook_folders(value, &top, &dirs),
         Ok(None) => dirs.last().map(|common| common.join("hooks")).into_iter().collect(),
-        Err(why) => return because(format!("{} {why}", shown())),
+        Err(why) => return because(why),
     };
     for dir in &dirs {
         let Some(inner) = hooks::inner(dir) else {
-            return because(format!("{} has too many work trees and submodules.", shown()));
+            return because(messages::too_many_inside(shown()));
         };
         // The first is the directory itself.
         for dir in inner.dirs.iter().skip(1).filter(|dir| !dirs.contains(dir)) {
@@ -118,7 +116,7 @@ fn approved_in(masks: &Masks, git: &Git, at: &Path) -> Result<BTreeSet<&'static 
                     || keys_of(git, &file).is_ok_and(|keys| !keys.iter().any(|(key, _)| names_more(key)));
                 if !is_plain {
                     let file = names::shown(file.strip_prefix(masks.root.path()).unwrap_or(&file));
-                    return because(format!("{file} names a folder of hooks or another file."));
+                    return because(messages::file_names_more(file));
                 }
             }
             folders.insert(dir.join("hooks"));
@@ -129,7 +127,7 @@ fn approved_in(masks: &Masks, git: &Git, at: &Path) -> Result<BTreeSet<&'static 
         let standing = hooks::standing(&folder);
         let is_inside = folder.canonicalize().is_ok_and(|real| real.starts_with(masks.root.path()));
         if !standing.is_empty() && !is_inside {
-            return because(format!("the folder of hooks of {} is not in the project.", shown()));
+            return because(messages::hooks_outside(shown()));
         }
         let others: Vec<&str> = standing.iter().copied().filter(|name| !masks.git.approves_hook(name)).collect();
         if !others.is_empty() {
@@ -140,23 +138,23 @@ fn approved_in(masks: &Masks, git: &Git, at: &Path) -> Result<BTreeSet<&'static 
     Ok(run)
 }
 
-/// The folder of hooks that a repository's own configuration names, or why that cannot be told: the end of a sentence.
-fn where_hooks_stand(configured: &Configured) -> Result<Option<&str>, &'static str> {
+/// The folder of hooks that the own configuration of the repository `shown` names, or why that cannot be told.
+fn where_hooks_stand<'c>(configured: &'c Configured, shown: &str) -> Result<Option<&'c str>, Text> {
     let is_hooks_path = |(key, _): &&(String, Option<String>)| key == "core.hookspath";
     if configured.local.iter().any(|(key, _)| key.starts_with("includeif.")) {
         // What git does in the call may change whether it holds.
-        return Err("includes configuration under a condition.");
+        return Err(messages::includes_under_condition(shown));
     }
     match (configured.local.iter().rfind(is_hooks_path), &configured.hooks) {
         // A value that git reads in a way of its own is not followed.
         (Some((_, Some(value))), _) if value.is_empty() || value.starts_with(['%', ':']) => {
-            Err("names its folder of hooks in a way that cannot be followed.")
+            Err(messages::hooks_not_followed(shown))
         }
-        (Some((_, None)), _) => Err("names no folder of hooks where it should."),
+        (Some((_, None)), _) => Err(messages::hooks_not_named(shown)),
         (Some(_), Some(value)) => Ok(Some(value)),
         // The person's own configuration is hidden from commands, with the home it stands in.
         _ if configured.global.iter().any(|(key, _)| key == "core.hookspath") => {
-            Err("has its folder of hooks from a configuration outside of the project, which commands do not see.")
+            Err(messages::hooks_from_outside(shown))
         }
         _ => Ok(None),
     }
@@ -186,13 +184,13 @@ impl Guarded {
 
     /// Takes away what appeared in the git directories and would make git run something: other git directories that are not
     /// as git makes them, links, and lists of a rebase with programs in them. The sentences say what.
-    pub fn settle(&self, masks: &Masks) -> Vec<String> {
+    pub fn settle(&self, masks: &Masks) -> Vec<Text> {
         self.settle_until(masks, None)
     }
 
     /// Takes away like [`Guarded::settle`], but only what appeared until a time, where that is known: what came later is another
     /// process's work.
-    pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<String> {
+    pub(super) fn settle_until(&self, masks: &Masks, until: Option<SystemTime>) -> Vec<Text> {
         let known: HashSet<(&[u8], &[u8])> = self.links.iter().map(|(at, leads)| (&at[..], &leads[..])).collect();
         let mut suspects = Vec::new();
         let mut said = Vec::new();
@@ -201,10 +199,7 @@ impl Guarded {
             let relative = |path: &Path| path.strip_prefix(masks.root.path()).ok().map(Path::to_owned);
             let Some(inner) = hooks::inner(top) else {
                 let shown = names::shown(top.strip_prefix(masks.root.path()).unwrap_or(top));
-                said.push(format!(
-                    "{shown} has so many work trees and submodules now that they could not be looked over. Do not run git there \
-                     before you have looked at them."
-                ));
+                said.push(messages::too_much_to_look_over(shown));
                 continue;
             };
             let new_links = inner

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use toolfence_git::Git;
 use toolfence_git::config::{Configured, Memory, plain, pointed};
-use toolfence_protocol::ToolFailure;
+use toolfence_protocol::{Text, ToolFailure};
 
 /// What the sandbox must mask of one project, found anew for each command, and what is known of its repositories.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Masks {
 
     /// After all processes of a command have ended: takes away what appeared meanwhile and would make git run something
     /// outside the sandbox. Answers with what was done, in sentences.
-    pub fn settle(&self, before: &MaskSet) -> Vec<String> {
+    pub fn settle(&self, before: &MaskSet) -> Vec<Text> {
         settle::settle(self, before)
     }
 
@@ -154,12 +154,12 @@ impl Masks {
 
 /// Takes away what commands planted in this project whose host was killed. Answers with what was done, in sentences for the
 /// person.
-pub(crate) fn recover(root: &Arc<Root>) -> Vec<String> {
+pub(crate) fn recover(root: &Arc<Root>) -> Vec<Text> {
     running::recover(root)
 }
 
 /// What the helper does that a host has started: it waits for the end of the host, and then works off what records are left by
 /// opening the project with `open`, which gives what was done in sentences. Gives the status with which the helper ends.
-pub(crate) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<String>>) -> i32 {
+pub(crate) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<Text>>) -> i32 {
     running::settle_for_a_host(open)
 }

@@ -25,6 +25,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_git::way::{Step, Way};
+use toolfence_protocol::Text;
 use toolfence_sandbox::isolation::{Identity, Mask, MaskKind};
 use toolfence_sandbox::random_name;
 
@@ -85,7 +86,7 @@ impl Drop for Settler {
 }
 
 /// What the helper does that [`Settler`] starts: it waits for the end of the host, and then settles what records are left.
-pub(super) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<String>>) -> i32 {
+pub(super) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<Text>>) -> i32 {
     // It is told the project, and nothing after it: the end of what it is told is the end of the host.
     let mut root = Vec::new();
     if io::stdin().take(1 << 16).read_to_end(&mut root).is_err() || root.is_empty() {
@@ -257,12 +258,12 @@ pub(super) fn folder(root: &Path) -> Option<PathBuf> {
 }
 
 /// Takes away what commands planted whose host was killed. Answers with what was done, in sentences.
-pub(super) fn recover(root: &Arc<Root>) -> Vec<String> {
+pub(super) fn recover(root: &Arc<Root>) -> Vec<Text> {
     let Some(folder) = folder(root.path()) else { return Vec::new() };
     let Ok(entries) = fs::read_dir(&folder) else { return Vec::new() };
-    // What the helper did has not been told yet.
+    // What the helper did has not been told yet. It wrote it down in English.
     let told = folder.join(TOLD);
-    let mut said: Vec<String> = toolfence_git::bytes_of(&told, MOST_BYTES)
+    let mut said: Vec<Text> = toolfence_git::bytes_of(&told, MOST_BYTES)
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default();

@@ -8,6 +8,7 @@ use crate::masks::Masks;
 use crate::masks::folders::Folder;
 use crate::masks::repositories::{Access, Repository, Standing, Wanted};
 use crate::masks::set::{Held, MaskSet};
+use crate::messages;
 use crate::root::hops::{Hop, NAMEABLE};
 use crate::root::ignores::Ignores;
 use crate::root::walk::{Order, Walk};
@@ -19,7 +20,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolfence_git::made::looks_bare;
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 use toolfence_sandbox::isolation::{Identity, Mask, MaskKind, identity_of};
 
 /// Folders looked at before the walk is given up.
@@ -50,11 +51,9 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
         set.with_hooks = access == Access::WriteWithHooks;
         set.cost.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         tracing::debug!(cost = ?set.cost, masks = set.list.len(), "the project was walked for the sandbox");
-        return if set.list.len() > MOST_MASKS { Err(too_much("blocked files")) } else { Ok(set) };
+        return if set.list.len() > MOST_MASKS { Err(too_much(messages::blocked_files())) } else { Ok(set) };
     }
-    let message = "Folders of the project are moved all the time, so the sandbox cannot be set up and nothing was run. \
-                   Wait until whatever moves them has ended, and try again.";
-    Err(ToolFailure::new(ErrorCode::Conflict, message))
+    Err(ToolFailure::new(ErrorCode::Conflict, messages::folders_move()))
 }
 
 /// Why a walk did not come to its end.
@@ -136,11 +135,11 @@ impl<'w> Scan<'w> {
         let mut pending = vec![(Hop::default(), PathBuf::new())];
         while let Some((hop, at)) = pending.pop() {
             if stop.is_stopped() {
-                return Err(ToolFailure::new(ErrorCode::Cancelled, "The walk over the project was stopped.").into());
+                return Err(ToolFailure::new(ErrorCode::Cancelled, messages::walk_stopped()).into());
             }
             self.set.cost.folders += 1;
             if self.set.cost.folders > MOST_FOLDERS {
-                return Err(too_much("folders").into());
+                return Err(too_much(messages::folders()).into());
             }
             let calm = self.purpose != Purpose::Mask;
             let (mut folder, read) = self.masks.folders.folder(&self.masks.root, &hop, &at, calm);
@@ -331,7 +330,7 @@ impl<'w> Scan<'w> {
         }
         self.set.list.extend(found);
         let complete = walk.report(".").is_ok_and(|report| report.complete);
-        if complete { Ok(()) } else { Err(too_much("files to find the other names of a blocked one").into()) }
+        if complete { Ok(()) } else { Err(too_much(messages::files_for_other_names()).into()) }
     }
 }
 
@@ -339,10 +338,6 @@ fn is_moved(errno: Errno) -> bool {
     matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::AGAIN)
 }
 
-fn too_much(what: &str) -> ToolFailure {
-    let message = format!(
-        "The project has too many {what} for the sandbox to be sure of it, so nothing was run. Ask the user to work in a \
-         smaller folder."
-    );
-    ToolFailure::new(ErrorCode::TooLarge, message)
+fn too_much(what: Text) -> ToolFailure {
+    ToolFailure::new(ErrorCode::TooLarge, messages::too_many(what))
 }

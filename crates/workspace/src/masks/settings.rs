@@ -1,5 +1,6 @@
 //! What the person leaves to commands of the repositories of a project.
 
+use crate::messages;
 use toolfence_protocol::{Error, ErrorKind, Result, close_names};
 use toolfence_rules::{GIT_HOOKS, UserGlob};
 
@@ -39,8 +40,14 @@ impl GitSettings {
                 return Ok(name.to_owned());
             }
             let close = close_names(name, GIT_HOOKS.iter().copied());
-            let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
-            Err(Error::with_kind(ErrorKind::InvalidInput, format!("git has no hook {name:?}.{hint}")))
+            let shown = format!("{name:?}");
+            Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                match close.first() {
+                    Some(close) => messages::no_such_hook_but_close(shown, close),
+                    None => messages::no_such_hook(shown),
+                },
+            ))
         };
         let hooks = names.into_iter().map(named).collect::<Result<_>>()?;
         Ok(GitSettings { hooks, ..self })

@@ -8,10 +8,10 @@ use crate::masks::Masks;
 use crate::masks::repositories::{Repository, Standing, Used};
 use crate::masks::scan::{OpenedUp, Purpose, Scan};
 use crate::masks::set::{Held, MaskSet};
-use crate::names;
 use crate::root::resolve::open_exact;
 use crate::stat::is_later;
 use crate::stop::Stop;
+use crate::{messages, names};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FileType, RenameFlags};
 use rustix::io::Errno;
@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::made;
 use toolfence_git::way::{Step, Way};
+use toolfence_protocol::Text;
 use toolfence_sandbox::isolation::identity_of;
 
 /// What stands behind a name that was set aside, with a number.
@@ -48,23 +49,19 @@ impl Suspect {
 }
 
 /// Takes away what appeared, after all processes of the command have ended. Answers with what was done, in sentences.
-pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<String> {
+pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<Text> {
     settle_until(masks, before, None)
 }
 
 /// Takes away what appeared until a time, where that is known: what came later is another process's work.
-pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<SystemTime>) -> Vec<String> {
+pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<SystemTime>) -> Vec<Text> {
     let found = suspects(masks, before, Purpose::Settle, &Stop::default());
     match found {
         Some((suspects, _opened)) => {
             let suspects = suspects.iter().filter(|suspect| !is_theirs(masks, suspect, until));
             suspects.map(|suspect| set_aside(masks, suspect)).collect()
         }
-        None => vec![
-            "The project is too big to be looked over after the command. Look for new .git folders in it before you run git \
-             there."
-                .into(),
-        ],
+        None => vec![messages::not_looked_over()],
     }
 }
 
@@ -179,15 +176,12 @@ fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
     (!is_fine).then_some(suspect)
 }
 
-pub(super) fn set_aside(masks: &Masks, suspect: &Suspect) -> String {
+pub(super) fn set_aside(masks: &Masks, suspect: &Suspect) -> Text {
     let (path, why) = match suspect {
-        Suspect::Repository(path) => (path.clone(), "It would let git run programs"),
+        Suspect::Repository(path) | Suspect::Made(path) => (path.clone(), messages::lets_git_run()),
         // Its other entries may be anything; without a HEAD git takes the folder for none of its own.
-        Suspect::Bare(path) => {
-            (path.join("HEAD"), "With it, git takes the folder for a repository and may run programs")
-        }
-        Suspect::Used(path) => (path.clone(), "The configuration of git names it, so git would run or read it"),
-        Suspect::Made(path) => (path.clone(), "It would let git run programs"),
+        Suspect::Bare(path) => (path.join("HEAD"), messages::makes_a_repository()),
+        Suspect::Used(path) => (path.clone(), messages::named_by_configuration()),
     };
     let shown = names::shown(&path);
     let folder = masks.root.open_exact(path.parent().unwrap_or(Path::new("")));
@@ -203,10 +197,8 @@ pub(super) fn set_aside(masks: &Masks, suspect: &Suspect) -> String {
         Ok(name)
     });
     match renamed {
-        Ok(name) => format!("{shown} appeared while the command ran. {why}, so it is now named {name}."),
-        Err(errno) => format!(
-            "{shown} appeared while the command ran. {why}, and it could not be renamed ({errno}). Do not run git there."
-        ),
+        Ok(name) => messages::set_aside(shown, why, name),
+        Err(errno) => messages::not_set_aside(shown, why, errno.to_string()),
     }
 }
 

@@ -15,12 +15,12 @@ mod suggest;
 pub(crate) mod twins;
 pub(crate) mod walk;
 
-pub(crate) use failure::{conflict, not_a_file, of_io, of_system};
+pub(crate) use failure::{conflict, not_a_file, of_io, of_system, text_of};
 pub(crate) use path_arg::invalid;
 pub use programs::Programs;
 
-use crate::names;
 use crate::stat::is_one;
+use crate::{messages, names};
 use opened::Opened;
 use path_arg::shown;
 use resolve::{Last, Spot, Trouble};
@@ -69,7 +69,7 @@ impl Root {
     /// # Errors
     /// The folder does not exist, is no folder, or may not be read.
     pub fn open(path: &Path, rules: PathRules, host_path: Option<&OsStr>) -> Result<Root> {
-        let doing = || format!("open the project root {}", path.display());
+        let doing = || messages::open_root(path.display().to_string());
         let real = path.canonicalize().map_err(|cause| Error::because(doing(), cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&real, flags, Mode::empty())
@@ -185,11 +185,7 @@ impl Root {
             return Err(failure::root_gone(&self.path));
         }
         if !path.is_empty() && is_blank(path) {
-            let message = format!(
-                "The path is blank: {} holds nothing that can be seen. Give a path, such as src/main.rs.",
-                shown(path)
-            );
-            return Err(invalid(message));
+            return Err(invalid(messages::path_blank(shown(path))));
         }
         let relative = path_arg::relative(path, &self.spellings());
         tracing::debug!(root = %self.path.display(), asked = path, ?relative, "path");
@@ -202,14 +198,10 @@ impl Root {
         self.refuse_unwritable(path, &relative)?;
         let mut spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
         if spot.dangling {
-            return Err(invalid(format!(
-                "{} is a link to {}, which does not exist. Write to that path itself, or remove the link first.",
-                shown(path),
-                shown(&names::text_of(&spot.name()))
-            )));
+            return Err(invalid(messages::dangling_link(shown(path), shown(&names::text_of(&spot.name())))));
         }
         if path_arg::names_a_folder(&relative) && spot.last != Last::Folder {
-            return Err(invalid(format!("{} names a folder. Give the path of a file.", shown(path))));
+            return Err(invalid(messages::names_a_folder(shown(path))));
         }
         spot.folder_name = self.real_folder(path, &spot.folder, &spot.folder_name)?;
         let name = spot.name();
@@ -334,17 +326,16 @@ impl Root {
         if missing.iter().zip(&trimmed).all(|(name, trimmed)| name == trimmed) {
             return Ok(());
         }
-        let problem = format!("{} has white space at an end of a name, so it was not made.", shown(path));
         if trimmed.contains(&"") {
-            return Err(invalid(format!("{problem} Give a name that is not blank.")));
+            return Err(invalid(messages::loose_and_blank(shown(path))));
         }
         let meant = trimmed.iter().fold(spot.folder_name.clone(), |folder, name| folder.join(name));
         let name = names::text_of(&meant);
         let there = self.blocks(&name).is_none() && self.open_relative(&meant).is_ok();
         Err(if there {
-            invalid(format!("{problem} Did you mean {}, which exists?", shown(&name))).suggest([name])
+            invalid(messages::loose_but_there(shown(path), shown(&name))).suggest([name])
         } else {
-            invalid(format!("{problem} Write it without: {}.", shown(&name)))
+            invalid(messages::loose(shown(path), shown(&name)))
         })
     }
 

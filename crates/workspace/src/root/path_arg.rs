@@ -2,9 +2,10 @@
 //!
 //! This module opens nothing. `..` is left to the code that follows the path, because what it means depends on links.
 
+use crate::messages;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// The kernel takes no longer path (`PATH_MAX`, path_resolution(7)).
 const LONGEST: usize = 4095;
@@ -12,13 +13,13 @@ const LONGEST: usize = 4095;
 /// `text` relative to the root; "." is the root itself. `roots` are the absolute spellings of the root.
 pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailure> {
     if text.is_empty() {
-        return Err(invalid("The path is empty. Give a path relative to the project root; \".\" is the root.".into()));
+        return Err(invalid(messages::path_empty()));
     }
     if text.contains('\0') {
-        return Err(invalid(format!("The path {} contains a NUL byte. Write it without.", shown(text))));
+        return Err(invalid(messages::path_with_nul(shown(text))));
     }
     if text.len() > LONGEST {
-        return Err(invalid(format!("The path {} has {} bytes; {LONGEST} are the most.", shown(text), text.len())));
+        return Err(invalid(messages::path_too_long(shown(text), text.len(), LONGEST)));
     }
     if text == "~" || text.starts_with("~/") {
         return Err(outside(text));
@@ -62,24 +63,15 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The refusal of everything that is not below the root.
 pub(crate) fn outside(text: &str) -> ToolFailure {
-    let message = format!(
-        "{} is outside the project root, where tools cannot go. Use a path relative to the root, such as \"src/main.rs\".",
-        shown(text)
-    );
-    ToolFailure::new(ErrorCode::PermissionDenied, message)
+    ToolFailure::new(ErrorCode::PermissionDenied, messages::outside_root(shown(text)))
 }
 
 /// The refusal of what a link inside the root leads to.
 pub(crate) fn led_out(text: &str, link: &str) -> ToolFailure {
-    let message = format!(
-        "{} leads out of the project by the link {}; tools do not follow it. Work with files below the root.",
-        shown(text),
-        shown(link)
-    );
-    ToolFailure::new(ErrorCode::PermissionDenied, message)
+    ToolFailure::new(ErrorCode::PermissionDenied, messages::led_out_by_link(shown(text), shown(link)))
 }
 
-pub(crate) fn invalid(message: String) -> ToolFailure {
+pub(crate) fn invalid(message: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }
 

@@ -1,12 +1,12 @@
 //! Names that exist, for one that does not: those of the right folder, and those of elsewhere.
 
-use crate::names;
 use crate::root::failure::of_system;
 use crate::root::path_arg::{led_out, outside, shown};
 use crate::root::resolve::{Last, Trouble};
 use crate::root::walk::{Order, Walk};
 use crate::root::{Root, folder};
 use crate::stop::Stop;
+use crate::{messages, names};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -24,14 +24,6 @@ const MOST_ENTRIES: usize = 30_000;
 
 /// Why `path` (as written; `relative` as read) could not be opened.
 pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path) -> ToolFailure {
-    let hint = |close: &[String]| match close.first() {
-        Some(name) => format!("Did you mean {}?", shown(name)),
-        None => "Use list_files to see what is there.".into(),
-    };
-    let not_found = |what: &str| {
-        let close = close_to(root, relative);
-        ToolFailure::new(ErrorCode::NotFound, format!("{} {what} {}", shown(path), hint(&close))).suggest(close)
-    };
     match trouble {
         Trouble::Outside => {
             let failure = match root.link_of(relative) {
@@ -40,8 +32,16 @@ pub(super) fn explain(root: &Root, trouble: Trouble, path: &str, relative: &Path
             };
             with_relative_spelling(root, failure, path)
         }
-        Trouble::Sys(Errno::NOENT) => not_found("does not exist."),
-        Trouble::Sys(Errno::NOTDIR) => not_found("goes through a file as if it were a folder."),
+        Trouble::Sys(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
+            let close = close_to(root, relative);
+            let message = match (errno, close.first()) {
+                (Errno::NOENT, None) => messages::no_such_path(shown(path)),
+                (Errno::NOENT, Some(close)) => messages::no_such_path_but_close(shown(path), shown(close)),
+                (_, None) => messages::through_a_file(shown(path)),
+                (_, Some(close)) => messages::through_a_file_but_close(shown(path), shown(close)),
+            };
+            ToolFailure::new(ErrorCode::NotFound, message).suggest(close)
+        }
         Trouble::Sys(errno) => of_system(errno, path),
     }
 }

@@ -1,15 +1,15 @@
 //! Undoing and redoing: name by name, each recorded before it is done.
 
-use crate::names;
 use crate::root::Root;
 use crate::state::{Change, State};
 use crate::undo::format::{Kind, Net, lines, net};
 use crate::undo::restore::{self, Unrestored};
 use crate::undo::{History, Listed, plan};
+use crate::{messages, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_protocol::{Error, ErrorKind, Result, Text};
 
 /// Contents of more bytes are not put back.
 const MOST: u64 = 64 << 20;
@@ -33,7 +33,7 @@ pub struct Done {
     /// The name as it can be shown on one line.
     pub name: String,
     /// What was done: `removed`, `restored`, `changed back`, `mode 644`, ...
-    pub what: String,
+    pub what: Text,
     /// Whether another process changed the name during the turn: it was put back to what that process left.
     pub by_others: bool,
 }
@@ -48,17 +48,32 @@ pub struct Refused {
     pub why: Unrestored,
 }
 
+impl Done {
+    /// The name and what was done, on one line.
+    pub fn text(&self) -> Text {
+        match self.by_others {
+            true => messages::name_done_to_theirs(&self.name, self.what.clone()),
+            false => messages::name_done(&self.name, self.what.clone()),
+        }
+    }
+}
+
+impl Refused {
+    /// The name and why it was left as it is, on one line.
+    pub fn text(&self) -> Text {
+        messages::name_refused(&self.name, self.why.text())
+    }
+}
+
 impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.what)?;
-        let by_others = if self.by_others { ", to what somebody else left there during the turn" } else { "" };
-        f.write_str(by_others)
+        self.text().fmt(f)
     }
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.why)
+        self.text().fmt(f)
     }
 }
 
@@ -146,7 +161,8 @@ impl History {
     /// What a record changed, the other way round.
     fn backwards(&self, record: u64) -> Result<Net> {
         let path = crate::undo::format::path_of(&self.turns(), record);
-        let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
+        let lines =
+            lines(&path).map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
         let Net { changes, by_others, later } = net(&lines);
         let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
             changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect()
@@ -156,13 +172,11 @@ impl History {
 
     fn apply(&self, root: &Root, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
         if root.is_gone() {
-            return Err(Error::with_kind(
-                ErrorKind::NotFound,
-                format!("the project {} is gone", root.path().display()),
-            ));
+            let gone = messages::project_gone(root.path().display().to_string());
+            return Err(Error::with_kind(ErrorKind::NotFound, gone));
         }
         if self.inner().open.is_some() {
-            return Err(Error::with_kind(ErrorKind::Busy, "a turn is under way; wait for its end, then undo it"));
+            return Err(Error::with_kind(ErrorKind::Busy, messages::turn_under_way()));
         }
         self.begin_at_once(kind, &turn.title)?;
         let mut outcome = Outcome { turn, done: Vec::new(), refused: Vec::new() };
@@ -214,7 +228,7 @@ impl Outcome {
     fn tell(
         &mut self,
         change: &Change,
-        done: std::result::Result<Vec<String>, Unrestored>,
+        done: std::result::Result<Vec<Text>, Unrestored>,
         by_others: &BTreeSet<PathBuf>,
     ) {
         let name = names::shown(&change.name);
@@ -222,7 +236,7 @@ impl Outcome {
             Ok(lost) => {
                 let mut what = what(&change.before, &change.after);
                 if !lost.is_empty() {
-                    what.push_str(&format!(", but the system refused its {}", lost.join(", ")));
+                    what = messages::but_refused(what, Text::join(lost, ", "));
                 }
                 self.done.push(Done { name, what, by_others: by_others.contains(&change.name) });
             }
@@ -231,18 +245,18 @@ impl Outcome {
     }
 }
 
-fn what(from: &State, to: &State) -> String {
+fn what(from: &State, to: &State) -> Text {
     match (from, to) {
-        (_, State::Nothing) => "removed".into(),
-        (State::Nothing, _) => "restored".into(),
+        (_, State::Nothing) => messages::removed(),
+        (State::Nothing, _) => messages::restored(),
         (State::File { content: old, mode: was, .. }, State::File { content: new, mode, .. }) if old == new => {
             of_mode(*was, *mode)
         }
         (State::Folder { mode: was, .. }, State::Folder { mode, .. }) => of_mode(*was, *mode),
-        _ => "changed back".into(),
+        _ => messages::changed_back(),
     }
 }
 
-fn of_mode(was: u32, mode: u32) -> String {
-    if was == mode { "attributes changed back".into() } else { format!("mode {mode:o}") }
+fn of_mode(was: u32, mode: u32) -> Text {
+    if was == mode { messages::attributes_changed_back() } else { messages::mode(format!("{mode:o}")) }
 }

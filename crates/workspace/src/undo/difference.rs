@@ -5,10 +5,10 @@ use crate::state::State;
 use crate::undo::History;
 use crate::undo::format::{self, lines, net};
 use crate::undo::restore::Unrestored;
-use crate::{diff, names};
+use crate::{diff, messages, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, Result, Text};
 
 /// What became of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Difference {
     /// The name as it can be shown on one line.
     pub name: String,
     /// A unified diff, with lines before it for what is no text: `new mode 755`, `Folder a/b was made.`
-    pub text: String,
+    pub text: Text,
 }
 
 impl History {
@@ -33,7 +33,8 @@ impl History {
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
         for number in &stack.done[first..] {
             let path = format::path_of(&self.turns(), *number);
-            let lines = lines(&path).map_err(|cause| Error::because(format!("read {}", path.display()), cause))?;
+            let lines = lines(&path)
+                .map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
             let net = net(&lines);
             later.extend(net.later.keys().cloned());
             for (name, (before, after)) in net.changes.into_iter().chain(net.later) {
@@ -44,10 +45,8 @@ impl History {
         let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
             let mut difference = self.difference(name, before, after);
             if later.contains(name) {
-                difference.text.insert_str(
-                    0,
-                    &format!("{}: {}, so that no undo changes it\n", difference.name, Unrestored::Later),
-                );
+                let why = messages::left_by_undo(&difference.name, Unrestored::Later.text());
+                difference.text = Text::join([why, difference.text], "");
             }
             difference
         };
@@ -64,15 +63,13 @@ impl History {
         match (content(before), content(after)) {
             (None, None) => {}
             (Some(None), _) | (_, Some(None)) => {
-                text.push_str(&format!("What was kept of {name} is gone or damaged.\n"));
+                text.push(messages::kept_content_lost(&name));
             }
             (before, after) if before == after => {}
             (before, after) => {
                 let (before, after) = (before.flatten(), after.flatten());
                 let unified = diff::of_file(&names::text_of(path), before.as_deref(), after.as_deref());
-                text.push_str(
-                    &unified.unwrap_or_else(|| format!("{name} differs, and is no text or too large to compare.\n")),
-                );
+                text.push(unified.map_or_else(|| messages::differs_without_lines(&name), Text::from));
             }
         }
         Difference { name, text }
@@ -80,29 +77,30 @@ impl History {
 }
 
 /// What a diff of lines cannot say.
-fn about(name: &str, before: &State, after: &State) -> String {
+fn about(name: &str, before: &State, after: &State) -> Text {
+    let octal = |mode: &u32| format!("{mode:o}");
     let gone = match before {
-        State::Link { target } => format!("Link {name} to {} went.\n", names::shown(target)),
-        State::Folder { .. } if *after == State::Nothing => format!("Folder {name} was removed.\n"),
-        State::Unkept { .. } => format!("{name} differs; what it was is not known.\n"),
-        _ => String::new(),
+        State::Link { target } => messages::link_went(name, names::shown(target)),
+        State::Folder { .. } if *after == State::Nothing => messages::folder_removed(name),
+        State::Unkept { .. } => messages::differs_from_unknown(name),
+        _ => Text::default(),
     };
     let come = match (before, after) {
-        (_, State::Link { target }) => format!("Link {name} to {} was made.\n", names::shown(target)),
+        (_, State::Link { target }) => messages::link_made(name, names::shown(target)),
         (State::Folder { mode: old, .. }, State::Folder { mode, .. }) if old != mode => {
-            format!("Folder {name}: old mode {old:o}, new mode {mode:o}\n")
+            messages::folder_mode(name, octal(old), octal(mode))
         }
-        (State::Folder { .. }, State::Folder { .. }) => format!("Folder {name}: attributes changed\n"),
-        (_, State::Folder { .. }) => format!("Folder {name} was made.\n"),
+        (State::Folder { .. }, State::Folder { .. }) => messages::folder_attributes(name),
+        (_, State::Folder { .. }) => messages::folder_made(name),
         (State::File { mode: old, .. }, State::File { mode, .. }) if old != mode => {
-            format!("{name}: old mode {old:o}, new mode {mode:o}\n")
+            messages::file_mode(name, octal(old), octal(mode))
         }
         (State::File { content: old, .. }, State::File { content, .. }) if old == content => {
-            format!("{name}: attributes changed\n")
+            messages::file_attributes(name)
         }
-        (State::Unkept { .. }, State::Unkept { .. }) => String::new(),
-        (_, State::Unkept { .. }) => format!("What {name} is now is not known.\n"),
-        _ => String::new(),
+        (State::Unkept { .. }, State::Unkept { .. }) => Text::default(),
+        (_, State::Unkept { .. }) => messages::unknown_now(name),
+        _ => Text::default(),
     };
-    gone + &come
+    Text::join([gone, come], "")
 }

@@ -1,5 +1,6 @@
 //! What is written of a turn: JSON lines in a file of its own, that is only added to.
 
+use crate::messages;
 use crate::state::{Change, State};
 use crate::undo::alive::Moment;
 use crate::undo::snapshot::LeftOut;
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 
 /// The version of a line's form. Since 2 the states have attributes.
 pub(crate) const VERSION: u32 = 2;
@@ -83,13 +85,45 @@ pub(crate) struct End {
     /// Whether the program was killed before the end, which was found when it was started again.
     pub(crate) killed: bool,
     /// What is to be said when it is undone.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Note>,
     /// What its commands were not looked at for.
     pub(crate) left_out: LeftOut,
     /// Whether commands changed anything that is covered.
     pub(crate) by_commands: bool,
     /// Names that are not covered, and that changed while commands ran.
     pub(crate) aside: u64,
+}
+
+/// What is to be said of a turn. The record keeps it as data and not as a sentence, since whoever reads it may do so in
+/// another language than that of the turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Note {
+    /// The folder of the history could not be written, with this error.
+    NotAllRecorded { folder: String, error: String },
+    /// More than so many MiB changed.
+    TooMuchChanged { most: u64 },
+    /// A job of the turn went on after it.
+    JobWentOn,
+    /// These names changed and are not covered, and so many more.
+    ChangedAside { names: Vec<String>, more: u64 },
+    /// A sentence, as records of before had them.
+    #[serde(untagged)]
+    Sentence(String),
+}
+
+impl Note {
+    /// The note in words.
+    pub(crate) fn text(&self) -> Text {
+        match self {
+            Note::NotAllRecorded { folder, error } => messages::not_all_recorded(folder, error),
+            Note::TooMuchChanged { most } => messages::too_much_changed(*most),
+            Note::JobWentOn => messages::job_went_on(),
+            Note::ChangedAside { names, more: 0 } => messages::changed_aside(names.join(", ")),
+            Note::ChangedAside { names, more } => messages::changed_aside(messages::and_more(names.join(", "), *more)),
+            Note::Sentence(sentence) => sentence.as_str().into(),
+        }
+    }
 }
 
 impl End {
@@ -253,4 +287,39 @@ pub(crate) fn net(lines: &[Line]) -> Net {
     let changed = held.into_iter().filter(|(_, held)| !held.before.is(&held.after));
     let changes = changed.map(|(name, held)| (name.to_owned(), (held.before, held.after))).collect();
     Net { changes, by_others, later }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_protocol::Language;
+
+    #[test]
+    fn a_note_is_kept_as_data_and_read_in_any_language() {
+        let notes = [
+            Note::NotAllRecorded { folder: "/s".into(), error: "full".into() },
+            Note::TooMuchChanged { most: 512 },
+            Note::JobWentOn,
+            Note::ChangedAside { names: vec!["a".into(), "b".into()], more: 0 },
+            Note::ChangedAside { names: vec!["a".into()], more: 2 },
+            Note::Sentence("As it was.".into()),
+        ];
+        let end = End { notes: notes.to_vec(), ..End::default() };
+        let text = serde_json::to_string(&Line::End(end.clone())).unwrap();
+        assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), Line::End(end));
+        let rendered = |language| notes.each_ref().map(|note| note.text().render(language));
+        let (english, portuguese) = (rendered(Language::English), rendered(Language::Portuguese));
+        assert_eq!(english[3], "Changed while its commands ran, and not covered: a, b.");
+        assert_eq!(english[4], "Changed while its commands ran, and not covered: a and 2 more.");
+        assert_eq!(portuguese[4], "Mudaram durante a execução dos comandos dele e não estão cobertos: a e mais 2.");
+        assert!(english.iter().zip(&portuguese).take(5).all(|(english, portuguese)| english != portuguese));
+        assert_eq!(english[5], portuguese[5]);
+    }
+
+    /// As records had them before notes were data.
+    #[test]
+    fn a_sentence_of_an_older_record_is_a_note() {
+        let end: End = serde_json::from_str(r#"{"names": 1, "notes": ["A job went on."]}"#).unwrap();
+        assert_eq!(end.notes, [Note::Sentence("A job went on.".into())]);
+    }
 }

@@ -24,6 +24,7 @@ pub use restore::Unrestored;
 pub use snapshot::{LeftOut, SnapshotLimits};
 
 use crate::digest::Digest;
+use crate::messages;
 use crate::root::Root;
 use format::Kind;
 use objects::Objects;
@@ -117,7 +118,7 @@ impl History {
     /// # Errors
     /// There is no randomness to name the session by.
     pub fn open(folder: &Path, limits: Limits) -> Result<History> {
-        let session = random_name().map_err(|cause| Error::because("name the session", cause))?;
+        let session = random_name().map_err(|cause| Error::because(messages::name_session(), cause))?;
         Ok(History {
             folder: folder.to_owned(),
             limits,
@@ -178,7 +179,7 @@ impl History {
     }
 
     /// What went wrong with recording since this was last asked for, for a person.
-    pub fn take_notes(&self) -> Vec<String> {
+    pub fn take_notes(&self) -> Vec<Text> {
         std::mem::take(&mut self.inner().notes)
     }
 

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::root::{Root, hops, resolve};
 use crate::stat::{Stamp, is_same, other_names};
 use crate::state::{self, Change, State};
-use crate::{fault, names};
+use crate::{fault, messages, names};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,6 +16,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::path::{Component, Path};
+use toolfence_protocol::Text;
 
 /// Why an undo or a redo left a name as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,23 +42,26 @@ pub enum Unrestored {
     System(String),
 }
 
+impl Unrestored {
+    /// The reason in words.
+    pub fn text(&self) -> Text {
+        match self {
+            Unrestored::Changed => messages::changed_since(),
+            Unrestored::Later => messages::changed_later(),
+            Unrestored::NotEmpty => messages::not_empty(),
+            Unrestored::Protected => messages::not_for_tools(),
+            Unrestored::NoName => messages::no_name(),
+            Unrestored::NotKept => messages::content_not_kept(),
+            Unrestored::Unrecorded => messages::present_not_kept(),
+            Unrestored::Lost => messages::kept_is_lost(),
+            Unrestored::System(error) => messages::system_refuses(error),
+        }
+    }
+}
+
 impl fmt::Display for Unrestored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unrestored::Changed => "it was changed since",
-            Unrestored::Later => {
-                "it was changed after the turn was cut short, or in its last moment, and may be somebody else's work"
-            }
-            Unrestored::NotEmpty => "there is something else in it by now",
-            Unrestored::Protected => "tools may not change it",
-            Unrestored::NoName => "that is no name below the root",
-            Unrestored::NotKept => "its content was not kept: too large, or not to be read",
-            Unrestored::Unrecorded => {
-                "what it is now cannot be kept; make room on the disk, or let it be written, and try again"
-            }
-            Unrestored::Lost => "what was kept of it is gone or damaged",
-            Unrestored::System(why) => return write!(f, "the system refuses: {why}"),
-        })
+        self.text().fmt(f)
     }
 }
 
@@ -107,11 +111,11 @@ pub(super) fn restore(
     change: &Change,
     content: &[u8],
     recorder: &dyn Recorder,
-) -> Result<Vec<String>, Unrestored> {
+) -> Result<Vec<Text>, Unrestored> {
     restored(root, change, content, recorder).map_err(|Stopped(why)| why)
 }
 
-fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<String>, Stopped> {
+fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorder) -> Result<Vec<Text>, Stopped> {
     let Change { name, before: from, after: to } = change;
     let last = restorable(root, name, to)?;
     let folder = folder_above(root, name)?;
@@ -200,7 +204,7 @@ struct Spot<'s> {
 }
 
 impl Spot<'_> {
-    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<String>, Stopped> {
+    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
         // What was not known stays as it is.
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
         match (now, to) {
@@ -248,7 +252,7 @@ impl Spot<'_> {
         Ok(rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?)
     }
 
-    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<String>, Stopped> {
+    fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
         let fd = self.opened(stat)?;
         let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.is_as(&attributes));
         fault::point();
@@ -268,7 +272,7 @@ impl Spot<'_> {
         if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(Stopped(Unrestored::Changed)) }
     }
 
-    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<String>, Stopped> {
+    fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<Text>, Stopped> {
         fault::point();
         rustix::fs::mkdirat(self.folder, self.last, Mode::from_raw_mode(0o700))?;
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
@@ -281,7 +285,7 @@ impl Spot<'_> {
         mode: u32,
         attributes: Attributes,
         stat: Option<&Stat>,
-    ) -> Result<Vec<String>, Stopped> {
+    ) -> Result<Vec<Text>, Stopped> {
         let journal = Journal::begin(self.root);
         let home = Home { folder: self.folder, name: self.above, journal: &journal };
         let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));

@@ -1,14 +1,11 @@
 //! What can be undone and what can be redone, read from the records there are.
 
+use crate::messages;
 use crate::undo::Listed;
-use crate::undo::format::{End, Head, Kind};
+use crate::undo::format::{End, Head, Kind, Note};
 use crate::undo::snapshot::LeftOut;
 use std::collections::HashMap;
 use toolfence_protocol::Text;
-
-/// What is said of a turn whose program was killed.
-const CUT_SHORT: &str = "It was cut short. What was changed after its last sign of life counts as somebody else's work and is \
-                         left as it is; commands that ran outside of the sandbox may have gone on.";
 
 /// The turns of a history.
 #[derive(Debug, Default)]
@@ -64,9 +61,11 @@ impl Stack {
                 continue;
             }
             let told = passed.drain(..).map(|above| {
-                let title = if above.title.is_empty() { String::new() } else { format!(", {}", above.title) };
                 let notes = Text::join(above.notes, " ");
-                Text::from(format!("Turn {}{title}, came after it and is left as it is. {notes}", above.number))
+                match above.title.is_empty() {
+                    true => messages::came_after(above.number, notes),
+                    false => messages::titled_came_after(above.number, above.title, notes),
+                }
             });
             let notes = told.chain(turn.notes.iter().cloned()).collect();
             all.push(Listed { notes, ..turn });
@@ -89,16 +88,13 @@ impl Stack {
         let Head { number, begin, end, .. } = self.head(number)?;
         let end = end.clone().unwrap_or_default();
         let bare = end.is_bare();
-        let mut notes: Vec<Text> = end.notes.into_iter().map(Text::from).collect();
-        notes.extend(left_out(&end.left_out).map(Text::from));
+        let mut notes: Vec<Text> = end.notes.iter().map(Note::text).collect();
+        notes.extend(left_out(&end.left_out));
         if end.by_commands {
-            notes.push(
-                "Files that somebody else changed while its commands ran count to it: they cannot be told apart."
-                    .into(),
-            );
+            notes.push(messages::not_told_apart());
         }
         if end.killed {
-            notes.push(CUT_SHORT.into());
+            notes.push(messages::cut_short());
         }
         let (at, title) = (begin.at, begin.title.clone());
         Some(Listed { number: *number, at, title, names: end.names, undone: false, notes, bare })
@@ -106,19 +102,17 @@ impl Stack {
 }
 
 /// What a person has to know of what commands may have changed.
-fn left_out(left_out: &LeftOut) -> Option<String> {
-    let counted = |number: u64, what: &str| (number > 0).then(|| format!("{number} {what}"));
-    let parts: Vec<String> = [
-        (left_out.repositories > 0).then(|| ".git".to_owned()),
-        counted(left_out.ignored, "that git ignores"),
-        counted(left_out.blocked, "blocked"),
-        counted(left_out.large, "too large or not to be read"),
-        counted(left_out.attributes, "by their access control lists and extended attributes"),
-        left_out.more.then(|| "whatever is beyond the limits of a snapshot".to_owned()),
+fn left_out(left_out: &LeftOut) -> Option<Text> {
+    let parts: Vec<Text> = [
+        (left_out.repositories > 0).then(|| ".git".into()),
+        (left_out.ignored > 0).then(|| messages::ignored_names(left_out.ignored)),
+        (left_out.blocked > 0).then(|| messages::blocked_names(left_out.blocked)),
+        (left_out.large > 0).then(|| messages::large_names(left_out.large)),
+        (left_out.attributes > 0).then(|| messages::names_by_attributes(left_out.attributes)),
+        left_out.more.then(messages::beyond_limits),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (!parts.is_empty())
-        .then(|| format!("It ran commands; what they did to these names is not covered: {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| messages::not_covered(Text::join(parts, ", ")))
 }

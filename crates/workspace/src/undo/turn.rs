@@ -6,17 +6,18 @@ use crate::root::Root;
 use crate::state::{Change, State};
 use crate::stop::Stop;
 use crate::undo::alive::{self, Heart, Moment};
-use crate::undo::format::{self, Begin, End, Kind, Line, VERSION, lines, net, path_of};
+use crate::undo::format::{self, Begin, End, Kind, Line, Note, VERSION, lines, net, path_of};
 use crate::undo::objects::{made, settled};
 use crate::undo::retention::{self, Index};
 use crate::undo::snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
 use crate::undo::{History, Lock, now, restore};
-use crate::{fault, names};
+use crate::{fault, messages, names};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 
 /// Contents that are known to be on the disk; more are asked about again.
 const MOST_SETTLED: usize = 100_000;
@@ -31,7 +32,7 @@ pub(crate) struct Inner {
     seen: Option<Index>,
     /// Contents that are on the disk, whatever becomes of the machine.
     settled: HashSet<Digest>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Text>,
     /// What this session's looks have to cover.
     coverage: Coverage,
     /// Whether it was said that the project is over the limits.
@@ -54,7 +55,7 @@ pub(crate) struct Open {
     /// What the turn left last under each name, and by which change.
     left: HashMap<PathBuf, (u64, State)>,
     left_out: LeftOut,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     /// Names that are not covered, and that changed while commands ran.
     aside: BTreeSet<PathBuf>,
     /// Whether commands changed anything that is covered.
@@ -183,10 +184,10 @@ impl Open {
         matches!(&self.writing, Writing::On(writer) if !writer.is_broken)
     }
 
-    fn say(&mut self, note: String, to: &mut Vec<String>) {
+    fn say(&mut self, note: Note, to: &mut Vec<Text>) {
         if !self.notes.contains(&note) {
-            self.notes.push(note.clone());
-            to.push(note);
+            to.push(note.text());
+            self.notes.push(note);
         }
     }
 }
@@ -199,11 +200,11 @@ impl History {
             open.writing = match self.started(open) {
                 Ok(Some(writing)) => writing,
                 Ok(None) => {
-                    inner.notes.push("Another program records what it changes in this project now, so what this turn changes cannot be undone.".into());
+                    inner.notes.push(messages::not_recorded());
                     Writing::Off
                 }
                 Err(error) => {
-                    inner.notes.push(self.trouble(&error));
+                    inner.notes.push(self.trouble(&error).text());
                     Writing::Off
                 }
             };
@@ -241,11 +242,11 @@ impl History {
             Ok(None) => {
                 return Err(toolfence_protocol::Error::with_kind(
                     toolfence_protocol::ErrorKind::Busy,
-                    "nothing was changed: another program records in this project now",
+                    messages::another_records(),
                 ));
             }
             Err(error) => {
-                let doing = format!("write {}, so nothing was changed", self.folder.display());
+                let doing = messages::write_folder(self.folder.display().to_string());
                 return Err(toolfence_protocol::Error::because(doing, error));
             }
         };
@@ -253,11 +254,8 @@ impl History {
         Ok(())
     }
 
-    fn trouble(&self, error: &io::Error) -> String {
-        let folder = self.folder.display();
-        format!(
-            "What this turn changes cannot all be undone: {folder} cannot be written ({error}). Changes go on without."
-        )
+    fn trouble(&self, error: &io::Error) -> Note {
+        Note::NotAllRecorded { folder: self.folder.display().to_string(), error: error.to_string() }
     }
 
     /// Writes a line of the turn. Where that fails, changes go on and it is said once.
@@ -277,8 +275,7 @@ impl History {
         }
         let most = self.limits.bytes;
         if open.stored.saturating_add(bytes) > most && !self.objects.has(digest, bytes) {
-            let note = format!("More than {} MiB changed in this turn; the rest of it cannot be undone.", most >> 20);
-            open.say(note, notes);
+            open.say(Note::TooMuchChanged { most: most >> 20 }, notes);
             return digest;
         }
         match self.objects.put(digest, content, enough || settled.contains(&digest)) {
@@ -293,7 +290,7 @@ impl History {
     }
 
     /// A turn goes on without. An undo must not: what it takes away could not be had back.
-    fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<String>) {
+    fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<Text>) {
         open.say(self.trouble(error), notes);
         if let (Kind::Undo(_) | Kind::Redo(_), Writing::On(writer)) = (open.kind, &mut open.writing) {
             writer.is_broken = true;
@@ -378,11 +375,7 @@ impl History {
         inner.coverage = coverage;
         if snapshot.left_out.more && !std::mem::replace(&mut inner.told_more, true) {
             let SnapshotLimits { entries, bytes, .. } = self.limits.snapshot;
-            inner.notes.push(format!(
-                "The project has more than {entries} files and folders or {} MiB: what commands change of the rest cannot \
-                 be undone.",
-                bytes >> 20
-            ));
+            inner.notes.push(messages::project_too_big(entries, bytes >> 20));
         }
         snapshot
     }
@@ -393,7 +386,7 @@ impl History {
         self.look_after(&mut inner, root, &Stop::default());
         let running = inner.running > 0;
         if let Some(open) = inner.open.as_mut().filter(|_| running) {
-            open.notes.push("A job went on after it; what that did later is not covered.".into());
+            open.notes.push(Note::JobWentOn);
         }
         self.close(&mut inner, false, false);
     }
@@ -415,7 +408,7 @@ impl History {
             return;
         }
         let mut notes = std::mem::take(&mut open.notes);
-        notes.extend(aside_words(&open.aside));
+        notes.extend(aside_note(&open.aside));
         let (left_out, by_commands) = (open.left_out, open.by_commands);
         let end = End { names, killed, notes, left_out, by_commands, aside: open.aside.len() as u64 };
         // One without an end is ended by the next that begins.
@@ -493,13 +486,12 @@ impl History {
 }
 
 /// Names that changed and do not come back.
-fn aside_words(aside: &BTreeSet<PathBuf>) -> Option<String> {
+fn aside_note(aside: &BTreeSet<PathBuf>) -> Option<Note> {
     /// So many are named.
     const MOST: usize = 5;
     let named: Vec<String> = aside.iter().take(MOST).map(|name| names::shown(name)).collect();
-    let more = aside.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("Changed while its commands ran, and not covered: {}{more}.", named.join(", ")))
+    let more = aside.len().saturating_sub(MOST) as u64;
+    (!named.is_empty()).then_some(Note::ChangedAside { names: named, more })
 }
 
 /// So much of a title as is kept.

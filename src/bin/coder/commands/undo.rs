@@ -9,6 +9,7 @@ use crate::view::line_style;
 use serde_json::json;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
+use toolfence::Text;
 use toolfence::program::clip;
 use toolfence::undo::{History, Listed, Outcome};
 
@@ -260,23 +261,23 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
     let differences = kept(setup)?.diff(setup.workspace.root(), turns).map_err(Failure::broken)?;
     if as_json {
         let line =
-            |name: &str, text: &str| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();
+            |name: &str, text: &Text| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();
         return differences.iter().try_for_each(|difference| out.line(&line(&difference.name, &difference.text)));
     }
     if differences.is_empty() {
         return out.line("Nothing was changed.");
     }
     let mut sentences = 0;
-    for difference in &differences {
+    for text in differences.iter().map(|difference| difference.text.render(setup.language)) {
         // What has lines is shown whole, so that it can be applied; names alone are a list like any other.
-        if difference.text.lines().any(|line| line.starts_with("@@")) {
-            for line in difference.text.split_inclusive('\n') {
+        if text.lines().any(|line| line.starts_with("@@")) {
+            for line in text.split_inclusive('\n') {
                 out.styled(line_style(line), line.strip_suffix('\n').unwrap_or(line))?;
                 out.write("\n")?;
             }
             continue;
         }
-        for line in difference.text.lines() {
+        for line in text.lines() {
             sentences += 1;
             if sentences <= MOST_NAMED {
                 out.styled(line_style(line), &clip::middle(line, LONGEST_NAME))?;

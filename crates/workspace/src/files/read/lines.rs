@@ -1,5 +1,6 @@
 //! Lines out of a file through one buffer: skipped by counting, taken one at a time, never held whole.
 
+use crate::messages;
 use crate::stop::Stop;
 use crate::version::{Hashing, PIECE, Version};
 use memchr::{memchr, memchr_iter};
@@ -209,11 +210,7 @@ impl Raw {
         match decoded.char_indices().nth(most) {
             None => Line { shown_chars: decoded.chars().count(), text: decoded, crlf, lossy, cut: false },
             Some((end, _)) => Line {
-                text: format!(
-                    "{} [line cut: {most} of {} characters shown]",
-                    &decoded[..end],
-                    self.chars.max(most as u64 + 1)
-                ),
+                text: messages::line_cut(&decoded[..end], most, self.chars.max(most as u64 + 1)).to_string(),
                 shown_chars: most,
                 crlf,
                 lossy,

@@ -2,13 +2,13 @@
 
 mod lines;
 
-use crate::names;
 use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::{Root, of_io};
 use crate::stop::Stop;
 use crate::text::{MOST_EDITED, refuse_no_text};
 use crate::version::Version;
+use crate::{messages, names};
 use lines::{Line, Lines};
 use toolfence_protocol::ToolFailure;
 
@@ -139,10 +139,10 @@ impl Range {
         let by_count = wanted.lines.map_or(u64::MAX, |lines| first.saturating_add(lines).saturating_sub(1));
         let last = wanted.end_line.unwrap_or(u64::MAX).min(by_count);
         if first == 0 {
-            return Err(invalid("start_line is 0; lines are counted from 1.".into()));
+            return Err(invalid(messages::start_line_zero()));
         }
         if last < first {
-            return Err(invalid(format!("end_line {last} is before start_line {first}. Give a later end_line.")));
+            return Err(invalid(messages::end_before_start(last, first)));
         }
         Ok(Range { first, last })
     }
@@ -166,9 +166,7 @@ fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> 
     if !wants_something_missing {
         return Ok(());
     }
-    let plural = if skipped == 1 { "" } else { "s" };
-    let has = format!("{} has {skipped} line{plural}", shown(path));
-    Err(invalid(format!("{has}; start_line {} is beyond the end. Give a start_line in the file.", range.first)))
+    Err(invalid(messages::start_beyond_end(shown(path), skipped, range.first)))
 }
 
 /// The answer as it grows.

@@ -5,13 +5,13 @@ mod snippet;
 
 use crate::files::globs::Glob;
 use crate::files::list::start_of;
-use crate::names;
 use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::twins::Twins;
 use crate::root::walk::{Node, Order, Walk};
 use crate::root::{Root, not_a_file};
 use crate::stop::Stop;
+use crate::{messages, names};
 use collect::{Collector, Stoppable};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -133,7 +133,7 @@ pub(super) fn search(root: &Root, wanted: &SearchFiles, stop: &Stop) -> Result<F
         search.single(&wanted.path, start)?;
     }
     if stop.is_stopped() {
-        return Err(ToolFailure::new(ErrorCode::Cancelled, "The search was stopped."));
+        return Err(ToolFailure::new(ErrorCode::Cancelled, messages::search_stopped()));
     }
     Ok(search.found)
 }
@@ -242,8 +242,7 @@ fn searcher_of(wanted: &SearchFiles) -> Searcher {
 fn matcher_of(wanted: &SearchFiles) -> Result<RegexMatcher, ToolFailure> {
     let pattern = &wanted.pattern;
     if pattern.is_empty() || pattern.len() > LONGEST_PATTERN {
-        let size = pattern.len();
-        return Err(invalid(format!("The pattern has {size} bytes; 1 to {LONGEST_PATTERN} are wanted.")));
+        return Err(invalid(messages::pattern_of_size(pattern.len(), LONGEST_PATTERN)));
     }
     RegexMatcherBuilder::new()
         .fixed_strings(wanted.literal)
@@ -261,10 +260,7 @@ fn not_a_pattern(wanted: &SearchFiles, error: &grep_regex::Error) -> ToolFailure
     let why = all.lines().next_back().unwrap_or_default().trim_start_matches("error: ").trim_end_matches('.');
     let pattern = shown(&wanted.pattern);
     if wanted.literal {
-        return invalid(format!("The text {pattern} cannot be searched: {why}. A search is within lines."));
+        return invalid(messages::text_not_searchable(pattern, why));
     }
-    invalid(format!(
-        "The pattern {pattern} is not a regular expression that can be used: {why}. Mend it, or set type to literal."
-    ))
-    .suggest(["type=literal".into()])
+    invalid(messages::no_regular_expression(pattern, why)).suggest(["type=literal".into()])
 }

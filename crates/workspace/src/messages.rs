@@ -1,0 +1,628 @@
+//! The words of this crate for people and models, in the order of the modules that use them.
+//!
+//! What the system says stays as it says it: the name of an error in brackets is the same in every language. Two marks within
+//! text are English whatever the language is, because they are part of a string: a line that was cut, and lines that are
+//! withheld from the output of a command.
+
+// Paths: where they lead, and why one cannot be used.
+toolfence_protocol::texts! { "path"
+    path_empty() {
+        en: "The path is empty. Give a path relative to the project root; \".\" is the root.",
+        pt: "O caminho está vazio. Dê um caminho relativo à raiz do projeto; \".\" é a raiz.",
+    }
+    path_blank(path) {
+        en: "The path is blank: {path} holds nothing that can be seen. Give a path, such as src/main.rs.",
+        pt: "O caminho está em branco: {path} não contém nada visível. Dê um caminho, como src/main.rs.",
+    }
+    path_with_nul(path) {
+        en: "The path {path} contains a NUL byte. Write it without.",
+        pt: "O caminho {path} contém um byte NUL. Escreva-o sem esse byte.",
+    }
+    path_too_long(path, bytes, most) {
+        en: "The path {path} has {bytes} bytes; {most} are the most.",
+        pt: "O caminho {path} tem {bytes} bytes; o máximo são {most}.",
+    }
+    outside_root(path) {
+        en: "{path} is outside the project root, where tools cannot go. Use a path relative to the root, such as \
+             \"src/main.rs\".",
+        pt: "{path} está fora da raiz do projeto, aonde as ferramentas não podem ir. Use um caminho relativo à raiz, como \
+             \"src/main.rs\".",
+    }
+    led_out_by_link(path, link) {
+        en: "{path} leads out of the project by the link {link}; tools do not follow it. Work with files below the root.",
+        pt: "{path} leva para fora do projeto pelo link {link}; as ferramentas não o seguem. Trabalhe com arquivos abaixo da \
+             raiz.",
+    }
+    open_root(path) {
+        en: "open the project root {path}",
+        pt: "abrir a raiz do projeto {path}",
+    }
+    root_gone(path) {
+        en: "The project root {path} was removed while it was in use, so no tool can do anything. Tell the user.",
+        pt: "A raiz do projeto {path} foi removida enquanto estava em uso, por isso nenhuma ferramenta pode fazer nada. Avise o \
+             usuário.",
+    }
+    no_such_path(path) {
+        en: "{path} does not exist. Use list_files to see what is there.",
+        pt: "{path} não existe. Use list_files para ver o que há.",
+    }
+    no_such_path_but_close(path, close) {
+        en: "{path} does not exist. Did you mean {close}?",
+        pt: "{path} não existe. Você quis dizer {close}?",
+    }
+    through_a_file(path) {
+        en: "{path} goes through a file as if it were a folder. Use list_files to see what is there.",
+        pt: "{path} passa por um arquivo como se fosse uma pasta. Use list_files para ver o que há.",
+    }
+    through_a_file_but_close(path, close) {
+        en: "{path} goes through a file as if it were a folder. Did you mean {close}?",
+        pt: "{path} passa por um arquivo como se fosse uma pasta. Você quis dizer {close}?",
+    }
+    removed_meanwhile(path) {
+        en: "{path} was removed at the same moment. Use list_files to see what is there.",
+        pt: "{path} foi removido neste mesmo momento. Use list_files para ver o que há.",
+    }
+    changed_meanwhile(path) {
+        en: "{path} was changed by somebody else at the same moment. Read it again first.",
+        pt: "{path} foi alterado por outro processo neste mesmo momento. Leia-o de novo antes.",
+    }
+    access_refused(path, error) {
+        en: "The system does not allow access to {path} ({error}).",
+        pt: "O sistema não permite o acesso a {path} ({error}).",
+    }
+    links_in_a_circle(path) {
+        en: "The links of {path} lead in a circle or are too many.",
+        pt: "Os links de {path} formam um círculo ou são muitos.",
+    }
+    name_too_long(path) {
+        en: "{path} has a name that is too long for the system.",
+        pt: "{path} tem um nome longo demais para o sistema.",
+    }
+    socket_or_device(path) {
+        en: "{path} is a socket or a device, not a file. Tools open only regular files.",
+        pt: "{path} é um socket ou um dispositivo, não um arquivo. As ferramentas só abrem arquivos comuns.",
+    }
+    no_space(path) {
+        en: "There is no space left to write {path}.",
+        pt: "Não há mais espaço para escrever {path}.",
+    }
+    system_failed(path, error) {
+        en: "The system failed on {path}: {error}.",
+        pt: "O sistema falhou em {path}: {error}.",
+    }
+    reading_stopped(path) {
+        en: "Reading {path} was stopped.",
+        pt: "A leitura de {path} foi interrompida.",
+    }
+    blocked_by_rule(path, rule) {
+        en: "{path} is blocked by the rule {rule}: it may hold secrets. Do without it, or ask the user for what you need.",
+        pt: "{path} está bloqueado pela regra {rule}: pode conter segredos. Prossiga sem ele ou peça ao usuário o que você \
+             precisa.",
+    }
+    link_of_blocked(path, other) {
+        en: "{path} is a hard link of {other}, which is blocked. Do without it, or ask the user for what you need.",
+        pt: "{path} é um hard link de {other}, que está bloqueado. Prossiga sem ele ou peça ao usuário o que você precisa.",
+    }
+    links_unknown(path, most) {
+        en: "{path} has several names (hard links), and the project has more than {most} entries, too many to make sure that \
+             none of them is blocked. Copy it to a new file and use that.",
+        pt: "{path} tem vários nomes (hard links), e o projeto tem mais de {most} entradas, muitas para ter certeza de que \
+             nenhum deles está bloqueado. Copie-o para um novo arquivo e use esse.",
+    }
+    protected_by_rule(path, rule) {
+        en: "{path} is protected by the rule {rule}: tools may read it but never change it. Ask the user to do it.",
+        pt: "{path} está protegido pela regra {rule}: as ferramentas podem lê-lo, mas nunca alterá-lo. Peça ao usuário que faça \
+             isso.",
+    }
+    folder_not_file(path) {
+        en: "{path} is a folder, not a file. Use list_files to see what is in it.",
+        pt: "{path} é uma pasta, não um arquivo. Use list_files para ver o que há nela.",
+    }
+    not_a_file(path, kind) {
+        en: "{path} is {kind}, not a file. Tools open only regular files.",
+        pt: "{path} é {kind}, não um arquivo. As ferramentas só abrem arquivos comuns.",
+    }
+    not_a_folder(path, kind) {
+        en: "{path} is {kind}, not a folder. Give a folder.",
+        pt: "{path} é {kind}, não uma pasta. Dê uma pasta.",
+    }
+    a_file() { en: "a file", pt: "um arquivo" }
+    a_folder() { en: "a folder", pt: "uma pasta" }
+    a_link() { en: "a link", pt: "um link" }
+    a_fifo() { en: "a FIFO (named pipe)", pt: "um FIFO (pipe nomeado)" }
+    a_socket() { en: "a socket", pt: "um socket" }
+    a_device() { en: "a device", pt: "um dispositivo" }
+    of_unknown_kind() { en: "of an unknown kind", pt: "de um tipo desconhecido" }
+    dangling_link(path, target) {
+        en: "{path} is a link to {target}, which does not exist. Write to that path itself, or remove the link first.",
+        pt: "{path} é um link para {target}, que não existe. Escreva nesse caminho diretamente ou remova o link antes.",
+    }
+    names_a_folder(path) {
+        en: "{path} names a folder. Give the path of a file.",
+        pt: "{path} indica uma pasta. Dê o caminho de um arquivo.",
+    }
+    loose_and_blank(path) {
+        en: "{path} has white space at an end of a name, so it was not made. Give a name that is not blank.",
+        pt: "{path} tem espaço em branco em uma ponta de um nome, por isso não foi criado. Dê um nome que não esteja em branco.",
+    }
+    loose_but_there(path, name) {
+        en: "{path} has white space at an end of a name, so it was not made. Did you mean {name}, which exists?",
+        pt: "{path} tem espaço em branco em uma ponta de um nome, por isso não foi criado. Você quis dizer {name}, que existe?",
+    }
+    loose(path, name) {
+        en: "{path} has white space at an end of a name, so it was not made. Write it without: {name}.",
+        pt: "{path} tem espaço em branco em uma ponta de um nome, por isso não foi criado. Escreva sem esse espaço: {name}.",
+    }
+}
+
+// Reading, listing and searching.
+toolfence_protocol::texts! { "file"
+    utf16_text(path) {
+        en: "{path} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
+        pt: "{path} é texto em UTF-16, não em UTF-8. Leia-o com bash: iconv -f UTF-16 -t UTF-8.",
+    }
+    binary_file(path, bytes) {
+        en: "{path} is a binary file ({bytes} bytes), not text. Use bash with file, xxd or strings to look into it.",
+        pt: "{path} é um arquivo binário ({bytes} bytes), não texto. Use bash com file, xxd ou strings para examiná-lo.",
+    }
+    start_line_zero() {
+        en: "start_line is 0; lines are counted from 1.",
+        pt: "start_line é 0; as linhas são contadas a partir de 1.",
+    }
+    end_before_start(last, first) {
+        en: "end_line {last} is before start_line {first}. Give a later end_line.",
+        pt: "end_line {last} vem antes de start_line {first}. Dê um end_line posterior.",
+    }
+    start_beyond_end(path, lines, start) {
+        en: "{path} has {lines} {lines|line|lines}; start_line {start} is beyond the end. Give a start_line in the file.",
+        pt: "{path} tem {lines} {lines|linha|linhas}; start_line {start} passa do fim. Dê um start_line que esteja no arquivo.",
+    }
+    line_cut(line, shown, chars) {
+        en: "{line} [line cut: {shown} of {chars} characters shown]",
+        pt: "{line} [linha cortada: {shown} de {chars} caracteres mostrados]",
+    }
+    listing_stopped() {
+        en: "The listing was stopped.",
+        pt: "A listagem foi interrompida.",
+    }
+    two_globs() {
+        en: "There is a glob in path and another in pattern. Give only one of them.",
+        pt: "Há um glob em path e outro em pattern. Dê só um deles.",
+    }
+    glob_unreadable(glob, problem) {
+        en: "The glob {glob} cannot be read: {problem}. Give a glob such as *.rs or src/**/*.{{ts,tsx}}.",
+        pt: "O glob {glob} não pode ser lido: {problem}. Dê um glob como *.rs ou src/**/*.{{ts,tsx}}.",
+    }
+    glob_of_size(bytes, most) {
+        en: "it has {bytes} bytes, 1 to {most} are wanted",
+        pt: "ele tem {bytes} bytes; deveria ter de 1 a {most}",
+    }
+    search_stopped() {
+        en: "The search was stopped.",
+        pt: "A busca foi interrompida.",
+    }
+    pattern_of_size(bytes, most) {
+        en: "The pattern has {bytes} bytes; 1 to {most} are wanted.",
+        pt: "O padrão tem {bytes} bytes; deveria ter de 1 a {most}.",
+    }
+    text_not_searchable(pattern, problem) {
+        en: "The text {pattern} cannot be searched: {problem}. A search is within lines.",
+        pt: "O texto {pattern} não pode ser buscado: {problem}. A busca é feita dentro de cada linha.",
+    }
+    no_regular_expression(pattern, problem) {
+        en: "The pattern {pattern} is not a regular expression that can be used: {problem}. Mend it, or set type to literal.",
+        pt: "O padrão {pattern} não é uma expressão regular utilizável: {problem}. Corrija-o ou defina type como literal.",
+    }
+}
+
+// Changes of files, and patches.
+toolfence_protocol::texts! { "change"
+    content_too_large(path, bytes, most) {
+        en: "The content for {path} has {bytes} bytes; {most} are the most. Write it in parts, or with a command.",
+        pt: "O conteúdo para {path} tem {bytes} bytes; o máximo são {most}. Escreva-o em partes ou com um comando.",
+    }
+    stale(path) {
+        en: "{path} has changed since it was last read, so nothing was done: lines may have moved. Read it again, and put all \
+             edits of one file into one call.",
+        pt: "{path} mudou desde a última leitura, por isso nada foi feito: linhas podem ter mudado de lugar. Leia-o de novo e \
+             ponha todas as edições de um arquivo em uma só chamada.",
+    }
+    old_content_not_kept(path) {
+        en: "The old content of {path} was too long to be kept, so the change stays.",
+        pt: "O conteúdo antigo de {path} era longo demais para ser guardado, por isso a alteração permanece.",
+    }
+    file_not_changed(path, problem) {
+        en: "{path} was not changed: {problem}",
+        pt: "{path} não foi alterado: {problem}",
+    }
+    too_large_to_edit(path, bytes, most) {
+        en: "{path} has {bytes} bytes; {most} are the most that can be edited. Change it with a command such as sed.",
+        pt: "{path} tem {bytes} bytes; podem ser editados no máximo {most}. Altere-o com um comando como sed.",
+    }
+    attributes_not_carried(path, most) {
+        en: "{path} has extended attributes that cannot be read, or more than {most} MB of them, and would lose them. Change it \
+             with a command that writes into the file.",
+        pt: "{path} tem atributos estendidos que não podem ser lidos, ou mais de {most} MB deles, e os perderia. Altere-o com um \
+             comando que escreva dentro do arquivo.",
+    }
+    read_only(path) {
+        en: "{path} is read-only. Ask before changing its mode with chmod.",
+        pt: "{path} é somente leitura. Pergunte antes de mudar o modo dele com chmod.",
+    }
+    attributes_not_copied() {
+        en: "its extended attributes cannot be copied",
+        pt: "os atributos estendidos dele não podem ser copiados",
+    }
+    #[cfg(target_os = "linux")]
+    access_list() { en: "access control list", pt: "lista de controle de acesso" }
+    #[cfg(target_os = "linux")]
+    default_access_list() { en: "default access control list", pt: "lista de controle de acesso padrão" }
+    #[cfg(target_os = "linux")]
+    attribute(name) { en: "attribute {name}", pt: "atributo {name}" }
+    not_put_back(path, error) {
+        en: "{path} was changed before that and could not be put back ({error}).",
+        pt: "{path} foi alterado antes disso e não pôde ser restaurado ({error}).",
+    }
+    nothing_changed() {
+        en: "Nothing was changed.",
+        pt: "Nada foi alterado.",
+    }
+    nothing_changed_because(problem) {
+        en: "Nothing was changed: {problem}",
+        pt: "Nada foi alterado: {problem}",
+    }
+    nothing_changed_refused(refusals) {
+        en: "Nothing was changed.\n{refusals}",
+        pt: "Nada foi alterado.\n{refusals}",
+    }
+    one_file_twice(path, other) {
+        en: "{path} and {other} are the same file. Name it in one way.",
+        pt: "{path} e {other} são o mesmo arquivo. Escreva o nome dele de um só modo.",
+    }
+    reached_by_link(path, real) {
+        en: "{path} is reached by a link. Name {real} itself.",
+        pt: "Chega-se a {path} por um link. Dê o próprio {real}.",
+    }
+    patch_of_many_files(most) {
+        en: "The patch changes more than {most} files at once. Send it in parts.",
+        pt: "O patch altera mais de {most} arquivos de uma vez. Envie-o em partes.",
+    }
+    patch_of_many_bytes(most) {
+        en: "The patch changes more than {most} MB of files at once. Send it in parts.",
+        pt: "O patch altera mais de {most} MB de arquivos de uma vez. Envie-o em partes.",
+    }
+}
+
+// What the sandbox masks, and what commands left in repositories.
+toolfence_protocol::texts! { "masks"
+    folders_move() {
+        en: "Folders of the project are moved all the time, so the sandbox cannot be set up and nothing was run. Wait until \
+             whatever moves them has ended, and try again.",
+        pt: "Pastas do projeto mudam de lugar o tempo todo, por isso o sandbox não pode ser montado e nada foi executado. Espere \
+             terminar o que as move e tente de novo.",
+    }
+    walk_stopped() {
+        en: "The walk over the project was stopped.",
+        pt: "O exame do projeto foi interrompido.",
+    }
+    too_many(what) {
+        en: "The project has too many {what} for the sandbox to be sure of it, so nothing was run. Ask the user to work in a \
+             smaller folder.",
+        pt: "O projeto tem um número excessivo de {what} para que o sandbox possa garantir algo, por isso nada foi executado. \
+             Peça ao usuário que trabalhe em uma pasta menor.",
+    }
+    blocked_files() { en: "blocked files", pt: "arquivos bloqueados" }
+    folders() { en: "folders", pt: "pastas" }
+    files_for_other_names() {
+        en: "files to find the other names of a blocked one",
+        pt: "arquivos entre os quais procurar os outros nomes de um bloqueado",
+    }
+    lines_withheld(count, file) {
+        en: "[{count|A line is|Lines are} withheld: {count|it stands|they stand} in {file}, which appeared while the command ran \
+             and is not for tools.]\n",
+        pt: "[{count|Uma linha foi omitida: ela está|Linhas foram omitidas: elas estão} em {file}, que apareceu durante a \
+             execução do comando e não é para ferramentas.]\n",
+    }
+    more_than_compared() {
+        en: "Blocked files appeared while the command ran, and more than is compared with its output: do not pass on what \
+             looks like a secret.",
+        pt: "Arquivos bloqueados apareceram durante a execução do comando, em quantidade maior do que a que é comparada com a \
+             saída: não passe adiante o que parecer um segredo.",
+    }
+    not_looked_over() {
+        en: "The project is too big to be looked over after the command. Look for new .git folders in it before you run git \
+             there.",
+        pt: "O projeto é grande demais para ser examinado depois do comando. Procure nele novas pastas .git antes de executar \
+             git ali.",
+    }
+    set_aside(path, why, name) {
+        en: "{path} appeared while the command ran. {why}, so it is now named {name}.",
+        pt: "{path} apareceu durante a execução do comando. {why}; por isso agora se chama {name}.",
+    }
+    not_set_aside(path, why, error) {
+        en: "{path} appeared while the command ran. {why}, and it could not be renamed ({error}). Do not run git there.",
+        pt: "{path} apareceu durante a execução do comando. {why}, e não foi possível renomeá-lo ({error}). Não execute git ali.",
+    }
+    lets_git_run() {
+        en: "It would let git run programs",
+        pt: "Faria o git executar programas",
+    }
+    makes_a_repository() {
+        en: "With it, git takes the folder for a repository and may run programs",
+        pt: "Com ele, o git toma a pasta por um repositório e pode executar programas",
+    }
+    named_by_configuration() {
+        en: "The configuration of git names it, so git would run or read it",
+        pt: "A configuração do git o menciona, de modo que o git o executaria ou leria",
+    }
+    key_taken_out(file, key) {
+        en: "{file} got the key {key}, which the command did not name and which may make git run programs. It was taken out \
+             again.",
+        pt: "{file} recebeu a chave {key}, que o comando não mencionou e que pode fazer o git executar programas. Ela foi \
+             retirada.",
+    }
+    key_not_taken_out(file, key, error) {
+        en: "{file} got the key {key}, which may make git run programs, and it could not be taken out ({error}). Do not run git \
+             there before you have looked at it.",
+        pt: "{file} recebeu a chave {key}, que pode fazer o git executar programas, e não foi possível retirá-la ({error}). Não \
+             execute git ali antes de examinar o arquivo.",
+    }
+    configuration_put_back(file) {
+        en: "{file} was changed so that it could not be read. It was put back as it was before the call.",
+        pt: "{file} foi alterado de um modo que não podia ser lido. Foi restaurado como era antes da chamada.",
+    }
+    configuration_not_put_back(file, error) {
+        en: "{file} was changed so that it cannot be read, and it could not be put back ({error}). Do not run git there before \
+             you have looked at it.",
+        pt: "{file} foi alterado de um modo que não pode ser lido, e não foi possível restaurá-lo ({error}). Não execute git ali \
+             antes de examinar o arquivo.",
+    }
+    too_much_to_look_over(folder) {
+        en: "{folder} has so many work trees and submodules now that they could not be looked over. Do not run git there before \
+             you have looked at them.",
+        pt: "{folder} tem agora tantas árvores de trabalho e submódulos que não foi possível examiná-los. Não execute git ali \
+             antes de examiná-los.",
+    }
+}
+
+// Lists of names.
+toolfence_protocol::texts! { "list"
+    and_more(names, count) {
+        en: "{names} and {count} more",
+        pt: "{names} e mais {count}",
+    }
+}
+
+// Hooks of git.
+toolfence_protocol::texts! { "hooks"
+    no_such_hook(name) {
+        en: "git has no hook {name}.",
+        pt: "o git não tem nenhum hook {name}.",
+    }
+    no_such_hook_but_close(name, close) {
+        en: "git has no hook {name}. Did you mean {close}?",
+        pt: "o git não tem nenhum hook {name}. Você quis dizer {close}?",
+    }
+    none_ran(why) {
+        en: "No hook ran in this call: {why}",
+        pt: "Nenhum hook foi executado nesta chamada: {why}",
+    }
+    not_approved(hooks, count, folders) {
+        en: "{hooks} {count|stands|stand} in {folders} and {count|is|are} not in sandbox.git_hooks.",
+        pt: "{hooks} {count|está|estão} em {folders} e não {count|consta|constam} em sandbox.git_hooks.",
+    }
+    no_work_tree() {
+        en: "the project is a repository without a work tree.",
+        pt: "o projeto é um repositório sem árvore de trabalho.",
+    }
+    not_listed(repository) {
+        en: "git cannot list the configuration of {repository}.",
+        pt: "o git não consegue listar a configuração de {repository}.",
+    }
+    too_many_inside(repository) {
+        en: "{repository} has too many work trees and submodules.",
+        pt: "{repository} tem árvores de trabalho e submódulos demais.",
+    }
+    file_names_more(file) {
+        en: "{file} names a folder of hooks or another file.",
+        pt: "{file} menciona uma pasta de hooks ou outro arquivo.",
+    }
+    hooks_outside(repository) {
+        en: "the folder of hooks of {repository} is not in the project.",
+        pt: "a pasta de hooks de {repository} não está no projeto.",
+    }
+    includes_under_condition(repository) {
+        en: "{repository} includes configuration under a condition.",
+        pt: "{repository} inclui configuração sob uma condição.",
+    }
+    hooks_not_followed(repository) {
+        en: "{repository} names its folder of hooks in a way that cannot be followed.",
+        pt: "{repository} indica a pasta de hooks de um modo que não pode ser seguido.",
+    }
+    hooks_not_named(repository) {
+        en: "{repository} names no folder of hooks where it should.",
+        pt: "{repository} não indica nenhuma pasta de hooks onde deveria.",
+    }
+    hooks_from_outside(repository) {
+        en: "{repository} has its folder of hooks from a configuration outside of the project, which commands do not see.",
+        pt: "{repository} recebe a pasta de hooks de uma configuração fora do projeto, que os comandos não veem.",
+    }
+}
+
+// Undo.
+toolfence_protocol::texts! { "undo"
+    name_session() {
+        en: "name the session",
+        pt: "dar um nome à sessão",
+    }
+    read_record(path) {
+        en: "read {path}",
+        pt: "ler {path}",
+    }
+    write_folder(folder) {
+        en: "write {folder}, so nothing was changed",
+        pt: "escrever {folder}, por isso nada foi alterado",
+    }
+    project_gone(path) {
+        en: "the project {path} is gone",
+        pt: "o projeto {path} não existe mais",
+    }
+    turn_under_way() {
+        en: "a turn is under way; wait for its end, then undo it",
+        pt: "há um turno em andamento; espere o fim dele e então desfaça-o",
+    }
+    another_records() {
+        en: "nothing was changed: another program records in this project now",
+        pt: "nada foi alterado: outro programa está registrando neste projeto agora",
+    }
+    not_recorded() {
+        en: "Another program records what it changes in this project now, so what this turn changes cannot be undone.",
+        pt: "Outro programa está registrando o que altera neste projeto agora, por isso o que este turno alterar não poderá ser \
+             desfeito.",
+    }
+    not_all_recorded(folder, error) {
+        en: "What this turn changes cannot all be undone: {folder} cannot be written ({error}). Changes go on without.",
+        pt: "Nem tudo o que este turno altera poderá ser desfeito: não é possível escrever em {folder} ({error}). As alterações \
+             continuam sem registro.",
+    }
+    too_much_changed(most) {
+        en: "More than {most} MiB changed in this turn; the rest of it cannot be undone.",
+        pt: "Mais de {most} MiB mudaram neste turno; o resto dele não poderá ser desfeito.",
+    }
+    project_too_big(entries, most) {
+        en: "The project has more than {entries} files and folders or {most} MiB: what commands change of the rest cannot be \
+             undone.",
+        pt: "O projeto tem mais de {entries} arquivos e pastas ou {most} MiB: o que os comandos alterarem no resto não poderá \
+             ser desfeito.",
+    }
+    job_went_on() {
+        en: "A job went on after it; what that did later is not covered.",
+        pt: "Um job continuou depois dele; o que esse job fez mais tarde não está coberto.",
+    }
+    changed_aside(names) {
+        en: "Changed while its commands ran, and not covered: {names}.",
+        pt: "Mudaram durante a execução dos comandos dele e não estão cobertos: {names}.",
+    }
+    cut_short() {
+        en: "It was cut short. What was changed after its last sign of life counts as somebody else's work and is left as it is; \
+             commands that ran outside of the sandbox may have gone on.",
+        pt: "Ele foi interrompido. O que mudou depois do último sinal de vida conta como trabalho de outro processo e fica como \
+             está; comandos que rodavam fora do sandbox podem ter continuado.",
+    }
+    came_after(number, notes) {
+        en: "Turn {number}, came after it and is left as it is. {notes}",
+        pt: "O turno {number} veio depois dele e fica como está. {notes}",
+    }
+    titled_came_after(number, title, notes) {
+        en: "Turn {number}, {title}, came after it and is left as it is. {notes}",
+        pt: "O turno {number}, {title}, veio depois dele e fica como está. {notes}",
+    }
+    not_told_apart() {
+        en: "Files that somebody else changed while its commands ran count to it: they cannot be told apart.",
+        pt: "Arquivos que outro processo alterou durante a execução dos comandos dele contam como dele: não há como \
+             distingui-los.",
+    }
+    not_covered(list) {
+        en: "It ran commands; what they did to these names is not covered: {list}.",
+        pt: "Ele executou comandos; o que eles fizeram com estes nomes não está coberto: {list}.",
+    }
+    ignored_names(count) { en: "{count} that git ignores", pt: "{count} que o git ignora" }
+    blocked_names(count) { en: "{count} blocked", pt: "{count} {count|bloqueado|bloqueados}" }
+    large_names(count) {
+        en: "{count} too large or not to be read",
+        pt: "{count} {count|grande demais ou ilegível|grandes demais ou ilegíveis}",
+    }
+    names_by_attributes(count) {
+        en: "{count} by their access control lists and extended attributes",
+        pt: "{count} por suas listas de controle de acesso e seus atributos estendidos",
+    }
+    beyond_limits() {
+        en: "whatever is beyond the limits of a snapshot",
+        pt: "tudo o que passa dos limites de um instantâneo",
+    }
+    removed() { en: "removed", pt: "removido" }
+    restored() { en: "restored", pt: "restaurado" }
+    changed_back() { en: "changed back", pt: "alterado de volta" }
+    attributes_changed_back() { en: "attributes changed back", pt: "atributos alterados de volta" }
+    mode(mode) { en: "mode {mode}", pt: "modo {mode}" }
+    but_refused(what, attributes) {
+        en: "{what}, but the system refused its {attributes}",
+        pt: "{what}, mas o sistema recusou: {attributes}",
+    }
+    name_done(name, what) { en: "{name}: {what}", pt: "{name}: {what}" }
+    name_done_to_theirs(name, what) {
+        en: "{name}: {what}, to what somebody else left there during the turn",
+        pt: "{name}: {what}, ao que outro processo deixou ali durante o turno",
+    }
+    name_refused(name, why) { en: "{name}: {why}", pt: "{name}: {why}" }
+    changed_since() {
+        en: "it was changed since",
+        pt: "foi alterado desde então",
+    }
+    changed_later() {
+        en: "it was changed after the turn was cut short, or in its last moment, and may be somebody else's work",
+        pt: "foi alterado depois que o turno foi interrompido, ou no último momento dele, e pode ser trabalho de outro processo",
+    }
+    not_empty() {
+        en: "there is something else in it by now",
+        pt: "agora há outra coisa dentro dele",
+    }
+    not_for_tools() {
+        en: "tools may not change it",
+        pt: "as ferramentas não podem alterá-lo",
+    }
+    no_name() {
+        en: "that is no name below the root",
+        pt: "esse não é um nome abaixo da raiz",
+    }
+    content_not_kept() {
+        en: "its content was not kept: too large, or not to be read",
+        pt: "o conteúdo dele não foi guardado: grande demais ou ilegível",
+    }
+    present_not_kept() {
+        en: "what it is now cannot be kept; make room on the disk, or let it be written, and try again",
+        pt: "não é possível guardar o que ele é agora; libere espaço no disco ou permita a escrita e tente de novo",
+    }
+    kept_is_lost() {
+        en: "what was kept of it is gone or damaged",
+        pt: "o que se guardou dele sumiu ou está danificado",
+    }
+    system_refuses(error) {
+        en: "the system refuses: {error}",
+        pt: "o sistema recusa: {error}",
+    }
+    left_by_undo(name, why) {
+        en: "{name}: {why}, so that no undo changes it\n",
+        pt: "{name}: {why}; por isso desfazer não o altera\n",
+    }
+    kept_content_lost(name) {
+        en: "What was kept of {name} is gone or damaged.\n",
+        pt: "O que se guardou de {name} sumiu ou está danificado.\n",
+    }
+    differs_without_lines(name) {
+        en: "{name} differs, and is no text or too large to compare.\n",
+        pt: "{name} é diferente, e não é texto ou é grande demais para comparar.\n",
+    }
+    differs_from_unknown(name) {
+        en: "{name} differs; what it was is not known.\n",
+        pt: "{name} é diferente; não se sabe o que era.\n",
+    }
+    unknown_now(name) {
+        en: "What {name} is now is not known.\n",
+        pt: "Não se sabe o que {name} é agora.\n",
+    }
+    link_went(name, target) { en: "Link {name} to {target} went.\n", pt: "O link {name} para {target} foi removido.\n" }
+    link_made(name, target) { en: "Link {name} to {target} was made.\n", pt: "O link {name} para {target} foi criado.\n" }
+    folder_removed(name) { en: "Folder {name} was removed.\n", pt: "A pasta {name} foi removida.\n" }
+    folder_made(name) { en: "Folder {name} was made.\n", pt: "A pasta {name} foi criada.\n" }
+    folder_mode(name, old, new) {
+        en: "Folder {name}: old mode {old}, new mode {new}\n",
+        pt: "Pasta {name}: modo antigo {old}, modo novo {new}\n",
+    }
+    folder_attributes(name) { en: "Folder {name}: attributes changed\n", pt: "Pasta {name}: atributos alterados\n" }
+    file_mode(name, old, new) {
+        en: "{name}: old mode {old}, new mode {new}\n",
+        pt: "{name}: modo antigo {old}, modo novo {new}\n",
+    }
+    file_attributes(name) { en: "{name}: attributes changed\n", pt: "{name}: atributos alterados\n" }
+}
