@@ -198,7 +198,7 @@ toolfence_protocol::texts! { "patch"
              linhas exatamente: um espaço, + ou - na frente e depois a linha com toda a sua própria indentação.",
     }
     behind_end(lines) {
-        en: "adds lines behind the end: the file has {lines} lines. Correct the number behind @@ -.",
+        en: "adds lines behind the end: the file has {lines} {lines|line|lines}. Correct the number behind @@ -.",
         pt: "acrescenta linhas depois do fim: o arquivo tem {lines} {lines|linha|linhas}. Corrija o número depois de @@ -.",
     }
     no_place() {

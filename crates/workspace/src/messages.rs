@@ -510,7 +510,7 @@ toolfence_protocol::texts! { "undo"
              está; comandos que rodavam fora do sandbox podem ter continuado.",
     }
     came_after(number, notes) {
-        en: "Turn {number}, came after it and is left as it is. {notes}",
+        en: "Turn {number} came after it and is left as it is. {notes}",
         pt: "O turno {number} veio depois dele e fica como está. {notes}",
     }
     titled_came_after(number, title, notes) {

@@ -206,3 +206,35 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
     }
     assert_eq!(before, (picture(&place.root), picture(&place.beside)));
 }
+
+/// The words of the patch engine reach the message as they are, and not as a sentence of one language inside another.
+#[test]
+fn a_refused_change_is_told_in_one_language() {
+    use toolfence::Language::Portuguese;
+    let place = Place::new();
+    place.file("f", "one\n\nthree\n");
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n one\n-two\n three\n*** End Patch\n";
+    let cases = [
+        (
+            "apply_patch",
+            json!({"patch": "*** Begin Patch\n*** Update File: f\n"}),
+            "Nada foi alterado: linha 2 do patch: ",
+        ),
+        ("apply_patch", json!({"patch": patch}), "não foi encontrado."),
+        (
+            "edit_file",
+            json!({"path": "f", "edits": [{"start_line": 9, "end_line": 12, "replacement": ""}]}),
+            "não foi alterado: a edição 1 ",
+        ),
+        ("replace_text", json!({"path": "f", "old": "nowhere", "new": "x"}), "não foi alterado: old não ocorre"),
+    ];
+    for (tool, args, wanted) in cases {
+        let error = run(&place, tool, args).error.expect("it fails");
+        let told = error.message.render(Portuguese);
+        assert!(told.contains(wanted), "{tool}: {told}");
+        for english in [" was ", " the ", " of ", " file ", "lines"] {
+            assert!(!told.contains(english), "{tool}: {told}");
+        }
+    }
+    assert_eq!(place.content("f"), "one\n\nthree\n");
+}

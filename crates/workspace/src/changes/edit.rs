@@ -73,7 +73,7 @@ pub(super) fn draft_edit(root: &Root, wanted: &EditFile) -> Result<Draft<Written
     let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
     draft(root, &wanted.path, wanted.base, |old| {
         edit_lines(old, &edits)
-            .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.to_string())))
+            .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.text())))
     })
 }
 
@@ -120,7 +120,7 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
         PassageProblem::NotFound { .. } => ErrorCode::NoMatch,
         _ => ErrorCode::InvalidArgument,
     };
-    ToolFailure::new(code, messages::file_not_changed(shown(path), problem.to_string()))
+    ToolFailure::new(code, messages::file_not_changed(shown(path), problem.text()))
 }
 
 fn too_long(path: &str, bytes: u64) -> ToolFailure {

@@ -72,7 +72,7 @@ impl Report for Patched {
 pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailure> {
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
     let patch = patch::parse_below(text, relative)
-        .map_err(|problem| invalid(messages::nothing_changed_because(problem.to_string())))?;
+        .map_err(|problem| invalid(messages::nothing_changed_because(problem.text())))?;
     let mut found = Targets { root, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
     let plan = patch::plan(&patch, &mut found).map_err(|failure| found.told(failure))?;
     found.refuse_links(&plan)?;
@@ -179,8 +179,8 @@ impl Targets<'_> {
             let path = &first.path;
             return self.root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(path));
         }
-        let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        ToolFailure::new(code(&first.reason), messages::nothing_changed_refused(lines.join("\n")))
+        let all = Text::join(refusals.iter().map(Refusal::text), "\n");
+        ToolFailure::new(code(&first.reason), messages::nothing_changed_refused(all))
     }
 }
 
