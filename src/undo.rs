@@ -57,7 +57,7 @@
 //! turn.end();
 //!
 //! assert_eq!(history.list(workspace.root())?[0].title, "make a and change kept");
-//! assert!(history.diff(workspace.root(), 1)?[0].text.contains("+one\n"));
+//! assert!(history.diff(workspace.root(), 1)?[0].text.to_string().contains("+one\n"));
 //! let undone = history.undo(workspace.root())?.expect("there is a turn");
 //! assert_eq!((undone.done.len(), undone.refused.len()), (2, 0));
 //! assert!(!root.join("a.txt").exists());
