@@ -262,6 +262,50 @@ pub fn names_a_program(key: &str) -> bool {
     }
 }
 
+/// Words of which at least one stands in every setting that lets a git that only reads (`status`, `log`, `diff`, `show`, ..)
+/// run a program, or read another file of settings, another tree or another repository. Keys that no such git looks at are
+/// missing; a test names each with the reason.
+const WORDS_OF_READS: &[&str] = &[
+    "filter",
+    "textconv",
+    "external",
+    "command",
+    "program",
+    "include",
+    "worktree",
+    "promisor",
+    "partialclone",
+    "submodule",
+    "showsignature",
+    "pretty",
+    "orderfile",
+    "attributesfile",
+    "mailmap",
+    "ignorerevsfile",
+];
+
+/// Whether a file of settings may make a git that only reads run a program or look elsewhere.
+///
+/// It searches the text instead of asking git, because it is asked before each command that is judged. It has hits that do not
+/// matter, and misses none: a word of [`WORDS_OF_READS`] in any line counts, unless the line can only hold an address or the
+/// name of a branch.
+pub fn may_make_reads_run_programs(settings: &[u8]) -> bool {
+    settings.split(|&byte| byte == b'\n').any(|line| {
+        let line = line.trim_ascii().to_ascii_lowercase();
+        !is_address_or_branch(&line)
+            && WORDS_OF_READS.iter().any(|word| memchr::memmem::find(&line, word.as_bytes()).is_some())
+    })
+}
+
+/// Whether a line in lower case can only hold an address or the name of a branch, whatever words are in it.
+fn is_address_or_branch(line: &[u8]) -> bool {
+    let key = line.split(|&byte| byte == b'=').next().unwrap_or(line).trim_ascii();
+    // A second section may begin on the same line.
+    let opens = line.iter().filter(|&&byte| byte == b'[').count();
+    matches!(key, b"url" | b"pushurl" | b"fetch" | b"merge" | b"remote")
+        || line.starts_with(b"[branch \"") && opens == 1
+}
+
 /// The links that stand in a folder, such as one of hooks.
 fn links_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_HOOKS);
@@ -303,26 +347,59 @@ pub fn pointed(file: &Path, prefix: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    /// Keys of every kind that names a program.
+    const NAMES_OF_PROGRAMS: &[&str] = &[
+        "core.fsmonitor",
+        "core.sshcommand",
+        "filter.lfs.process",
+        "diff.x.textconv",
+        "diff.external",
+        "merge.x.driver",
+        "alias.st",
+        "credential.https://x.y.helper",
+        "remote.origin.uploadpack",
+        "submodule.a.b.update",
+        "pager.log",
+        "sequence.editor",
+        "gpg.ssh.program",
+        "interactive.difffilter",
+        "trailer.x.command",
+        "hook.lint.command",
+        "man.x.cmd",
+        "man.x.path",
+        "browser.x.cmd",
+        "difftool.x.cmd",
+        "mergetool.x.cmd",
+        "guitool.x.cmd",
+        "core.editor",
+        "core.pager",
+        "core.askpass",
+        "core.gitproxy",
+        "core.alternaterefscommand",
+        "filter.x.clean",
+        "filter.x.smudge",
+        "diff.x.command",
+        "gpg.program",
+        "gpg.ssh.defaultkeycommand",
+        "credential.helper",
+        "remote.origin.receivepack",
+        "remote.origin.vcs",
+        "remote.origin.proxy",
+        "uploadpack.packobjectshook",
+        "sendemail.smtpserver",
+        "sendemail.tocmd",
+        "sendemail.cccmd",
+        "sendemail.headercmd",
+        "sendemail.sendmailcmd",
+        "ssh.variant",
+        "init.templatedir",
+        "web.browser",
+        "instaweb.httpd",
+    ];
+
     #[test]
     fn keys_that_name_programs() {
-        for key in [
-            "core.fsmonitor",
-            "core.sshcommand",
-            "filter.lfs.process",
-            "diff.x.textconv",
-            "diff.external",
-            "merge.x.driver",
-            "alias.st",
-            "credential.https://x.y.helper",
-            "remote.origin.uploadpack",
-            "submodule.a.b.update",
-            "pager.log",
-            "sequence.editor",
-            "gpg.ssh.program",
-            "interactive.difffilter",
-            "trailer.x.command",
-            "hook.lint.command",
-        ] {
+        for key in NAMES_OF_PROGRAMS {
             assert!(names_a_program(key), "{key}");
         }
         for key in [
@@ -352,5 +429,72 @@ mod tests {
         assert_eq!(files, ["/p/.git/config", "/h/.gitconfig", "/h/more"].map(PathBuf::from));
         assert_eq!(configured.local[1], ("core.bare".to_owned(), None));
         assert_eq!((configured.global.len(), configured.hooks.as_deref()), (1, Some(".husky/_")));
+    }
+
+    #[test]
+    fn settings_that_name_programs_are_told_from_names() {
+        for line in ["[FILTER \"x\"]", "\ttextConv = x", "[branch \"a\"] [diff \"b\"] command = x", "path = include"] {
+            assert!(may_make_reads_run_programs(line.as_bytes()), "{line}");
+        }
+        for line in ["[core]", "bare = false", "\turl = https://x.example/include/filter", "[branch \"filter-x\"]\r"] {
+            assert!(!may_make_reads_run_programs(line.as_bytes()), "{line}");
+        }
+    }
+
+    /// Every key that names a program has a word that the search of the text finds, or is one that no git that only reads
+    /// looks at.
+    #[test]
+    fn the_search_of_the_text_knows_the_keys_that_name_programs() {
+        // The key, and why it needs no word.
+        const NOT_FOR_READS: &[(&str, &str)] = &[
+            ("alias.st", "an alias is not a subcommand that is known to only read"),
+            ("pager.log", "the output is no terminal, and the pager is switched off"),
+            ("core.pager", "the output is no terminal, and the pager is switched off"),
+            ("man.x.cmd", "git help is not known to only read"),
+            ("man.x.path", "git help is not known to only read"),
+            ("browser.x.cmd", "git help and git web--browse are not known to only read"),
+            ("difftool.x.cmd", "git difftool is not known to only read"),
+            ("mergetool.x.cmd", "git mergetool is not known to only read"),
+            ("guitool.x.cmd", "git gui is not known to only read"),
+            ("core.fsmonitor", "every git is run with it switched off"),
+            ("core.editor", "only a git that writes asks for a text"),
+            ("sequence.editor", "only a git that writes asks for a text"),
+            ("core.askpass", "only a git that uses the network asks for a password"),
+            ("core.gitproxy", "only a git that uses the network connects"),
+            ("ssh.variant", "only a git that uses the network connects"),
+            ("credential.https://x.y.helper", "only a git that uses the network needs a credential"),
+            ("credential.helper", "only a git that uses the network needs a credential"),
+            ("remote.origin.uploadpack", "only a git that uses the network or another repository fetches"),
+            ("remote.origin.receivepack", "only a git that uses the network or another repository pushes"),
+            ("remote.origin.vcs", "only a git that uses the network or another repository fetches"),
+            ("remote.origin.proxy", "only a git that uses the network connects"),
+            ("merge.x.driver", "only a git that writes merges"),
+            ("uploadpack.packobjectshook", "only a git that serves a repository packs it"),
+            ("sendemail.smtpserver", "git send-email is not known to only read"),
+            ("sendemail.tocmd", "git send-email is not known to only read"),
+            ("sendemail.cccmd", "git send-email is not known to only read"),
+            ("sendemail.headercmd", "git send-email is not known to only read"),
+            ("sendemail.sendmailcmd", "git send-email is not known to only read"),
+            ("init.templatedir", "only a git that makes a repository copies a template"),
+            ("web.browser", "git web--browse is not known to only read"),
+            ("instaweb.httpd", "git instaweb is not known to only read"),
+        ];
+        for (key, reason) in NOT_FOR_READS {
+            assert!(names_a_program(key), "{key} names no program");
+            assert!(!may_make_reads_run_programs(as_settings(key).as_bytes()), "{key} has a word: {reason}");
+        }
+        for key in NAMES_OF_PROGRAMS {
+            let is_excepted = NOT_FOR_READS.iter().any(|(other, _)| other == key);
+            assert!(is_excepted || may_make_reads_run_programs(as_settings(key).as_bytes()), "{key}");
+        }
+    }
+
+    /// A key as a file of settings has it.
+    fn as_settings(key: &str) -> String {
+        let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+        match rest.rsplit_once('.') {
+            Some((subsection, name)) => format!("[{section} \"{subsection}\"]\n\t{name} = x\n"),
+            None => format!("[{section}]\n\t{rest} = x\n"),
+        }
     }
 }

@@ -1,36 +1,14 @@
 //! Whether the configuration of a repository makes git run programs or look elsewhere.
 //!
-//! Reads what git would read: the settings, the attributes' drivers they define, and the index. It is text search with too
-//! many hits: a word that could matter anywhere in the settings is enough to say so. The settings of the person's own home
-//! are theirs and not looked at.
+//! Reads what git would read: the settings, the attributes' drivers they define, and the index. The settings of the person's
+//! own home are theirs and not looked at.
 
 use crate::root::Root;
 use std::io;
 use std::path::Path;
 use toolfence_git::bytes_of;
-use toolfence_git::config::pointed;
+use toolfence_git::config::{may_make_reads_run_programs, pointed};
 use toolfence_policy::RepositoryFact;
-
-/// What names a program, another file of settings, another tree or another repository. The hooks and the monitor of the
-/// file system are missing: every command runs with both switched off.
-const SUSPECT: &[&str] = &[
-    "filter",
-    "textconv",
-    "external",
-    "command",
-    "program",
-    "include",
-    "worktree",
-    "promisor",
-    "partialclone",
-    "submodule",
-    "showsignature",
-    "pretty",
-    "orderfile",
-    "attributesfile",
-    "mailmap",
-    "ignorerevsfile",
-];
 
 /// The most bytes of settings and of an index that are read: what is bigger is not known.
 const MOST_SETTINGS: u64 = 1 << 20;
@@ -66,39 +44,11 @@ fn is_plain(folder: &Path, shared: &Path) -> io::Result<bool> {
     let settings = bytes_of(&shared.join("config"), MOST_SETTINGS)?;
     // A split index has its entries in another file.
     let split = |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"sharedindex");
-    if settings.split(|&byte| byte == b'\n').any(is_suspect) || std::fs::read_dir(folder)?.flatten().any(split) {
+    if may_make_reads_run_programs(&settings) || std::fs::read_dir(folder)?.flatten().any(split) {
         return Ok(false);
     }
     match bytes_of(&folder.join("index"), MOST_INDEX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         index => Ok(memchr::memmem::find(&index?, &GITLINK).is_none()),
-    }
-}
-
-fn is_suspect(line: &[u8]) -> bool {
-    let line = line.trim_ascii().to_ascii_lowercase();
-    !is_name(&line) && SUSPECT.iter().any(|word| memchr::memmem::find(&line, word.as_bytes()).is_some())
-}
-
-/// A line that can only hold an address or the name of a branch, whatever words are in it.
-fn is_name(line: &[u8]) -> bool {
-    let key = line.split(|&byte| byte == b'=').next().unwrap_or(line).trim_ascii();
-    let opens = line.iter().filter(|&&byte| byte == b'[').count();
-    matches!(key, b"url" | b"pushurl" | b"fetch" | b"merge" | b"remote")
-        || line.starts_with(b"[branch \"") && opens == 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_that_name_programs_are_told_from_names() {
-        for line in ["[FILTER \"x\"]", "\ttextConv = x", "[branch \"a\"] [diff \"b\"] command = x", "path = include"] {
-            assert!(is_suspect(line.as_bytes()), "{line}");
-        }
-        for line in ["[core]", "bare = false", "\turl = https://x.example/include/filter", "[branch \"filter-x\"]\r"] {
-            assert!(!is_suspect(line.as_bytes()), "{line}");
-        }
     }
 }
