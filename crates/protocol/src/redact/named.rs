@@ -1,6 +1,6 @@
-//! Secrets that are known by the name before them, and passwords in URLs.
+//! Secrets that are known by the name before them, headers, and passwords in URLs.
 
-use super::{Found, options};
+use super::Found;
 
 /// What a name of a secret holds, in lower case and without `_`, `-` and `.`.
 const WORDS: &[&str] = &[
@@ -90,7 +90,7 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     }
     let name = name_before(bytes, at)?;
     if name.len() <= LONGEST_HEADER
-        && let Some(found) = options::header(bytes, &name.to_ascii_lowercase(), at)
+        && let Some(found) = header(bytes, &name.to_ascii_lowercase(), at)
     {
         return Some(found);
     }
@@ -106,6 +106,41 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
     let fits = fits && !(short && is_place(value));
     fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
+}
+
+/// What stands behind `Cookie:`, `Set-Cookie:` and `Authorization:`, the name being in lower case.
+fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
+    let cookie = matches!(name, "cookie" | "set-cookie");
+    if bytes[colon] != b':' || !(cookie || matches!(name, "authorization" | "proxy-authorization")) {
+        return None;
+    }
+    let (start, form) = beginning(bytes, colon + 1)?;
+    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`' | b'<');
+    let length = |bytes: &[u8]| match form {
+        Form::Bare => bytes.iter().position(ends).unwrap_or(bytes.len()),
+        quoted => quoted.length(bytes),
+    };
+    let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
+    let text = &near[..length(near)];
+    if text.is_empty() || is_reference(text, form) {
+        return None;
+    }
+    if cookie {
+        let fits = text.contains(&b'=') && !text.contains(&b'$');
+        return fits.then(|| Found { start, end: start + length(&bytes[start..]), what: "cookie" });
+    }
+    // A scheme and what it takes, or a value alone.
+    let scheme = memchr::memchr(b' ', text).map_or(0, |blank| blank + 1);
+    let secret = &text[scheme..];
+    let varied = secret.iter().any(u8::is_ascii_digit)
+        || secret.iter().any(u8::is_ascii_lowercase) && secret.iter().any(u8::is_ascii_uppercase);
+    let fits = secret.len() >= 6
+        && varied
+        && !is_reference(secret, Form::Bare)
+        && !secret.contains(&b'$')
+        && !secret.contains(&b'{')
+        && memchr::memmem::find(secret, b"[redacted").is_none();
+    fits.then(|| Found { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
 }
 
 /// How a value is written.

@@ -1,4 +1,4 @@
-//! Secrets on command lines: the value behind an option, and the text of a header.
+//! Secrets on command lines: the value behind an option.
 //!
 //! An option has the same meaning for every program where its name says so (`--password`), or only behind the name of a
 //! program (`-p` of `mysql` is a password, of `docker` a port). Text that is no command holds such words too, so a
@@ -449,39 +449,4 @@ fn is_likely(word: &[u8]) -> bool {
     let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b",")).unwrap_or(word);
     let prose = PROSE.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
     word.len() >= 2 && !word.starts_with(b"-") && !word.starts_with(b"[") && !word.starts_with(b"(") && !prose
-}
-
-/// What stands behind `Cookie:`, `Set-Cookie:` and `Authorization:`, the name being in lower case.
-pub(super) fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
-    let cookie = matches!(name, "cookie" | "set-cookie");
-    if bytes[colon] != b':' || !(cookie || matches!(name, "authorization" | "proxy-authorization")) {
-        return None;
-    }
-    let (start, form) = beginning(bytes, colon + 1)?;
-    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`' | b'<');
-    let length = |bytes: &[u8]| match form {
-        Form::Bare => bytes.iter().position(ends).unwrap_or(bytes.len()),
-        quoted => quoted.length(bytes),
-    };
-    let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
-    let text = &near[..length(near)];
-    if text.is_empty() || is_reference(text, form) {
-        return None;
-    }
-    if cookie {
-        let fits = text.contains(&b'=') && !text.contains(&b'$');
-        return fits.then(|| Found { start, end: start + length(&bytes[start..]), what: "cookie" });
-    }
-    // A scheme and what it takes, or a value alone.
-    let scheme = memchr::memchr(b' ', text).map_or(0, |blank| blank + 1);
-    let secret = &text[scheme..];
-    let varied = secret.iter().any(u8::is_ascii_digit)
-        || secret.iter().any(u8::is_ascii_lowercase) && secret.iter().any(u8::is_ascii_uppercase);
-    let fits = secret.len() >= 6
-        && varied
-        && !is_reference(secret, Form::Bare)
-        && !secret.contains(&b'$')
-        && !secret.contains(&b'{')
-        && memchr::memmem::find(secret, b"[redacted").is_none();
-    fits.then(|| Found { start: start + scheme, end: start + length(&bytes[start..]), what: "credential" })
 }

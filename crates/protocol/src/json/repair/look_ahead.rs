@@ -5,7 +5,7 @@
 //! in it.
 
 use super::Frame;
-use super::strings::Delimiter;
+use super::delimiter::Delimiter;
 use super::whitespace::{is_token, one_space};
 
 /// What stands behind a quote in a value.

@@ -8,6 +8,7 @@
 //! what stands between tokens.
 
 mod around;
+mod delimiter;
 mod escapes;
 mod look_ahead;
 mod members;

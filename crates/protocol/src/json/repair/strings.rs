@@ -4,68 +4,11 @@
 //! before that, the string holds quotes that the model did not escape: then its end must fit in every way (what
 //! follows, quotes in pairs, brackets in pairs), or the string is refused. What is cut off would be lost in silence.
 
+use super::delimiter::Delimiter;
 use super::look_ahead::{Follow, Look};
 use super::{Problem, Reader};
 use crate::Repair;
 use crate::messages;
-
-/// What a string begins and ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Delimiter {
-    /// `"` or `'`.
-    Straight(u8),
-    /// Typographic double quotes.
-    Double,
-    /// Typographic single quotes.
-    Single,
-    /// Three of `"` or `'`.
-    Triple(u8),
-}
-
-impl Delimiter {
-    /// The delimiter that a string begins with.
-    pub(super) fn opening(text: &str, key: bool) -> Option<Delimiter> {
-        match *text.as_bytes() {
-            [mark @ (b'"' | b'\''), ..] if !key && is_triple(text) => Some(Delimiter::Triple(mark)),
-            [mark @ (b'"' | b'\''), ..] => Some(Delimiter::Straight(mark)),
-            [0xe2, 0x80, 0x9c..=0x9e, ..] => Some(Delimiter::Double), // U+201C to U+201E
-            [0xe2, 0x80, 0x98..=0x9a, ..] => Some(Delimiter::Single), // U+2018 to U+201A
-            _ => None,
-        }
-    }
-
-    /// The length of the opening delimiter.
-    pub(super) fn length(self) -> usize {
-        match self {
-            Delimiter::Straight(_) => 1,
-            Delimiter::Double | Delimiter::Single | Delimiter::Triple(_) => 3,
-        }
-    }
-
-    /// The length of a closing delimiter at the beginning of `text`.
-    pub(super) fn closing(self, text: &[u8]) -> Option<usize> {
-        match self {
-            Delimiter::Straight(mark) | Delimiter::Triple(mark) => (text.first() == Some(&mark)).then_some(1),
-            Delimiter::Double => (text.starts_with(b"\xe2\x80\x9c") || text.starts_with(b"\xe2\x80\x9d")).then_some(3),
-            Delimiter::Single => (text.starts_with(b"\xe2\x80\x98") || text.starts_with(b"\xe2\x80\x99")).then_some(3),
-        }
-    }
-
-    fn first_byte(self) -> u8 {
-        match self {
-            Delimiter::Straight(mark) | Delimiter::Triple(mark) => mark,
-            Delimiter::Double | Delimiter::Single => 0xe2,
-        }
-    }
-
-    fn repair(self) -> Option<Repair> {
-        match self {
-            Delimiter::Straight(b'"') => None,
-            Delimiter::Triple(_) => Some(Repair::TripleQuotes),
-            _ => Some(Repair::Quotes),
-        }
-    }
-}
 
 /// The quotes met inside a string that is being read.
 #[derive(Default)]
@@ -301,11 +244,6 @@ fn refuse_quotes_in_key(key: &str, start: usize) -> Result<(), Problem> {
         return Err(Problem::new(start, messages::key_quotes_differ()));
     }
     Ok(())
-}
-
-/// Whether the text begins with three quotes of its first kind.
-fn is_triple(text: &str) -> bool {
-    matches!(text.as_bytes(), [first, second, third, ..] if first == second && first == third)
 }
 
 fn unclosed<T>(start: usize) -> Result<T, Problem> {
