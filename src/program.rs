@@ -62,8 +62,8 @@ pub mod validate {
     }
 }
 
-/// What the command runner and undo ask of a workspace.
+/// What the command runner and undo ask of a workspace, and the digest by which a content is known again.
 #[cfg(feature = "tools")]
 pub mod workspace {
-    pub use toolfence_workspace::{Access, Recorder, quoted};
+    pub use toolfence_workspace::{Access, Digest, Recorder, quoted};
 }

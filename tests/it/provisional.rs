@@ -14,7 +14,7 @@ enum Fate {
 }
 
 /// Every id that was started ends in one call, or is withdrawn by a block of its id that was malformed or incomplete; progress is
-/// told only between. No two calls of a reply share an id.
+/// told only between. No two of them are open at a time, and no two calls of a reply share an id.
 #[test]
 fn what_was_started_is_called_or_withdrawn() {
     let mut started = 0;
@@ -27,6 +27,8 @@ fn what_was_started_is_called_or_withdrawn() {
                 match event {
                     Event::Started { id, .. } => {
                         started += 1;
+                        let open = fates.values().filter(|fate| **fate == Fate::Open).count();
+                        assert_eq!(open, 0, "{title}: another block is open: {reply:?}");
                         assert_eq!(fates.insert(id.to_string(), Fate::Open), None, "{title}: started twice");
                     }
                     Event::Progress { id, .. } => {

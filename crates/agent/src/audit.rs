@@ -1,5 +1,8 @@
 //! The log of what was decided and what came of it: JSON lines in a file that is only added to, without secrets.
 //!
+//! The log is English whatever the language of the session is: it is for programs and for searching, and the lines of two
+//! sessions can be compared.
+//!
 //! This module decides nothing and reads nothing back. Every line is one write to a file opened for appending, so that two
 //! programs can share it; a line is never longer than some kilobytes. It has times, in milliseconds since 1970.
 //!
@@ -10,6 +13,7 @@
 //! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `why` |
 //! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args`, or `body` where the block could not be read |
 
+use crate::messages;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -71,7 +75,7 @@ impl Audit {
     /// # Errors
     /// The file cannot be made or written.
     pub fn open(path: &Path, redactor: Redactor, commands: Arc<CommandRunner>) -> Result<Audit> {
-        let doing = || format!("open the audit log {}", path.display());
+        let doing = || messages::open_audit_log(path.display().to_string());
         let session = random_name().map_err(|cause| Error::because(doing(), cause))?;
         let file = opened(path).map_err(|cause| Error::because(doing(), cause))?;
         let root = commands.workspace().root().path().display().to_string();
@@ -120,7 +124,7 @@ impl Audit {
         let (word, why) = match answer {
             Answer::Yes => ("yes", None),
             Answer::Always(_) => ("always", None),
-            Answer::No(why) => ("no", Some(self.short(why))),
+            Answer::No(why) => ("no", Some(self.short(&why.to_string()))),
             Answer::Edit(_) => ("edit", None),
             // What a later version of the session may add.
             _ => ("other", None),

@@ -10,3 +10,4 @@
 pub mod agent;
 pub mod audit;
 pub mod backend;
+mod messages;

@@ -7,17 +7,19 @@
 
 #![forbid(unsafe_code)]
 
+mod messages;
 pub mod sse;
 
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, Url};
+use reqwest::{Client, Url};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error as StdError;
 use std::sync::Arc;
+use std::time::Duration;
 use toolfence_protocol::Error;
 
-/// A builder of clients for the server at this address.
+/// A client for the server at this address. `connect`: how long a connection may take to come about, where that is limited.
 ///
 /// Certificates are checked as the operating system does it. Redirects are not followed: a request carries a key, and the
 /// server that was named is the one that gets it. What an answer's body is encoded with is left as it is. A server on this
@@ -26,14 +28,18 @@ use toolfence_protocol::Error;
 /// # Errors
 /// The address is one of https, and TLS cannot be used here: the processor lacks what the cryptography needs, or the system
 /// has no certificates.
-pub fn builder(server: &Url) -> Result<ClientBuilder, Error> {
+pub fn client(server: &Url, connect: Option<Duration>) -> Result<Client, Error> {
     let mut builder = Client::builder().redirect(Policy::none()).no_gzip().no_brotli().no_deflate().no_zstd();
+    if let Some(limit) = connect {
+        builder = builder.connect_timeout(limit);
+    }
     if is_on_this_machine(server) {
         builder = builder.no_proxy();
     }
     // A client without TLS would refuse to be built, so one that will never need it gets an empty store of certificates.
     let tls = if server.scheme() == "https" { tls()? } else { no_tls()? };
-    Ok(builder.tls_backend_preconfigured(tls))
+    let client = builder.tls_backend_preconfigured(tls).build();
+    client.map_err(|error| Error::because(messages::make_client(), error))
 }
 
 fn is_on_this_machine(server: &Url) -> bool {
@@ -42,14 +48,10 @@ fn is_on_this_machine(server: &Url) -> bool {
 
 fn tls() -> Result<ClientConfig, Error> {
     if !can_encrypt() {
-        return Err(Error::new(
-            "This processor lacks instructions that https needs here (AVX2, BMI2, ADX and AES on x86-64). Reach the server by \
-             http, through a proxy on this machine that speaks TLS.",
-        ));
+        return Err(Error::new(messages::no_encryption()));
     }
-    let config = versions()?
-        .with_platform_verifier()
-        .map_err(|error| Error::because("read the certificates of this system", error))?;
+    let config =
+        versions()?.with_platform_verifier().map_err(|error| Error::because(messages::read_certificates(), error))?;
     Ok(config.with_no_client_auth())
 }
 
@@ -60,7 +62,7 @@ fn no_tls() -> Result<ClientConfig, Error> {
 fn versions() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, Error> {
     ClientConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::because("set TLS up", error))
+        .map_err(|error| Error::because(messages::set_tls_up(), error))
 }
 
 /// Whether the processor has what graviola is written for; without it graviola ends the process.

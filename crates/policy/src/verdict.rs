@@ -2,7 +2,7 @@
 
 use crate::answers::Rule;
 use crate::decision::Decision;
-use toolfence_protocol::{Args, Effect, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{Args, Effect, ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
 
 /// What becomes of a call.
 #[derive(Debug)]
@@ -138,8 +138,8 @@ impl Pending {
     }
 
     /// The person said no; `why` is told to the model.
-    pub fn deny(self, why: &str) -> ToolResult {
-        let message = format!("{why} Do not repeat the call; ask, or do it another way.");
+    pub fn deny(self, why: impl Into<Text>) -> ToolResult {
+        let message = why.into().then("Do not repeat the call; ask, or do it another way.");
         ToolResult::refused(self.call.id, self.call.name, ToolFailure::new(ErrorCode::Denied, message))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A model never sees an [`Error`]: a model gets a [`ToolFailure`](crate::ToolFailure).
 
-use crate::Text;
+use crate::{Text, messages};
 use std::{fmt, io};
 
 /// What was being done, on what, and why it failed. The message is written for the person who runs the host; a program asks
@@ -83,14 +83,30 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
+
+    /// The whole message, which `Display` writes in English. What the operating system or another library says of the cause
+    /// is the same in every language.
+    pub fn text(&self) -> Text {
+        match &self.cause {
+            None => self.doing.clone(),
+            Some(cause) => messages::cannot(self.doing.clone(), text_of(&**cause)),
+        }
+    }
+}
+
+/// What a cause says: a [`Text`] or an [`Error`], each also inside of an [`io::Error`], keeps its languages.
+fn text_of(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Text {
+    let held = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref).unwrap_or(cause);
+    match (held.downcast_ref::<Text>(), held.downcast_ref::<Error>()) {
+        (Some(text), _) => text.clone(),
+        (_, Some(error)) => error.text(),
+        _ => cause.to_string().into(),
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            None => self.doing.fmt(f),
-            Some(cause) => write!(f, "cannot {}: {cause}", self.doing),
-        }
+        self.text().fmt(f)
     }
 }
 
@@ -103,5 +119,25 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Language;
+
+    #[test]
+    fn a_cause_keeps_its_languages() {
+        let inner = || Error::because(messages::cannot("a", "b"), messages::ellipsis());
+        let portuguese =
+            "não foi possível não foi possível a: b: as reticências estão no lugar do que foi omitido; escreva tudo";
+        assert_eq!(inner().text().render(Language::Portuguese), portuguese);
+        for outer in [Error::because("x", inner()), Error::because("x", io::Error::other(inner()))] {
+            assert_eq!(outer.text().render(Language::Portuguese), format!("não foi possível x: {portuguese}"));
+            assert_eq!(outer.to_string(), format!("cannot x: {}", inner()));
+        }
+        let plain = Error::because("x", io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!(plain.text().render(Language::Portuguese), "não foi possível x: entity not found");
     }
 }

@@ -23,6 +23,7 @@ pub mod outcome;
 pub mod parse;
 pub mod prompt;
 pub mod redact;
+pub mod reply;
 pub mod text;
 pub mod tool;
 

@@ -2,6 +2,14 @@
 //!
 //! The instructions are in `prompt/words.rs`: they are a page, not sentences about something that happened.
 
+// Errors of the host.
+crate::texts! { "error"
+    cannot(doing, cause) {
+        en: "cannot {doing}: {cause}",
+        pt: "não foi possível {doing}: {cause}",
+    }
+}
+
 // Reading JSON.
 crate::texts! { "json"
     duplicate_key(key) {

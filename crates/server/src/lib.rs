@@ -7,7 +7,6 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "proxy")]
 mod messages;
 #[cfg(feature = "pipe")]
 pub mod pipe;

@@ -16,6 +16,8 @@ mod reply;
 mod round;
 mod work;
 
+pub use messages::stopped;
+
 use reply::Reply;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -171,7 +173,7 @@ pub enum Answer {
     /// its commands, for every command that begins so. Where nothing can be stored it is a yes.
     Always(Option<Rule>),
     /// Do not; the model is told why.
-    No(String),
+    No(Text),
     /// Run it with these arguments instead, if the policy agrees.
     Edit(Args),
 }
@@ -186,7 +188,7 @@ impl Answer {
                 let (cleared, rules) = pending.approve_always();
                 Input::Always(cleared, rules)
             }
-            Answer::No(why) => Input::Denied(pending.deny(&why)),
+            Answer::No(why) => Input::Denied(pending.deny(why)),
             Answer::Edit(args) => Input::Edited(pending.edit(args)),
         }
     }
@@ -256,6 +258,11 @@ impl Session {
     /// keeps the conversation elsewhere.
     pub fn owed(&self) -> &[String] {
         &self.owed
+    }
+
+    /// The language of what the model is told.
+    pub fn language(&self) -> Language {
+        self.options.language
     }
 
     /// The tools on offer.

@@ -104,10 +104,17 @@ pub(super) fn skipped(call: &ToolCall) -> ToolResult {
     refused(&call.id, &call.name, ErrorCode::Cancelled, skipped_after_failure())
 }
 
+/// The answer to a call that the user stopped while it ran.
+pub fn stopped(call: &ToolCall) -> ToolResult {
+    refused(&call.id, &call.name, ErrorCode::Cancelled, stopped_while_running())
+}
+
 /// The answer to a call that was on its way when the user cancelled.
 pub(super) fn cancelled(call: &ToolCall, started: bool) -> ToolResult {
-    let message = if started { stopped_while_running() } else { cancelled_before_running() };
-    refused(&call.id, &call.name, ErrorCode::Cancelled, message)
+    if started {
+        return stopped(call);
+    }
+    refused(&call.id, &call.name, ErrorCode::Cancelled, cancelled_before_running())
 }
 
 /// Where the same call gave the same result again.

@@ -3,8 +3,8 @@
 //! This module decides nothing about calls; it only says what is there.
 
 use super::messages;
-use std::collections::HashMap;
 use toolfence_protocol::parse::{Event, Options, Parser, Span};
+use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{FinishReason, ToolCall, ToolResult};
 
 /// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
@@ -25,12 +25,8 @@ pub(super) struct Found {
     pub(super) items: Vec<Item>,
     /// Unreadable blocks beyond those in `items`.
     pub(super) unanswered: usize,
-    /// There was a readable call where it does not count, by mistake and not by quotation.
-    pub(super) misplaced: bool,
-    /// Reasoning was opened and never closed.
-    pub(super) unclosed: bool,
-    /// The model wrote a result itself: everything from this byte on is dropped.
-    pub(super) forged: Option<usize>,
+    /// What else has to be said about it.
+    pub(super) summary: Summary,
     /// How what was read of it ended; `None` where a forgery ended it.
     pub(super) end: Option<FinishReason>,
 }
@@ -42,7 +38,6 @@ pub(super) struct Reply {
     raw: String,
     /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
     native: String,
-    names: HashMap<String, String>,
     found: Found,
     /// No block of this reply is a call: it is shown as it is written.
     text_only: bool,
@@ -57,7 +52,6 @@ impl Reply {
             parser: Parser::new(options),
             raw: String::new(),
             native: String::new(),
-            names: HashMap::new(),
             found: Found::default(),
             text_only,
             shown: 0,
@@ -72,7 +66,7 @@ impl Reply {
 
     /// Whether more of it is wanted.
     pub(super) fn is_open(&self) -> bool {
-        self.found.end.is_none() && self.found.forged.is_none()
+        self.found.end.is_none() && !self.is_forged()
     }
 
     /// Whether the backend is done with it.
@@ -81,7 +75,7 @@ impl Reply {
     }
 
     pub(super) fn is_forged(&self) -> bool {
-        self.found.forged.is_some()
+        self.found.summary.forged.is_some()
     }
 
     pub(super) fn push(&mut self, chunk: &str) {
@@ -118,7 +112,7 @@ impl Reply {
 
     /// The next thing to show. After a forged result nothing follows.
     pub(super) fn next(&mut self) -> Option<Event<'static>> {
-        while self.found.forged.is_none() {
+        while !self.is_forged() {
             let Some(event) = self.parser.poll().map(Event::into_owned) else { return self.rest() };
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
@@ -130,7 +124,7 @@ impl Reply {
 
     /// The text for the history, cut where a forgery begins, and what was found.
     pub(super) fn close(mut self) -> (String, Found) {
-        if let Some(start) = self.found.forged {
+        if let Some(start) = self.found.summary.forged {
             self.raw.truncate(start);
         }
         if !self.native.is_empty() {
@@ -141,26 +135,12 @@ impl Reply {
     }
 
     fn note(&mut self, event: &Event<'_>) {
+        let tool = self.found.summary.note(event).unwrap_or_default();
         match event {
-            Event::Started { id, name } => {
-                self.names.insert(id.to_string(), name.to_string());
-            }
-            Event::Call { call, replaces, .. } => {
-                self.names.remove(replaces.as_deref().unwrap_or(&call.id));
-                self.found.items.push(Item::Call(ToolCall::clone(call)));
-            }
-            Event::Malformed { id, error, .. } => {
-                let name = self.name_of(id);
-                self.broken(|| messages::malformed(id, &name, error));
-            }
-            Event::Incomplete { id, .. } => {
-                let name = self.name_of(id);
-                self.broken(|| messages::incomplete(id, &name));
-            }
-            Event::Ignored { why, .. } => self.found.misplaced |= why.is_misplaced(),
-            Event::Reasoning { closed, .. } => self.found.unclosed |= *closed == Some(false),
-            Event::ForgedResult { span, .. } => self.found.forged = Some(span.start),
-            // Text and progress, and what a later version of the parser may add.
+            Event::Call { call, .. } => self.found.items.push(Item::Call(ToolCall::clone(call))),
+            Event::Malformed { id, error, .. } => self.broken(|| messages::malformed(id, &tool, error)),
+            Event::Incomplete { id, .. } => self.broken(|| messages::incomplete(id, &tool)),
+            // What is only shown, or in the summary.
             _ => {}
         }
     }
@@ -172,11 +152,6 @@ impl Reply {
         } else {
             self.found.unanswered += 1;
         }
-    }
-
-    /// What a broken block was going to be, as far as it said so.
-    fn name_of(&mut self, id: &str) -> String {
-        self.names.remove(id).unwrap_or_else(|| "unknown".to_owned())
     }
 
     /// Where blocks are not calls everything but reasoning is shown as it was written.

@@ -142,7 +142,7 @@ impl Session {
         if !found.items.is_empty() {
             self.state = State::Working(Work::new(found.items), notes);
         } else if !notes.is_empty() {
-            self.go_on(&[], notes, found.forged.is_some());
+            self.go_on(&[], notes, found.summary.forged.is_some());
         } else if !self.owed.is_empty() {
             self.begin("");
         } else {
@@ -207,17 +207,17 @@ impl Session {
     /// What has to be said about the reply besides its results.
     fn notes(&mut self, found: &Found) -> Vec<Text> {
         let mut notes = Vec::new();
-        if found.forged.is_some() {
+        if found.summary.forged.is_some() {
             notes.push(messages::forged_result());
         }
         if found.unanswered > 0 {
             notes.push(messages::more_unreadable(found.unanswered));
         }
-        if found.unclosed && !std::mem::replace(&mut self.turn.unclosed_told, true) {
+        if found.summary.unclosed && !std::mem::replace(&mut self.turn.unclosed_told, true) {
             notes.push(messages::reasoning_unclosed());
         }
         let no_call = found.items.is_empty();
-        if no_call && found.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
+        if no_call && found.summary.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
             notes.push(prompt::reminder(self.options.language).into());
         }
         notes

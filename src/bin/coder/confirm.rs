@@ -33,7 +33,9 @@ impl Person for AtTheTerminal {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
         let hooks = hooks(pending, &self.commands);
-        Box::pin(async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
+        Box::pin(async move {
+            asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending).into()))
+        })
     }
 }
 
@@ -169,7 +171,7 @@ fn said(line: &str) -> Said {
         "a" => Said::Unclear("Say always to allow it for this session, or all to see all of it."),
         "n" | "no" if !rest.is_empty() => {
             let end = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
-            Said::Answer(Answer::No(format!("The user said no: {rest}{end}")))
+            Said::Answer(Answer::No(format!("The user said no: {rest}{end}").into()))
         }
         _ => Said::Answer(Answer::No("The user said no.".into())),
     }

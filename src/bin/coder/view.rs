@@ -12,7 +12,7 @@ use toolfence::policy::Pending;
 use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Message, ToolCall, ToolResult};
+use toolfence::{Message, Text, ToolCall, ToolResult};
 
 /// Lines of a command's output that are shown; the model gets all of it.
 const SHOWN_LINES: usize = 8;
@@ -154,8 +154,8 @@ impl<P: Person> Host for View<P> {
         self.keep(written);
     }
 
-    fn broke_off(&mut self, why: &str) {
-        let written = self.aside(Style::Bad, &format!("the reply broke off: {}", one_line(why)));
+    fn broke_off(&mut self, why: &Text) {
+        let written = self.aside(Style::Bad, &format!("the reply broke off: {}", one_line(&why.to_string())));
         self.keep(written);
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use toolfence_policy::Cleared;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Catalog, Error, ErrorCode, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{Catalog, Error, ToolCall, ToolResult};
 use toolfence_toolbox::{BoxFuture, Progress, Toolbox};
 use toolfence_tools::ProjectChecks;
 use tracing::Instrument;
@@ -65,11 +65,7 @@ impl<'a> Hands<'a> {
     /// Ends what runs; gives the answers for it.
     pub fn stop(&mut self) -> Vec<ToolResult> {
         self.running.clear();
-        let message =
-            "The user stopped it while it ran; what it had done by then may have stayed. Check before you go on.";
-        let answer =
-            |call: ToolCall| ToolResult::refused(call.id, call.name, ToolFailure::new(ErrorCode::Cancelled, message));
-        self.open.drain(..).map(answer).collect()
+        self.open.drain(..).map(|call| toolfence_session::stopped(&call)).collect()
     }
 }
 

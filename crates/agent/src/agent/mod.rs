@@ -7,6 +7,7 @@ pub mod hands;
 
 use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Sink};
+use crate::messages;
 use futures_util::StreamExt;
 use hands::Hands;
 use std::fmt;
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 use toolfence_policy::Pending;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Message, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Message, Text, ToolCall, ToolResult};
 use toolfence_session::{Action, Answer, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
@@ -33,7 +34,7 @@ pub trait Host: Send {
     fn show(&mut self, _event: &Event<'_>) {}
 
     /// The reply breaks off here, for this reason.
-    fn broke_off(&mut self, _why: &str) {}
+    fn broke_off(&mut self, _why: &Text) {}
 
     /// A call begins to run. Several may run at a time.
     fn running(&mut self, _call: &ToolCall) {}
@@ -46,7 +47,7 @@ pub trait Host: Send {
 
     /// Whether this may run.
     fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        Box::pin(async { Answer::No("Nobody is here who could allow it.".into()) })
+        Box::pin(async { Answer::No(messages::nobody_could_allow()) })
     }
 }
 
@@ -214,7 +215,8 @@ impl Agent {
         self.session.handle(Input::User(user));
         let ended = self.drive(host).await;
         if let Err(error) = &ended {
-            self.session.handle(Input::Failed(&error.to_string()));
+            let message = error.text().render(self.session.language());
+            self.session.handle(Input::Failed(&message));
             while let Some(action) = self.session.poll() {
                 self.tell(action, host);
             }
@@ -245,7 +247,7 @@ impl Agent {
                 Some(Action::Stop(reason)) => return Ok(reason),
                 Some(action) => self.tell(action, host),
                 None if hands.open.is_empty() => {
-                    return Err(Error::with_kind(ErrorKind::Internal, "The session waits for what nobody gives."));
+                    return Err(Error::with_kind(ErrorKind::Internal, messages::session_waits_for_nothing()));
                 }
                 None => {
                     let _busy = Busy::new(&self.canceller);

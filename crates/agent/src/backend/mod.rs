@@ -7,7 +7,7 @@ pub mod http;
 pub mod replay;
 
 use std::ops::ControlFlow;
-use toolfence_protocol::{Error, FinishReason, Message, ToolCall};
+use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
 use toolfence_toolbox::BoxFuture;
 
 #[cfg(feature = "http")]
@@ -47,5 +47,5 @@ pub enum Chunk<'a> {
     /// A whole call of a channel apart from the answer, for backends that have one.
     Call(ToolCall),
     /// Why the reply breaks off here, for the person. The last piece of a reply that ends with [`FinishReason::Cut`].
-    BrokeOff(&'a str),
+    BrokeOff(&'a Text),
 }

@@ -20,6 +20,7 @@
 //! the replies are not.
 
 use super::{Backend, Chunk, Sink};
+use crate::messages;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -74,10 +75,7 @@ impl Replay {
             }
         }
         if replies.is_empty() {
-            return Err(Error::with_kind(
-                ErrorKind::InvalidInput,
-                format!("The recording has no replies: no line begins with `{MARK}`."),
-            ));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::recording_is_empty(MARK)));
         }
         let last = replies.len() - 1;
         let whole = replies.into_iter().enumerate().map(|(index, (finish, mut lines))| {
@@ -106,13 +104,7 @@ impl Replay {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(reply) = self.replies.get(index) else {
             let count = self.replies.len();
-            return Err(Error::with_kind(
-                ErrorKind::InvalidInput,
-                format!(
-                    "The recording is at its end: it has {count} replies and one more was asked for. Record another reply, \
-                 or end the conversation before."
-                ),
-            ));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::recording_is_over(count)));
         };
         let mut rest = reply.text.as_str();
         while !rest.is_empty() {
@@ -145,9 +137,7 @@ fn finish(words: &str, line: usize) -> Result<FinishReason, Error> {
             _ => {
                 return Err(Error::with_kind(
                     ErrorKind::InvalidInput,
-                    format!(
-                        "The recording says {word:?} in line {line}; a reply may say finish=stop, finish=length or finish=cut."
-                    ),
+                    messages::recording_says(format!("{word:?}"), line),
                 ));
             }
         };

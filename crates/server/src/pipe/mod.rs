@@ -32,6 +32,7 @@ mod words;
 
 pub use words::{SCHEMA, VERSION};
 
+use crate::messages;
 use futures_util::StreamExt;
 use lines::{Line, Lines};
 use serde_json::Value;
@@ -46,7 +47,7 @@ use toolfence_agent::agent::Canceller;
 use toolfence_agent::agent::hands::{self, Hands};
 use toolfence_agent::audit::Audit;
 use toolfence_policy::{Cleared, Facts, Pending, Policy};
-use toolfence_protocol::{Catalog, Error, Role, ToolResult, ToolSpec, prompt};
+use toolfence_protocol::{Catalog, Error, Language, Role, Text, ToolResult, ToolSpec, prompt};
 use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 use toolfence_toolbox::Toolbox;
 use toolfence_tools::ProjectChecks;
@@ -64,8 +65,8 @@ pub struct Pipe {
     pub policy: Policy,
     /// What the policy asks of the world.
     pub facts: Arc<dyn Facts>,
-    /// How replies are read and answered, and the language of the instructions and answers. `system` and `history` are the
-    /// client's and stay empty.
+    /// How replies are read and answered, and the language of everything that is said: instructions and answers to the model,
+    /// questions, failures and errors to the client. `system` and `history` are the client's and stay empty.
     pub session: SessionOptions,
     /// What stands above the instructions in `ready`: who the model is.
     pub persona: String,
@@ -149,7 +150,9 @@ impl Pipe {
             served = talk.serve(&mut lines) => served,
         };
         match served {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::because("talk to the client", error)),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::because(messages::talk_to_client(), error))
+            }
             _ => Ok(Ending::ClientGone),
         }
     }
@@ -243,6 +246,11 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         self.unwritten.push('\n');
     }
 
+    /// The language of what the client and its model are told.
+    fn language(&self) -> Language {
+        self.pipe.session.language
+    }
+
     fn catalog(&self) -> Catalog {
         let ours = self.pipe.toolbox.catalog();
         ours.specs().iter().chain(&self.theirs).cloned().collect()
@@ -250,7 +258,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
 
     fn tell_ready(&mut self) {
         let catalog = self.catalog();
-        let instructions = prompt::instructions(&catalog, self.pipe.session.language);
+        let instructions = prompt::instructions(&catalog, self.language());
         let parts = [self.pipe.persona.trim(), instructions.trim()];
         let told = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         let names: Vec<&str> = catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();
@@ -259,25 +267,25 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
 
     fn take(&mut self, line: Line) {
         let taken = match line {
-            Line::TooLong => Err(format!("the line has more than {} bytes; send smaller pieces", self.pipe.line_bytes)),
-            Line::NotUtf8 => Err("the line is not UTF-8; nothing of it was read".into()),
+            Line::TooLong => Err(messages::line_too_long(self.pipe.line_bytes)),
+            Line::NotUtf8 => Err(messages::line_not_utf8()),
             Line::Text(text) if text.trim().is_empty() => Ok(()),
             Line::Text(text) => match serde_json::from_str::<Said>(&text) {
                 Ok(said) => self.said(said),
                 Err(error) => {
                     let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
-                    Err(format!("this line cannot be read: {why}"))
+                    Err(messages::line_unreadable(why))
                 }
             },
         };
         if let Err(message) = taken {
-            self.tell(words::error(&message));
+            self.tell(words::error(&message, self.language()));
         }
     }
 
     /// # Errors
     /// Why what was said does not fit; nothing is changed then.
-    fn said(&mut self, said: Said) -> Result<(), String> {
+    fn said(&mut self, said: Said) -> Result<(), Text> {
         match said {
             Said::Tools { tools } => self.take_tools(tools)?,
             Said::Chunk { .. } if self.phase == Phase::Dropped => {}
@@ -294,12 +302,12 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Said::Approve { id, always: false } => self.answer(&id, Answer::Yes)?,
             Said::Edit { id, args } => self.answer(&id, Answer::Edit(args))?,
             Said::Deny { id, reason } => {
-                let why = reason.unwrap_or_else(|| "The user said no.".into());
+                let why = reason.map_or_else(messages::user_said_no, Text::from);
                 self.answer(&id, Answer::No(why))?;
             }
             Said::ToolResult(result) => {
                 let known = self.awaited.remove(&result.id);
-                let (tool, since) = known.ok_or_else(|| format!("no result is awaited for {:?}", result.id))?;
+                let (tool, since) = known.ok_or_else(|| messages::no_result_awaited(format!("{:?}", result.id)))?;
                 let elapsed = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
                 self.handle(Input::Result(result.result(&tool, elapsed)));
             }
@@ -315,9 +323,9 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         Ok(())
     }
 
-    fn take_tools(&mut self, tools: Vec<words::HostTool>) -> Result<(), String> {
+    fn take_tools(&mut self, tools: Vec<words::HostTool>) -> Result<(), Text> {
         if self.phase != Phase::Idle {
-            return Err("tools can be changed between turns only".into());
+            return Err(messages::tools_between_turns_only());
         }
         self.theirs = tools.into_iter().map(words::HostTool::spec).collect::<Result<_, _>>()?;
         self.tell_ready();
@@ -325,9 +333,9 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     }
 
     /// The session that waits for more of a reply; between turns a new one.
-    fn reply(&mut self, what: &str) -> Result<&mut Session, String> {
+    fn reply(&mut self, what: &str) -> Result<&mut Session, Text> {
         match self.phase {
-            Phase::Calls => return Err(format!("{what}: the last reply is being answered; wait for results or stop")),
+            Phase::Calls => return Err(messages::last_reply_is_answered(what)),
             Phase::Reply | Phase::Begun | Phase::Dropped => {}
             Phase::Idle => {
                 let history = self.pipe.history.as_ref();
@@ -345,12 +353,12 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 self.act();
             }
         }
-        self.session.as_mut().ok_or_else(|| "there is no turn".into())
+        self.session.as_mut().ok_or_else(messages::no_turn)
     }
 
-    fn answer(&mut self, id: &str, answer: Answer) -> Result<(), String> {
+    fn answer(&mut self, id: &str, answer: Answer) -> Result<(), Text> {
         let pending = self.asked.take_if(|pending| pending.call().id == id);
-        let pending = pending.ok_or_else(|| format!("nothing is asked about {id:?}"))?;
+        let pending = pending.ok_or_else(|| messages::nothing_asked(format!("{id:?}")))?;
         self.log(|audit| audit.asked(&pending, &answer));
         self.handle(answer.to(pending));
         Ok(())
@@ -375,8 +383,9 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 self.handle(Input::Result(result));
             }
             Err(error) => {
-                self.tell(words::error(&error.to_string()));
-                self.end_turn(Input::Failed(&error.to_string()));
+                let (message, language) = (error.text(), self.language());
+                self.tell(words::error(&message, language));
+                self.end_turn(Input::Failed(&message.render(language)));
             }
         }
     }
@@ -396,14 +405,14 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 Action::StopModel => self.tell(words::stop_model()),
                 Action::Show(event) => {
                     self.log(|audit| audit.read(&event));
-                    self.tell(words::shown(&event));
+                    self.tell(words::shown(&event, self.language()));
                 }
                 Action::Answered(result) => {
                     self.log(|audit| audit.answered(&result));
-                    self.tell(words::result(&result));
+                    self.tell(words::result(&result, self.language()));
                 }
                 Action::Ask(pending) => {
-                    self.tell(words::ask(&pending));
+                    self.tell(words::ask(&pending, self.language()));
                     self.asked = Some(pending);
                 }
                 Action::Run(cleared) => self.run(cleared),

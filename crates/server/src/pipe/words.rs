@@ -1,11 +1,14 @@
 //! The lines of the pipe: what may be said, and what is told. `schema.json` beside this file describes both.
 
+use crate::messages;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolfence_policy::Pending;
 use toolfence_protocol::format;
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Args, Effect, ErrorCode, FinishReason, Output, ToolCall, ToolFailure, ToolResult, ToolSpec};
+use toolfence_protocol::{
+    Args, Effect, ErrorCode, FinishReason, Language, Output, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
+};
 use toolfence_session::StopReason;
 
 /// The version of the protocol, as `"v"` in every line that is told: it grows when a field changes its meaning or goes.
@@ -62,10 +65,10 @@ pub(super) struct HostTool {
 impl HostTool {
     /// # Errors
     /// What is wrong with its name.
-    pub(super) fn spec(self) -> Result<ToolSpec, String> {
+    pub(super) fn spec(self) -> Result<ToolSpec, Text> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
-            return Err(format!("{:?} is no name for a tool: 1 to 64 letters, digits, _ - .", self.name));
+            return Err(messages::no_tool_name(format!("{:?}", self.name)));
         }
         let effect = self.effect.unwrap_or(Effect::Execute);
         Ok(ToolSpec::from_json_schema(self.name, self.description, &self.parameters).effect(move |_| effect))
@@ -119,20 +122,23 @@ pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
     told("ready", fields)
 }
 
-/// Something of the reply, as `coder parse` prints it.
-pub(super) fn shown(event: &Event<'_>) -> Value {
-    let fields = serde_json::to_value(event).unwrap_or_default();
+/// Something of the reply, as `coder parse` prints it, in the language of the session.
+pub(super) fn shown(event: &Event<'_>, language: Language) -> Value {
+    let mut fields = serde_json::to_value(event).unwrap_or_default();
+    if let Event::Malformed { error, .. } = event {
+        fields["error"]["message"] = error.message.render(language).into();
+    }
     let name = fields["event"].as_str().unwrap_or_default().to_owned();
     told(&name, fields)
 }
 
-pub(super) fn ask(pending: &Pending) -> Value {
+pub(super) fn ask(pending: &Pending, language: Language) -> Value {
     let (call, decision) = (pending.call(), pending.decision());
     let always: Vec<String> = pending.always().unwrap_or_default().iter().map(ToString::to_string).collect();
     let mut fields = call_fields(call);
     fields["effect"] = json!(pending.effect());
     fields["rule"] = decision.rule.as_str().into();
-    fields["why"] = json!(decision.reason);
+    fields["why"] = decision.reason.render(language).into();
     fields["commands"] = json!(decision.commands);
     fields["targets"] = json!(decision.targets);
     fields["always"] = json!(always);
@@ -152,8 +158,12 @@ pub(super) fn progress(id: &str, note: &str) -> Value {
     told("note", json!({"id": id, "text": note}))
 }
 
-pub(super) fn result(result: &ToolResult) -> Value {
-    told("result", format::envelope(result))
+pub(super) fn result(result: &ToolResult, language: Language) -> Value {
+    let mut fields = format::envelope(result);
+    if let Some(error) = &result.error {
+        fields["error"]["message"] = error.message.render(language).into();
+    }
+    told("result", fields)
 }
 
 pub(super) fn results(text: &str) -> Value {
@@ -174,6 +184,6 @@ pub(super) fn over(reason: &StopReason, text: Option<&str>) -> Value {
     told("stop", json!({"reason": reason, "text": text}))
 }
 
-pub(super) fn error(message: &str) -> Value {
-    told("error", json!({"message": message}))
+pub(super) fn error(message: &Text, language: Language) -> Value {
+    told("error", json!({"message": message.render(language)}))
 }

@@ -9,6 +9,7 @@ use crate::messages;
 use std::collections::VecDeque;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
+use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{ErrorCode, FinishReason, Text, ToolCall, ToolResult};
 
 /// Bytes of a reply that are kept to ask again.
@@ -60,15 +61,12 @@ pub(super) struct Reply {
     out: VecDeque<Delta>,
     /// The call that is being told.
     growing: Option<Growing>,
-    /// Calls that have begun and are not whole.
-    pending: usize,
     calls: usize,
     /// Calls that came whole, in case they are not passed on after all.
     whole: Vec<ToolResult>,
     faults: Vec<ToolResult>,
     broken: Option<String>,
-    forged: bool,
-    misplaced: bool,
+    summary: Summary,
     /// It broke off by no fault of the model.
     cut: bool,
     blank: String,
@@ -103,15 +101,13 @@ impl Reply {
             offer,
             ids,
             streams,
-            pending: 0,
             out: VecDeque::new(),
             growing: None,
             calls: 0,
             whole: Vec::new(),
             faults: Vec::new(),
             broken: None,
-            forged: false,
-            misplaced: false,
+            summary: Summary::default(),
             cut: false,
             blank: String::new(),
             lead: Lead::Nothing,
@@ -146,7 +142,7 @@ impl Reply {
 
     /// Whether reading on is of no use: what follows a made up result is dropped, and what broke is broken.
     pub(super) fn is_over(&self) -> bool {
-        self.forged || self.broken.is_some()
+        self.summary.forged.is_some() || self.broken.is_some()
     }
 
     /// What the reply came to.
@@ -168,7 +164,7 @@ impl Reply {
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
             Choice::Required | Choice::This(_) => asks(answers::no_call(&self.offer.choice)),
-            _ if self.misplaced => asks(toolfence_protocol::prompt::reminder(self.offer.language).into()),
+            _ if self.summary.misplaced => asks(toolfence_protocol::prompt::reminder(self.offer.language).into()),
             _ => Outcome::Passed { calls: 0 },
         }
     }
@@ -187,6 +183,7 @@ impl Reply {
     }
 
     fn take(&mut self, event: Event<'_>, exact: bool) {
+        let tool = self.summary.note(&event).unwrap_or_default();
         match event {
             Event::Text { text, .. } => self.show(&text),
             Event::Reasoning { text, .. } => self.think(text.into_owned()),
@@ -196,11 +193,9 @@ impl Reply {
                 let provisional = replaces.unwrap_or_else(|| call.id.clone());
                 self.call(*call, &provisional);
             }
-            Event::Malformed { id, error, .. } => self.malformed(&id, &error),
-            Event::Incomplete { id, .. } => self.incomplete(&id),
-            Event::Ignored { why, .. } => self.misplaced |= why.is_misplaced(),
-            Event::ForgedResult { .. } => self.forged = true,
-            // What a later version of the parser may add.
+            Event::Malformed { id, error, .. } => self.malformed(&id, &tool, &error),
+            Event::Incomplete { id, .. } => self.incomplete(&id, &tool),
+            // What is in the summary, and what a later version of the parser may add.
             _ => {}
         }
     }
@@ -252,10 +247,7 @@ impl Reply {
     }
 
     fn started(&mut self, id: &str, name: &str) {
-        // One at a time: clients take the pieces of a call to follow each other.
-        let first = self.pending == 0;
-        self.pending += 1;
-        if self.streams && first && self.wants_calls() && self.offer.exact(name).is_some() {
+        if self.streams && self.wants_calls() && self.offer.exact(name).is_some() {
             let (provisional, name) = (id.to_owned(), name.to_owned());
             self.growing = Some(Growing { provisional, name, arguments: Arguments::default(), held: false });
         }
@@ -287,7 +279,6 @@ impl Reply {
     }
 
     fn call(&mut self, mut call: ToolCall, provisional: &str) {
-        self.pending = self.pending.saturating_sub(1);
         let growing = self.growing.take_if(|growing| growing.provisional == provisional);
         if !self.wants_calls() && growing.is_none() {
             return self.not_passed(&call);
@@ -299,7 +290,7 @@ impl Reply {
             Err(failure) => Some((failure.code, failure.message)),
         };
         if let Some((code, why)) = failure {
-            return self.fault(&call.id, &call.name, code, why, growing);
+            return self.fault(&call.id, &call.name, code, why, growing.as_ref());
         }
         self.pass(&call, growing);
     }
@@ -331,34 +322,27 @@ impl Reply {
         }
     }
 
-    fn malformed(&mut self, id: &str, error: &ReadError) {
-        let growing = self.withdraw();
+    fn malformed(&mut self, id: &str, tool: &str, error: &ReadError) {
+        let growing = self.growing.take();
         if growing.is_some() || self.wants_calls() || !self.faults.is_empty() {
-            self.fault(id, "unknown", ErrorCode::MalformedCall, error.answer(), growing);
+            self.fault(id, tool, ErrorCode::MalformedCall, error.answer(), growing.as_ref());
         }
-    }
-
-    /// What was told of the block that is open.
-    fn withdraw(&mut self) -> Option<Growing> {
-        self.pending = 0;
-        self.growing.take()
     }
 
     /// A block that broke off with a reply which was cut is nobody's fault; how the reply ended says it.
-    fn incomplete(&mut self, id: &str) {
-        let growing = self.withdraw();
+    fn incomplete(&mut self, id: &str, tool: &str) {
+        let growing = self.growing.take();
         if !self.cut && (growing.is_some() || self.wants_calls()) {
-            self.fault(id, "unknown", ErrorCode::MalformedCall, messages::block_broke_off(), growing);
+            self.fault(id, tool, ErrorCode::MalformedCall, messages::block_broke_off(), growing.as_ref());
         }
     }
 
-    fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: Text, growing: Option<Growing>) {
-        let told = growing.as_ref().is_some_and(|growing| !growing.arguments.is_empty());
-        let tool = growing.map_or(tool.to_owned(), |growing| growing.name);
-        if told {
+    /// `growing`: what was told of the block. Where a part of its arguments is with the client, nothing can be asked again.
+    fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: Text, growing: Option<&Growing>) {
+        if growing.is_some_and(|growing| !growing.arguments.is_empty()) {
             self.broken = Some(why.into_string(self.offer.language));
         } else if self.faults.len() < MOST_ANSWERS {
-            self.faults.push(answers::refused(id, &tool, code, why));
+            self.faults.push(answers::refused(id, tool, code, why));
         }
     }
 

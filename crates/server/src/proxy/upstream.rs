@@ -50,8 +50,7 @@ impl Upstream {
         base.set_fragment(None);
         let path = if url.path() == "/" { "/v1" } else { url.path().trim_end_matches('/') };
         base.set_path(path);
-        let client = toolfence_http::builder(&base)?.connect_timeout(options.connect);
-        let client = client.build().map_err(|error| Error::because("make an HTTP client", error))?;
+        let client = toolfence_http::client(&base, Some(options.connect))?;
         let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
         let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
         key.iter_mut().for_each(|key| key.set_sensitive(true));

@@ -3,12 +3,11 @@
 use super::places::{Places, read_own};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs::DirBuilder;
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use toolfence::program::workspace::Digest;
 
 /// One JSON object a line.
 const FILE: &str = "trusted.jsonl";
@@ -39,11 +38,7 @@ pub(crate) fn store(places: &Places, content: Option<&str>) -> Result<Option<Str
 
 /// The SHA-256 of a text, in hexadecimal.
 pub(crate) fn hash(content: &str) -> String {
-    Sha256::digest(content.as_bytes()).iter().fold(String::new(), |mut out, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+    Digest::of(content.as_bytes()).to_string()
 }
 
 fn entry(places: &Places, content: &str) -> Result<Trusted, Failure> {

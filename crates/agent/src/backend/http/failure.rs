@@ -1,10 +1,11 @@
 //! Why no reply came, and what the person can do about it.
 
+use crate::messages;
 use serde_json::Value;
+use std::io;
 use std::time::Duration;
-use std::{fmt, io};
 use toolfence_http::causes;
-use toolfence_protocol::{Error, ErrorKind};
+use toolfence_protocol::{Error, ErrorKind, Text};
 
 /// The longest that is waited before trying again, whatever the server wishes.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -52,66 +53,50 @@ impl Failure {
             Failure::Refused { status: 300..=499, .. } => ErrorKind::Rejected,
             _ => ErrorKind::Unreachable,
         };
-        Error::because(format!("get an answer from {whom}"), format!("{self}. {}", self.advice())).of_kind(kind)
+        let cause = messages::failure_and_advice(self.text(), self.advice());
+        Error::because(messages::get_answer(whom), cause).of_kind(kind)
     }
 
-    fn advice(&self) -> &'static str {
+    fn advice(&self) -> Text {
         match self {
-            Failure::Closed => "Look at the server's log: it closed the connection without an answer.",
-            Failure::NoStream => {
-                "Check the base URL: a web page may stand there; most servers want it to end with /v1, and it must stream."
-            }
-            Failure::Silent(_) => {
-                "A model that is being loaded or a long prompt takes its time: wait longer for it, or look at the server."
-            }
-            Failure::Refused { status: 401 | 403, .. } => "Check the key: it is missing, wrong, or not for this model.",
-            Failure::Refused { status: 300..=399, .. } => {
-                "Give the address it names as the base URL: the key is not sent on to another one."
-            }
-            Failure::Refused { status: 404, .. } => {
-                "Check the model's name and the base URL; most servers want it to end with /v1."
-            }
-            Failure::Refused { status: 400 | 413 | 422, .. } => {
-                "Where the conversation is longer than the model's window, begin a new one or give the server a bigger window."
-            }
-            Failure::Refused { status: 429, .. } => {
-                "The server wants fewer requests: wait, or look at your limits there."
-            }
-            Failure::Refused { status: 500..=599, .. } => {
-                "The server has a trouble of its own: try again later, or look at its log."
-            }
-            Failure::Connection(error) if is_refused(error) => {
-                "Nobody listens there: start the server, or check host and port of the base URL."
-            }
-            _ => "Check the base URL, the model's name and the network.",
+            Failure::Closed => messages::look_at_log(),
+            Failure::NoStream => messages::check_page(),
+            Failure::Silent(_) => messages::wait_longer(),
+            Failure::Refused { status: 401 | 403, .. } => messages::check_key(),
+            Failure::Refused { status: 300..=399, .. } => messages::give_new_address(),
+            Failure::Refused { status: 404, .. } => messages::check_model(),
+            Failure::Refused { status: 400 | 413 | 422, .. } => messages::shorten_conversation(),
+            Failure::Refused { status: 429, .. } => messages::ask_less_often(),
+            Failure::Refused { status: 500..=599, .. } => messages::try_later(),
+            Failure::Connection(error) if is_refused(error) => messages::start_server(),
+            _ => messages::check_all(),
         }
     }
-}
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// What happened, without an end mark.
+    pub(super) fn text(&self) -> Text {
         match self {
-            Failure::Closed => f.write_str("the connection was closed"),
-            Failure::NoStream => f.write_str("what answered is no stream of events"),
-            Failure::Silent(limit) => write!(f, "nothing came for {} s", limit.as_secs_f32()),
-            Failure::Refused { status, body, .. } => write!(f, "it refused with HTTP {status}: {}", message(body)),
+            Failure::Closed => messages::connection_closed(),
+            Failure::NoStream => messages::no_stream(),
+            Failure::Silent(limit) => messages::nothing_came(limit.as_secs_f32().to_string()),
+            Failure::Refused { status, body, .. } => messages::server_refused(*status, message(body)),
             Failure::Said(error) => {
                 let told = error.as_str().map_or_else(|| message(&error.to_string()), clean);
-                write!(f, "the server said: {told}")
+                messages::server_said(told)
             }
-            Failure::NotJson(error) => write!(f, "an event of the server is no JSON: {}", clean(&error.to_string())),
-            Failure::TooLong => f.write_str("an event of the server is too long"),
-            Failure::Connection(error) => f.write_str(&clean(&innermost(error))),
+            Failure::NotJson(error) => messages::event_not_json(clean(&error.to_string())),
+            Failure::TooLong => messages::event_too_long(),
+            Failure::Connection(error) => clean(&innermost(error)).into(),
         }
     }
 }
 
 /// Why a reply is cut that the server ended with this word; empty for none.
-pub(super) fn ended_as(reason: &str) -> String {
+pub(super) fn ended_as(reason: &str) -> Text {
     match reason {
-        "" => "the server ended it without a reason".into(),
-        "content_filter" => "the server's content filter ended it".into(),
-        word => format!("the server ended it with {:?}", clean(word)),
+        "" => messages::ended_without_reason(),
+        "content_filter" => messages::ended_by_filter(),
+        word => messages::ended_with(format!("{:?}", clean(word))),
     }
 }
 

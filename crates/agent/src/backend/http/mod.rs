@@ -10,6 +10,7 @@ mod failure;
 mod preset;
 
 use super::{Backend, Chunk, Sink};
+use crate::messages;
 use calls::Calls;
 use events::{Said, finish_of};
 use failure::Failure;
@@ -22,7 +23,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::time;
 use toolfence_http::sse;
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text};
 use toolfence_toolbox::BoxFuture;
 
 /// The longest event of a stream, in bytes.
@@ -111,10 +112,7 @@ impl Http {
     /// There is no model, it names no provider where there is no base URL, the base URL is not one, or the key cannot be sent.
     pub fn new(options: HttpOptions) -> Result<Http, Error> {
         if options.model.trim().is_empty() {
-            return Err(Error::with_kind(
-                ErrorKind::InvalidInput,
-                "No model is named. Name one; servers that have only one take any name.",
-            ));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_model()));
         }
         let (base, model) = match &options.base_url {
             Some(base) => (base.clone(), options.model.clone()),
@@ -124,8 +122,7 @@ impl Http {
             },
         };
         let url = url(&base)?;
-        let client =
-            toolfence_http::builder(&url)?.build().map_err(|error| Error::because("make an HTTP client", error))?;
+        let client = toolfence_http::client(&url, None)?;
         let headers = headers(options.key.as_deref())?;
         Ok(Http { options, client, url, model, headers })
     }
@@ -142,7 +139,7 @@ impl Http {
                 Ok(finish) => return Ok(finish),
                 Err(failure) if failure.is_passing() => {
                     let wished = failure.retry_after().unwrap_or(wait);
-                    tracing::info!(server = self.whom(), %failure, wait = ?wished, "trying again");
+                    tracing::info!(server = self.whom(), failure = %failure.text(), wait = ?wished, "trying again");
                     time::sleep(wished).await;
                     wait = wait.saturating_mul(2).min(failure::LONGEST_WAIT);
                 }
@@ -298,7 +295,7 @@ impl<'a> Reading<'a> {
             let odd = matches!(failure, Failure::Closed) && self.bytes && !self.events;
             return Err(if odd { Failure::NoStream } else { failure });
         }
-        Ok(self.cut(&failure.to_string()))
+        Ok(self.cut(&failure.text()))
     }
 
     /// Calls of the server's own channel are whole only where the reply is.
@@ -318,8 +315,8 @@ impl<'a> Reading<'a> {
         finish
     }
 
-    fn cut(&mut self, why: &str) -> FinishReason {
-        tracing::warn!(why, "the reply broke off");
+    fn cut(&mut self, why: &Text) -> FinishReason {
+        tracing::warn!(%why, "the reply broke off");
         // It ends here, whether or not the sink wants more.
         let _ = self.sink.chunk(Chunk::BrokeOff(why));
         FinishReason::Cut
@@ -344,27 +341,18 @@ async fn refusal(mut response: Response, limit: Duration) -> Failure {
 
 fn unknown_provider(model: &str) -> Error {
     let names: Vec<&str> = Preset::all().iter().map(|preset| preset.name).collect();
-    Error::with_kind(
-        ErrorKind::InvalidInput,
-        format!(
-            "The model's name {model:?} tells no provider. Give a base URL, or name the provider in front of it, such as \
-         groq::{}; known are {}.",
-            model.rsplit("::").next().unwrap_or(model),
-            names.join(", ")
-        ),
-    )
+    let short = model.rsplit("::").next().unwrap_or(model);
+    let message = messages::unknown_provider(format!("{model:?}"), short, names.join(", "));
+    Error::with_kind(ErrorKind::InvalidInput, message)
 }
 
 fn url(base: &str) -> Result<Url, Error> {
     if !(base.starts_with("http://") || base.starts_with("https://")) {
-        return Err(Error::with_kind(
-            ErrorKind::InvalidInput,
-            format!("The base URL {base:?} begins with neither http:// nor https://."),
-        ));
+        return Err(Error::with_kind(ErrorKind::InvalidInput, messages::base_url_scheme(format!("{base:?}"))));
     }
     let url = format!("{}/chat/completions", base.trim_end_matches('/'));
-    url.parse()
-        .map_err(|error| Error::because(format!("read the base URL {base:?}"), error).of_kind(ErrorKind::InvalidInput))
+    let doing = || messages::read_base_url(format!("{base:?}"));
+    url.parse().map_err(|error| Error::because(doing(), error).of_kind(ErrorKind::InvalidInput))
 }
 
 fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
@@ -373,12 +361,8 @@ fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("toolfence/", env!("CARGO_PKG_VERSION"))));
     if let Some(key) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim())).map_err(|_| {
-            Error::with_kind(
-                ErrorKind::InvalidInput,
-                "The key holds a character that cannot be sent. Give it as the provider shows it.",
-            )
-        })?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim()))
+            .map_err(|_| Error::with_kind(ErrorKind::InvalidInput, messages::key_cannot_be_sent()))?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }

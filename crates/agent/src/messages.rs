@@ -1,0 +1,166 @@
+//! The words of this crate for the person who runs the host and for the model, in the order of the modules that use them.
+//!
+//! What a server says of itself stays as the server says it.
+
+// The driver.
+toolfence_protocol::texts! { "agent"
+    nobody_could_allow() {
+        en: "Nobody is here who could allow it.",
+        pt: "Não há ninguém aqui que possa permitir isso.",
+    }
+    session_waits_for_nothing() {
+        en: "The session waits for what nobody gives.",
+        pt: "A sessão espera por algo que ninguém vai dar.",
+    }
+}
+
+// The audit log.
+toolfence_protocol::texts! { "audit"
+    open_audit_log(path) {
+        en: "open the audit log {path}",
+        pt: "abrir o log de auditoria {path}",
+    }
+}
+
+// Recorded replies.
+toolfence_protocol::texts! { "replay"
+    recording_is_empty(mark) {
+        en: "The recording has no replies: no line begins with `{mark}`.",
+        pt: "A gravação não tem respostas: nenhuma linha começa com `{mark}`.",
+    }
+    recording_is_over(count) {
+        en: "The recording is at its end: it has {count} {count|reply|replies} and one more was asked for. Record another \
+             reply, or end the conversation before.",
+        pt: "A gravação chegou ao fim: ela tem {count} {count|resposta|respostas} e mais uma foi pedida. Grave outra resposta \
+             ou termine a conversa antes.",
+    }
+    recording_says(word, line) {
+        en: "The recording says {word} in line {line}; a reply may say finish=stop, finish=length or finish=cut.",
+        pt: "A gravação diz {word} na linha {line}; uma resposta pode dizer finish=stop, finish=length ou finish=cut.",
+    }
+}
+
+// The backend over HTTP: what it is given.
+#[cfg(feature = "http")]
+toolfence_protocol::texts! { "backend"
+    no_model() {
+        en: "No model is named. Name one; servers that have only one take any name.",
+        pt: "Nenhum modelo foi indicado. Indique um; servidores que só têm um aceitam qualquer nome.",
+    }
+    unknown_provider(model, short, known) {
+        en: "The model's name {model} tells no provider. Give a base URL, or name the provider in front of it, such as \
+             groq::{short}; known are {known}.",
+        pt: "O nome do modelo {model} não indica um provedor. Dê uma URL base ou escreva o provedor antes do nome, como \
+             groq::{short}; os conhecidos são {known}.",
+    }
+    base_url_scheme(url) {
+        en: "The base URL {url} begins with neither http:// nor https://.",
+        pt: "A URL base {url} não começa com http:// nem com https://.",
+    }
+    read_base_url(url) {
+        en: "read the base URL {url}",
+        pt: "ler a URL base {url}",
+    }
+    key_cannot_be_sent() {
+        en: "The key holds a character that cannot be sent. Give it as the provider shows it.",
+        pt: "A chave contém um caractere que não pode ser enviado. Informe-a como o provedor a mostra.",
+    }
+}
+
+// The backend over HTTP: why no reply came, and what to do about it.
+#[cfg(feature = "http")]
+toolfence_protocol::texts! { "backend"
+    get_answer(whom) {
+        en: "get an answer from {whom}",
+        pt: "obter uma resposta de {whom}",
+    }
+    failure_and_advice(failure, advice) {
+        en: "{failure}. {advice}",
+        pt: "{failure}. {advice}",
+    }
+    look_at_log() {
+        en: "Look at the server's log: it closed the connection without an answer.",
+        pt: "Veja o log do servidor: ele fechou a conexão sem responder.",
+    }
+    check_page() {
+        en: "Check the base URL: a web page may stand there; most servers want it to end with /v1, and it must stream.",
+        pt: "Confira a URL base: pode haver uma página da web ali; a maioria dos servidores quer que ela termine com /v1, e a \
+             resposta tem de vir em stream.",
+    }
+    wait_longer() {
+        en: "A model that is being loaded or a long prompt takes its time: wait longer for it, or look at the server.",
+        pt: "Um modelo que está sendo carregado ou um prompt longo demora: espere mais ou veja o que acontece no servidor.",
+    }
+    check_key() {
+        en: "Check the key: it is missing, wrong, or not for this model.",
+        pt: "Confira a chave: ela falta, está errada ou não vale para este modelo.",
+    }
+    give_new_address() {
+        en: "Give the address it names as the base URL: the key is not sent on to another one.",
+        pt: "Use como URL base o endereço que ele indica: a chave não é repassada a outro endereço.",
+    }
+    check_model() {
+        en: "Check the model's name and the base URL; most servers want it to end with /v1.",
+        pt: "Confira o nome do modelo e a URL base; a maioria dos servidores quer que ela termine com /v1.",
+    }
+    shorten_conversation() {
+        en: "Where the conversation is longer than the model's window, begin a new one or give the server a bigger window.",
+        pt: "Se a conversa for maior que a janela do modelo, comece outra ou dê ao servidor uma janela maior.",
+    }
+    ask_less_often() {
+        en: "The server wants fewer requests: wait, or look at your limits there.",
+        pt: "O servidor quer menos requisições: espere ou veja quais são os seus limites nele.",
+    }
+    try_later() {
+        en: "The server has a trouble of its own: try again later, or look at its log.",
+        pt: "O servidor está com um problema próprio: tente mais tarde ou veja o log dele.",
+    }
+    start_server() {
+        en: "Nobody listens there: start the server, or check host and port of the base URL.",
+        pt: "Nada escuta nesse endereço: inicie o servidor ou confira o host e a porta da URL base.",
+    }
+    check_all() {
+        en: "Check the base URL, the model's name and the network.",
+        pt: "Confira a URL base, o nome do modelo e a rede.",
+    }
+    connection_closed() {
+        en: "the connection was closed",
+        pt: "a conexão foi fechada",
+    }
+    no_stream() {
+        en: "what answered is no stream of events",
+        pt: "o que respondeu não é um stream de eventos",
+    }
+    nothing_came(seconds) {
+        en: "nothing came for {seconds} s",
+        pt: "nada chegou durante {seconds} s",
+    }
+    server_refused(status, said) {
+        en: "it refused with HTTP {status}: {said}",
+        pt: "ele recusou com HTTP {status}: {said}",
+    }
+    server_said(said) {
+        en: "the server said: {said}",
+        pt: "o servidor disse: {said}",
+    }
+    event_not_json(problem) {
+        en: "an event of the server is no JSON: {problem}",
+        pt: "um evento do servidor não é JSON: {problem}",
+    }
+    event_too_long() {
+        en: "an event of the server is too long",
+        pt: "um evento do servidor é longo demais",
+    }
+    ended_without_reason() {
+        en: "the server ended it without a reason",
+        pt: "o servidor a encerrou sem dar o motivo",
+    }
+    ended_by_filter() {
+        en: "the server's content filter ended it",
+        pt: "o filtro de conteúdo do servidor a encerrou",
+    }
+    ended_with(word) {
+        en: "the server ended it with {word}",
+        pt: "o servidor a encerrou com {word}",
+    }
+}
