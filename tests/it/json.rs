@@ -6,16 +6,14 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 use toolfence::Repair;
 use toolfence::json::{read, strict};
+use toolfence_kit::{CaseFiles, Comparison, Entry, Random};
 
+/// A case with the values that were meant.
 struct Case {
-    section: String,
-    text: String,
+    entry: Entry,
     want: Vec<Value>,
-    is: String,
 }
 
 impl Case {
@@ -24,31 +22,23 @@ impl Case {
     }
 }
 
-fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/json");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().flat_map(|file| parse(&fs::read_to_string(file).unwrap())).collect()
+impl std::ops::Deref for Case {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
 }
 
-fn parse(text: &str) -> Vec<Case> {
-    let mut section = "";
-    let mut cases: Vec<Case> = Vec::new();
-    for line in text.lines() {
-        if let Some(title) = line.strip_prefix("## ") {
-            section = title;
-        } else if let Some(text) = line.strip_prefix("in ") {
-            let text = text.replace('␤', "\n").replace('␍', "\r").replace('␉', "\t");
-            cases.push(Case { section: section.to_owned(), text, want: Vec::new(), is: String::new() });
-        } else if let Some(want) = line.strip_prefix("want ").filter(|want| *want != "nothing") {
-            let values = serde_json::Deserializer::from_str(want).into_iter();
-            let values = values.map(|value| value.unwrap_or_else(|error| panic!("{want}: {error}")));
-            cases.last_mut().unwrap().want = values.collect();
-        } else if let Some(is) = line.strip_prefix("is ") {
-            cases.last_mut().unwrap().is = is.to_owned();
-        }
-    }
-    cases
+fn cases() -> Vec<Case> {
+    let entries = CaseFiles::of("json").entries().into_iter();
+    let with_values = entries.map(|entry| {
+        let meant = if entry.want == "nothing" { "" } else { &entry.want };
+        let values = serde_json::Deserializer::from_str(meant).into_iter();
+        let values = values.map(|value| value.unwrap_or_else(|error| panic!("{}: {error}", entry.want)));
+        Case { want: values.collect(), entry }
+    });
+    with_values.collect()
 }
 
 fn result(case: &Case) -> String {
@@ -64,20 +54,17 @@ fn result(case: &Case) -> String {
 fn every_case_is_what_was_meant_or_refused() {
     let cases = cases();
     assert!(cases.len() > 300, "the case files are there");
-    let mut wrong = Vec::new();
+    let mut comparison = Comparison::new();
     for case in &cases {
-        if let Ok(reading) = read(&case.text, case.closed())
-            && reading.values != case.want
-        {
-            wrong.push(format!(
-                "MISREAD {}: {}\n  as {:?} {:?}",
-                case.section, case.text, reading.values, reading.repairs
-            ));
-        } else if result(case) != case.is {
-            wrong.push(format!("{}: {}\n  is {}\n  not {}", case.section, case.text, result(case), case.is));
+        match read(&case.text, case.closed()) {
+            Ok(reading) if reading.values != case.want => {
+                let misread = format!("misread as {:?} {:?}", reading.values, reading.repairs);
+                comparison.wrong(&case.is, &case.text, misread);
+            }
+            _ => comparison.expect(&case.is, &case.text, &result(case)),
         }
     }
-    assert!(wrong.is_empty(), "{} of {} cases\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    comparison.finish();
 }
 
 /// Each repair the reader makes has a section of its own, with something accepted in it; run with `--nocapture`, it shows
@@ -113,7 +100,7 @@ fn every_repair_has_its_cases() {
     ];
     for repair in Repair::ALL.iter().filter(|repair| !elsewhere.contains(repair)) {
         let name = repair.name();
-        let own = |case: &&Case| case.section.starts_with(name) && case.is.split(' ').any(|is| is == name);
+        let own = |case: &&Case| case.section.starts_with(name) && case.is.text().split(' ').any(|is| is == name);
         assert!(cases.iter().any(|case| own(&case)), "{name} has no case");
     }
 }
@@ -132,7 +119,7 @@ fn a_repaired_reading_printed_reads_the_same() {
 /// A text that loses its end never becomes an object, unless only closing brackets are gone.
 #[test]
 fn nothing_cut_off_is_read() {
-    for case in cases().iter().filter(|case| case.is != "refused" && case.text.starts_with(['{', '['])) {
+    for case in cases().iter().filter(|case| case.is.text() != "refused" && case.text.starts_with(['{', '['])) {
         for (at, _) in case.text.char_indices().skip(1) {
             let Ok(reading) = read(&case.text[..at], false) else { continue };
             let whole = read(&case.text, case.closed()).unwrap();
@@ -143,48 +130,35 @@ fn nothing_cut_off_is_read() {
     }
 }
 
-/// A small generator of our own: the tests are the same every time.
-struct Dice(u64);
+fn any_text(dice: &mut Random) -> String {
+    let pieces = [
+        "a", "{", "}", "[", "]", "\"", "'", "\\", "\n", ",", ":", " ", "é", "😀", "//", "#", "<<X", "\u{1}", "“", "```",
+    ];
+    dice.text(&pieces, 8)
+}
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % sides as u64).unwrap()
+fn any_value(dice: &mut Random, depth: usize) -> Value {
+    match dice.below(if depth > 4 { 7 } else { 10 }) {
+        0 => Value::Null,
+        1 => Value::Bool(dice.below(2) == 1),
+        2 => json!(dice.below(1000) as i64 - 500),
+        3 => json!(dice.below(1_000_000) as f64 / 64.0),
+        4 => json!(u64::MAX - dice.below(9) as u64),
+        5 | 6 => Value::String(any_text(dice)),
+        7 => (0..dice.below(5)).map(|_| any_value(dice, depth + 1)).collect(),
+        _ => any_object(dice, depth),
     }
+}
 
-    fn text(&mut self) -> String {
-        let pieces = [
-            "a", "{", "}", "[", "]", "\"", "'", "\\", "\n", ",", ":", " ", "é", "😀", "//", "#", "<<X", "\u{1}", "“",
-            "```",
-        ];
-        (0..self.roll(9)).map(|_| pieces[self.roll(pieces.len())]).collect()
-    }
-
-    fn value(&mut self, depth: usize) -> Value {
-        match self.roll(if depth > 4 { 7 } else { 10 }) {
-            0 => Value::Null,
-            1 => Value::Bool(self.roll(2) == 1),
-            2 => json!(self.roll(1000) as i64 - 500),
-            3 => json!(self.roll(1_000_000) as f64 / 64.0),
-            4 => json!(u64::MAX - self.roll(9) as u64),
-            5 | 6 => Value::String(self.text()),
-            7 => (0..self.roll(5)).map(|_| self.value(depth + 1)).collect(),
-            _ => self.object(depth),
-        }
-    }
-
-    fn object(&mut self, depth: usize) -> Value {
-        Value::Object((0..self.roll(5)).map(|_| (self.text(), self.value(depth + 1))).collect())
-    }
+fn any_object(dice: &mut Random, depth: usize) -> Value {
+    Value::Object((0..dice.below(5)).map(|_| (any_text(dice), any_value(dice, depth + 1))).collect())
 }
 
 #[test]
 fn valid_texts_are_as_serde_json_has_them() {
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut dice = Random::new(0x9e37_79b9_7f4a_7c15);
     for round in 0..2000 {
-        let value = dice.object(0);
+        let value = any_object(&mut dice, 0);
         let text = if round % 2 == 0 { value.to_string() } else { serde_json::to_string_pretty(&value).unwrap() };
         let theirs: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(strict(&text).as_ref(), Ok(&theirs), "{text}");
@@ -196,9 +170,9 @@ fn valid_texts_are_as_serde_json_has_them() {
 /// A lossless repair beside valid strings changes none of them, and lossless repairs never misread.
 #[test]
 fn one_fault_leaves_the_rest_alone() {
-    let mut dice = Dice(0x1234_5678_9abc_def1);
+    let mut dice = Random::new(0x1234_5678_9abc_def1);
     for _ in 0..2000 {
-        let value = json!({"name": dice.text(), "args": dice.object(1), "z": dice.text()});
+        let value = json!({"name": any_text(&mut dice), "args": any_object(&mut dice, 1), "z": any_text(&mut dice)});
         let text = value.to_string();
         let comma = format!("{},}}", &text[..text.len() - 1]);
         let around = format!("Call:\n{text};");
@@ -223,10 +197,10 @@ fn one_fault_leaves_the_rest_alone() {
 /// Texts with a byte too many or too few: whatever is read strictly stays so, whatever is a fault for good stays one.
 #[test]
 fn a_repair_is_never_milder_than_strict_reading() {
-    let mut dice = Dice(0x0bad_cafe_dead_beef);
+    let mut dice = Random::new(0x0bad_cafe_dead_beef);
     for bad in ["\"k\": 1, \"k\": 2", "\"k\": \"\\ud800\"", "\"k\": 1e999", "\"k\": \"\\udc00\""] {
         for _ in 0..300 {
-            let before = dice.object(1).to_string();
+            let before = any_object(&mut dice, 1).to_string();
             let text = format!("{{\"a\": {before}, {bad}}}");
             assert!(strict(&text).is_err());
             assert!(read(&text, true).is_err(), "{text}");
@@ -240,24 +214,24 @@ fn a_repair_is_never_milder_than_strict_reading() {
 /// Whatever is done to a text, the reader comes to an end and never panics.
 #[test]
 fn damage_of_any_kind_is_survived() {
-    let mut dice = Dice(0x5eed_5eed_5eed_5eed);
+    let mut dice = Random::new(0x5eed_5eed_5eed_5eed);
     let cases = cases();
     let noise =
         ["\"", "'", "\\", "{", "}", "[", "]", ",", ":", "\n", "//", "/*", "#", "`", "“", "\u{a0}", "+", "=", "\"\"\""];
     for _ in 0..20_000 {
-        let mut text = cases[dice.roll(cases.len())].text.clone();
-        for _ in 0..=dice.roll(3) {
-            let mut at = dice.roll(text.len() + 1);
+        let mut text = cases[dice.below(cases.len())].text.clone();
+        for _ in 0..=dice.below(3) {
+            let mut at = dice.below(text.len() + 1);
             while !text.is_char_boundary(at) {
                 at -= 1;
             }
-            match dice.roll(3) {
+            match dice.below(3) {
                 0 => text.truncate(at),
-                1 => text.insert_str(at, noise[dice.roll(noise.len())]),
+                1 => text.insert_str(at, noise[dice.below(noise.len())]),
                 _ => text = text[at..].to_owned() + &text[..at],
             }
         }
-        if let Ok(reading) = read(&text, dice.roll(2) == 0) {
+        if let Ok(reading) = read(&text, dice.below(2) == 0) {
             assert!(!reading.values.is_empty(), "{text}");
         }
     }
@@ -307,18 +281,18 @@ const CONTENTS: [&str; 38] = [
 const KEYS: [&str; 8] = ["name", "args", "path", "content", "command", "reason", "old", "new"];
 
 /// An object as a call has it, with contents that are hard to quote.
-fn call(dice: &mut Dice, depth: usize) -> Value {
-    let text = |dice: &mut Dice| Value::from(CONTENTS[dice.roll(CONTENTS.len())]);
+fn call(dice: &mut Random, depth: usize) -> Value {
+    let text = |dice: &mut Random| Value::from(CONTENTS[dice.below(CONTENTS.len())]);
     let mut members = serde_json::Map::new();
-    for _ in 0..1 + dice.roll(3) {
-        let value = match dice.roll(if depth == 0 { 9 } else { 6 }) {
-            0 => json!(dice.roll(100)),
+    for _ in 0..1 + dice.below(3) {
+        let value = match dice.below(if depth == 0 { 9 } else { 6 }) {
+            0 => json!(dice.below(100)),
             1 => json!(true),
             2..=5 => text(dice),
             6 => json!([text(dice), text(dice)]),
             _ => call(dice, depth + 1),
         };
-        members.insert(KEYS[dice.roll(KEYS.len())].to_owned(), value);
+        members.insert(KEYS[dice.below(KEYS.len())].to_owned(), value);
     }
     Value::Object(members)
 }
@@ -369,7 +343,7 @@ fn faults(text: &str) -> Vec<(&'static str, String)> {
 /// happen to say something else that is valid; then nothing can tell.
 #[test]
 fn a_fault_never_makes_another_call() {
-    let mut dice = Dice(0x5151_5151_aaaa_1111);
+    let mut dice = Random::new(2);
     let mut table: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for _ in 0..1500 {
         let value = call(&mut dice, 0);

@@ -29,7 +29,6 @@ mod prompt;
 mod provisional;
 #[cfg(feature = "proxy")]
 mod proxy;
-mod random;
 mod redact;
 mod safety;
 #[cfg(all(feature = "tools", target_os = "linux"))]

@@ -3,43 +3,16 @@
 //! A case is `%%% title | options`, the reply, a line `%%%`, and the events it gives, one a line. In a reply `␍` is a
 //! carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end leaves out the last newline.
 
-use crate::random::Random;
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 use toolfence::FinishReason;
 use toolfence::parse::{self, Event, Options, Parser, Span};
-
-pub(crate) struct Case {
-    pub(crate) title: String,
-    pub(crate) options: String,
-    pub(crate) reply: String,
-    events: Vec<String>,
-}
+use toolfence_kit::{CaseFiles, Comparison, Pieces, Random, Reply};
 
 /// Every case of the folder.
-pub(crate) fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/parse");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().flat_map(|file| read(&fs::read_to_string(file).unwrap(), file)).collect()
-}
-
-fn read(text: &str, file: &Path) -> Vec<Case> {
-    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-    let parts = text.split("%%% ").skip(1);
-    parts
-        .map(|part| {
-            let (head, rest) = part.split_once('\n').unwrap();
-            let (reply, events) = rest.split_once("%%%\n").unwrap_or_else(|| panic!("{name}: {head}: no events"));
-            let (title, options) = head.split_once(" | ").unwrap_or((head, ""));
-            let reply = reply.replace('␍', "\r").replace('␉', "\t").replace('␀', "\0");
-            let reply = reply.strip_suffix("␄\n").map_or(reply.clone(), str::to_owned);
-            let events = events.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-            Case { title: format!("{name}: {title}"), options: options.to_owned(), reply, events }
-        })
-        .collect()
+pub(crate) fn cases() -> Vec<Reply> {
+    CaseFiles::of("parse").replies()
 }
 
 pub(crate) fn options(words: &str) -> (Options, FinishReason) {
@@ -85,16 +58,15 @@ fn events_by(
             join(&mut events, event);
         }
     };
-    let mut rest = reply;
-    while !rest.is_empty() {
-        let (chunk, polls) = step();
-        let mut end = chunk.min(rest.len());
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        parser.push(&rest[..end]);
-        take(&mut parser, polls);
-        rest = &rest[end..];
+    let polls = Cell::new(0);
+    let length = || {
+        let (length, often) = step();
+        polls.set(often);
+        length
+    };
+    for piece in Pieces::by(reply, length) {
+        parser.push(piece);
+        take(&mut parser, polls.get());
     }
     parser.finish(finish);
     take(&mut parser, usize::MAX);
@@ -159,23 +131,16 @@ fn sorted(value: &Value) -> String {
 
 #[test]
 fn every_case_gives_its_events() {
-    let mut wrong = Vec::new();
     let cases = cases();
     assert!(cases.len() > 50, "the case files are there");
+    let mut comparison = Comparison::new();
     for case in &cases {
-        let progress = case.events.iter().any(|line| line.starts_with("started"));
+        let progress = case.events.lines().any(|line| line.starts_with("started"));
         let got: Vec<String> =
             events(&case.reply, &case.options, usize::MAX / 2, progress).iter().map(describe).collect();
-        let same = got.len() == case.events.len()
-            && got.iter().zip(&case.events).all(|(got, wanted)| match wanted.strip_suffix('…') {
-                Some(beginning) => got.starts_with(beginning),
-                None => got == wanted,
-            });
-        if !same {
-            wrong.push(format!("{}\n  wanted\n{}\n  got\n{}", case.title, case.events.join("\n"), got.join("\n")));
-        }
+        comparison.expect_lines(&case.events, &case.title, &got);
     }
-    assert!(wrong.is_empty(), "{} of {} cases\n{}", wrong.len(), cases.len(), wrong.join("\n\n"));
+    comparison.finish();
 }
 
 /// Every case, and every case inside other structure, at every chunking gives the same events.

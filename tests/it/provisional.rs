@@ -4,6 +4,7 @@ use crate::parse::{cases, events};
 use std::collections::HashMap;
 use toolfence::FinishReason;
 use toolfence::parse::{Event, Options, Parser};
+use toolfence_kit::Pieces;
 
 /// What became of a provisional id.
 #[derive(Debug, PartialEq)]
@@ -203,15 +204,11 @@ fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason)
             events.extend(apart.map(Event::into_owned));
         }
     };
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = (chunk..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
-        let (piece, behind) = rest.split_at(end);
+    for piece in Pieces::every(text, chunk) {
         parser.push(piece);
         if chunk <= text.len() {
             take(&mut parser);
         }
-        rest = behind;
     }
     parser.finish(reason);
     take(&mut parser);

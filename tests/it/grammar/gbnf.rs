@@ -1,9 +1,9 @@
 //! GBNF as llama.cpp documents it: read into rules, and walked at random.
 
-use crate::random::Random;
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::Chars;
+use toolfence_kit::Random;
 
 #[derive(Debug)]
 pub(crate) enum Node {

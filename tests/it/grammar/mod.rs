@@ -2,12 +2,12 @@
 
 mod gbnf;
 
-use crate::random::Random;
 use gbnf::{Grammar, Step};
 use serde_json::{Value, json};
 use toolfence::grammar::{self, GrammarOptions, Start};
 use toolfence::parse::{Event, Options, Parser};
 use toolfence::{Catalog, FinishReason, Param, ParamKind, ToolCall, ToolSpec};
+use toolfence_kit::Random;
 
 const REPLIES: u64 = 1_500;
 

@@ -9,103 +9,102 @@
 //! no-break space, `␂` a byte order mark, `␉` a tab.
 
 use super::{Files, carried_out, planned};
-use std::fs;
-use std::path::Path;
+use std::fmt::Write;
+use toolfence_kit::{CaseFiles, Comparison, Expected, Section, signs};
 
-#[derive(Debug, Default)]
 struct Case {
     title: String,
     before: Files,
     patch: String,
     after: Files,
+    wants: Vec<(String, Expected)>,
     gone: Vec<String>,
     modes: Vec<String>,
-    report: Option<Vec<String>>,
-    error: Option<Vec<String>>,
+    report: Option<Expected>,
+    error: Option<Expected>,
+    end: Expected,
 }
 
 fn all() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/patch");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().flat_map(|file| parse(&fs::read_to_string(file).unwrap())).collect()
+    CaseFiles::of("patch").sections().iter().map(Case::of).collect()
 }
 
-fn parse(text: &str) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for chunk in text.split("\n=== ").skip(1) {
-        let (title, parts) = chunk.split_once('\n').unwrap_or((chunk, ""));
-        let mut case = Case { title: title.to_owned(), ..Case::default() };
-        for part in format!("\n{parts}").split("\n#### ").skip(1) {
-            let (head, body) = part.split_once('\n').unwrap_or((part, ""));
-            fill(&mut case, head, body);
+impl Case {
+    fn of(section: &Section) -> Case {
+        let mut case = Case {
+            title: section.title.clone(),
+            before: Files::default(),
+            patch: String::new(),
+            after: Files::default(),
+            wants: Vec::new(),
+            gone: Vec::new(),
+            modes: Vec::new(),
+            report: None,
+            error: None,
+            end: section.optional_part("end"),
+        };
+        for part in &section.parts {
+            let (name, body) = (part.rest.clone(), signs::read(part.body.text()));
+            match &*part.word {
+                "file" => drop(case.before.0.insert(name, body.into())),
+                "want" => {
+                    case.after.0.insert(name.clone(), body.into());
+                    case.wants.push((name, part.body.clone()));
+                }
+                "patch" => case.patch = body,
+                "gone" => case.gone.push(name),
+                "mode" => case.modes.push(name),
+                "report" => case.report = Some(part.body.clone()),
+                "error" => case.error = Some(part.body.clone()),
+                other => panic!("{}: {other}?", case.title),
+            }
         }
-        cases.push(case);
+        case
     }
-    cases
-}
 
-fn fill(case: &mut Case, head: &str, body: &str) {
-    let (word, name) = head.split_once(' ').unwrap_or((head, ""));
-    let lines = || body.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-    match word {
-        "file" => {
-            case.before.0.insert(name.to_owned(), real(body).into());
+    /// Whether a patch is refused, and which files it changes, a person decides; what stands in them and what is told of
+    /// it, `UPDATE=1` writes anew.
+    fn compare(&self, comparison: &mut Comparison) {
+        let plan = match (planned(&self.patch, &self.before), &self.error) {
+            (Err(told), Some(error)) => return comparison.expect_fragments(error, &self.title, &told),
+            (Err(told), None) => return comparison.wrong(&self.end, &self.title, format!("refused:\n{told}")),
+            (Ok(plan), Some(error)) => {
+                let got = shown(&carried_out(&plan, &self.before));
+                return comparison.wrong(error, &self.title, format!("not refused: {got}"));
+            }
+            (Ok(plan), None) => plan,
+        };
+        let got = carried_out(&plan, &self.before);
+        let mut rest = got.clone();
+        for (name, want) in &self.wants {
+            match rest.0.remove(name) {
+                Some(text) => comparison.expect_text(want, &self.title, &String::from_utf8_lossy(&text)),
+                None => comparison.wrong(want, &self.title, format!("there is no {name}:\n{}", shown(&got))),
+            }
         }
-        "want" => {
-            case.after.0.insert(name.to_owned(), real(body).into());
+        let mut others = self.before.clone();
+        others.0.retain(|name, _| !self.gone.contains(name) && !self.after.0.contains_key(name));
+        if rest != others {
+            let why = format!("of the other files there are\n{}\nnot\n{}", shown(&rest), shown(&others));
+            comparison.wrong(&self.end, &self.title, why);
         }
-        "patch" => case.patch = real(body),
-        "gone" => case.gone.push(name.to_owned()),
-        "mode" => case.modes.push(name.to_owned()),
-        "report" => case.report = Some(lines()),
-        "error" => case.error = Some(lines()),
-        other => panic!("{}: {other}?", case.title),
-    }
-}
-
-pub(super) fn real(body: &str) -> String {
-    let body = if body.is_empty() || body.ends_with('\n') { body.to_owned() } else { format!("{body}\n") };
-    let signs = [("␄\n", ""), ("␍", "\r"), ("␠", " "), ("⍽", "\u{a0}"), ("␂", "\u{feff}"), ("␉", "\t")];
-    signs.iter().fold(body, |text, (sign, meant)| text.replace(sign, meant))
-}
-
-fn wrong(case: &Case) -> Option<String> {
-    let plan = match (planned(&case.patch, &case.before), &case.error) {
-        (Err(told), Some(parts)) => {
-            let missing = parts.iter().find(|part| !told.contains(&real(part)[..part_length(part)]))?;
-            return Some(format!("the refusal does not hold {missing:?}:\n{told}"));
+        let modes = plan.changes.iter().filter_map(|change| Some(format!("{} {:o}", change.path, change.mode?)));
+        let modes: Vec<String> = modes.collect();
+        if modes != self.modes {
+            comparison.wrong(&self.end, &self.title, format!("the modes are {modes:?}"));
         }
-        (Err(told), None) => return Some(format!("refused:\n{told}")),
-        (Ok(plan), Some(_)) => return Some(format!("not refused: {}", shown(&carried_out(&plan, &case.before)))),
-        (Ok(plan), None) => plan,
-    };
-    let mut after = case.before.clone();
-    after.0.extend(case.after.0.clone());
-    after.0.retain(|name, _| !case.gone.contains(name));
-    let got = carried_out(&plan, &case.before);
-    if got != after {
-        return Some(format!("got\n{}\nnot\n{}", shown(&got), shown(&after)));
+        if let Some(wanted) = &self.report {
+            let mut report = String::new();
+            for done in &plan.files {
+                for hunk in &done.hunks {
+                    let distance = hunk.distance.map_or("none".to_owned(), |distance| distance.to_string());
+                    let (name, fuzz, line) = (&done.new, hunk.fuzz, hunk.line);
+                    writeln!(report, "{name} fuzz {fuzz} line {line} distance {distance}").expect("it is a text");
+                }
+            }
+            comparison.expect(wanted, &self.title, &report);
+        }
     }
-    let modes = plan.changes.iter().filter_map(|change| Some(format!("{} {:o}", change.path, change.mode?)));
-    let modes: Vec<String> = modes.collect();
-    if modes != case.modes {
-        return Some(format!("the modes are {modes:?}"));
-    }
-    let report: Vec<String> = plan
-        .files
-        .iter()
-        .flat_map(|done| done.hunks.iter().map(|hunk| (done.new.as_str(), hunk)))
-        .map(|(name, hunk)| {
-            let distance = hunk.distance.map_or("none".to_owned(), |distance| distance.to_string());
-            format!("{name} fuzz {} line {} distance {distance}", hunk.fuzz, hunk.line)
-        })
-        .collect();
-    case.report.as_ref().filter(|wanted| **wanted != report).map(|_| format!("the report is {report:#?}"))
-}
-
-fn part_length(part: &str) -> usize {
-    real(part).trim_end_matches('\n').len()
 }
 
 fn shown(files: &Files) -> String {
@@ -136,9 +135,11 @@ fn every_case_is_as_it_says() {
     let cases = all();
     println!("{} cases", cases.len());
     assert!(cases.len() >= 100, "the case files are there: {}", cases.len());
-    let found: Vec<String> =
-        cases.iter().filter_map(|case| wrong(case).map(|why| format!("=== {}\n{why}", case.title))).collect();
-    assert!(found.is_empty(), "{} of {} cases\n{}", found.len(), cases.len(), found.join("\n"));
+    let mut comparison = Comparison::new();
+    for case in &cases {
+        case.compare(&mut comparison);
+    }
+    comparison.finish();
 }
 
 /// The same in CRLF everywhere is the same in CRLF: patch and files.

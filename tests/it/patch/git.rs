@@ -3,10 +3,10 @@
 //! Runs where `TOOLFENCE_GIT` names the program; says so where it does not.
 
 use super::laws::{diff, edited, text};
-use crate::random::Random;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use toolfence::patch;
+use toolfence_kit::Random;
 
 #[test]
 fn where_git_accepts_we_do_the_same() {

@@ -1,8 +1,8 @@
 //! Laws: what `similar` says of two texts applies back; a perturbed patch does the same or is refused.
 
-use crate::random::Random;
 use similar::TextDiff;
 use toolfence::patch::{self, Patch};
+use toolfence_kit::Random;
 
 /// Texts of few different lines, so that many places look alike.
 pub(crate) fn text(random: &mut Random, lines: usize) -> String {

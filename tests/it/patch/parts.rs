@@ -5,58 +5,64 @@
 //! lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
 //! are those of the cases of patches.
 
-use super::cases::real;
 use super::laws::text;
-use crate::random::Random;
-use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 use toolfence::patch::PassageProblem;
 use toolfence::patch::{LineEdit, edit_lines, replace_passage};
+use toolfence_kit::Random;
+use toolfence_kit::{CaseFiles, Comparison, Expected, Section, signs};
 
-#[derive(Debug, Default)]
 struct Case {
     title: String,
     text: String,
     edits: Vec<(u64, u64, String)>,
     passage: Option<(String, String)>,
-    want: Option<String>,
-    error: Vec<String>,
+    want: Option<(Expected, String)>,
+    error: Option<Expected>,
+    end: Expected,
 }
 
 fn all() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/edit");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().flat_map(|file| parse(&fs::read_to_string(file).unwrap())).collect()
+    CaseFiles::of("edit").sections().iter().map(Case::of).collect()
 }
 
-fn parse(text: &str) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for chunk in text.split("\n=== ").skip(1) {
-        let (title, parts) = chunk.split_once('\n').unwrap_or((chunk, ""));
-        let mut case = Case { title: title.to_owned(), ..Case::default() };
-        for part in format!("\n{parts}").split("\n#### ").skip(1) {
-            let (head, body) = part.split_once('\n').unwrap_or((part, ""));
-            fill(&mut case, head, &real(body.trim_end_matches('\n')).replace("␤\n", "\n"));
+impl Case {
+    fn of(section: &Section) -> Case {
+        let mut case = Case {
+            title: section.title.clone(),
+            text: String::new(),
+            edits: Vec::new(),
+            passage: None,
+            want: None,
+            error: None,
+            end: section.optional_part("end"),
+        };
+        for part in &section.parts {
+            let body = signs::read(part.body.text());
+            let mut words = part.rest.split(' ');
+            let mut number =
+                || words.next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{}", case.title));
+            match &*part.word {
+                "text" => case.text = body,
+                "edit" => case.edits.push((number(), number(), body)),
+                "old" => case.passage = Some((body, String::new())),
+                "new" => case.passage.as_mut().expect("old comes first").1 = body,
+                "want" => case.want = Some((part.body.clone(), body)),
+                "error" => case.error = Some(part.body.clone()),
+                other => panic!("{}: {other}?", case.title),
+            }
         }
-        cases.push(case);
+        case
     }
-    cases
-}
 
-fn fill(case: &mut Case, head: &str, body: &str) {
-    let mut words = head.split(' ');
-    let word = words.next().unwrap_or_default();
-    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{}", case.title));
-    match word {
-        "text" => case.text = body.to_owned(),
-        "edit" => case.edits.push((number(), number(), body.to_owned())),
-        "old" => case.passage = Some((body.to_owned(), String::new())),
-        "new" => case.passage.as_mut().expect("old comes first").1 = body.to_owned(),
-        "want" => case.want = Some(body.to_owned()),
-        "error" => case.error = body.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
-        other => panic!("{}: {other}?", case.title),
+    /// Whether an edit is refused, a person decides; the text that it makes and what is told of it, `UPDATE=1` writes anew.
+    fn compare(&self, comparison: &mut Comparison) {
+        match (done(self, &self.text), &self.want, &self.error) {
+            (Ok(got), Some((want, _)), _) => comparison.expect_text(want, &self.title, &got),
+            (Err(told), _, Some(error)) => comparison.expect_fragments(error, &self.title, &told),
+            (Ok(got), ..) => comparison.wrong(&self.end, &self.title, format!("not refused, but {got:?}")),
+            (Err(told), ..) => comparison.wrong(&self.end, &self.title, format!("refused: {told}")),
+        }
     }
 }
 
@@ -72,26 +78,17 @@ fn edits_of(edits: &[(u64, u64, String)]) -> Vec<LineEdit<'_>> {
     edits.iter().map(|(start, end, replacement)| LineEdit { start: *start, end: *end, replacement }).collect()
 }
 
-fn wrong(case: &Case) -> Option<String> {
-    match (done(case, &case.text), &case.want) {
-        (Ok(got), Some(want)) if got == *want => None,
-        (Ok(got), want) => Some(format!("got {got:?}, not {want:?}")),
-        (Err(told), Some(_)) => Some(format!("refused: {told}")),
-        (Err(told), None) => {
-            case.error.iter().find(|part| !told.contains(*part)).map(|part| format!("{part:?} is not in:\n{told}"))
-        }
-    }
-}
-
 #[test]
 fn every_case_is_as_it_says() {
     let cases = all();
     println!("{} cases", cases.len());
     assert!(cases.len() >= 55, "the case files are there: {}", cases.len());
-    assert!(cases.iter().all(|case| case.want.is_some() == case.error.is_empty()));
-    let found: Vec<String> =
-        cases.iter().filter_map(|case| wrong(case).map(|why| format!("=== {}\n{why}", case.title))).collect();
-    assert!(found.is_empty(), "{} of {} cases\n{}", found.len(), cases.len(), found.join("\n"));
+    assert!(cases.iter().all(|case| case.want.is_some() != case.error.is_some()));
+    let mut comparison = Comparison::new();
+    for case in &cases {
+        case.compare(&mut comparison);
+    }
+    comparison.finish();
 }
 
 /// What is done to a text of LF is done to the same of CRLF.
@@ -99,7 +96,8 @@ fn every_case_is_as_it_says() {
 fn cases_hold_with_other_ends_of_lines() {
     let mut tried = 0;
     for case in all() {
-        let Some(want) = case.want.as_ref().filter(|_| !case.text.contains('\r') && case.text.contains('\n')) else {
+        let Some((_, want)) = case.want.as_ref().filter(|_| !case.text.contains('\r') && case.text.contains('\n'))
+        else {
             continue;
         };
         if want.contains('\r') {

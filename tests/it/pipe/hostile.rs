@@ -2,10 +2,10 @@
 
 use super::client::{Client, Schema, fixture, served};
 use super::{answer, bash, end};
-use crate::random::Random;
 use serde_json::{Value, json};
 use std::time::Duration;
 use toolfence::policy::AskMode;
+use toolfence_kit::Random;
 
 #[test]
 fn a_line_that_does_not_fit_changes_nothing() {

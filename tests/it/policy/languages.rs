@@ -4,12 +4,12 @@
 mod scripts;
 
 use super::World;
-use crate::random::Random;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 use toolfence::policy::{Judgement, Policy};
+use toolfence_kit::Random;
 
 /// How many scripts of sed and jq are run, unless `LANGUAGE_SCRIPTS` says another number; and how many one shell runs.
 const SCRIPTS: usize = 60;

@@ -2,10 +2,10 @@
 //! whole of it, or an error.
 
 use super::support::*;
-use crate::random::Random;
 use serde_json::{Value, json};
 use toolfence::parse::{Event, Parsed, parse};
 use toolfence::{Catalog, ToolSpec};
+use toolfence_kit::Random;
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
 const PIECES: &[&str] = &[

@@ -3,12 +3,12 @@
 
 use super::{Place, picture};
 use crate::patch::laws::{diff, edited, is_ambiguous, perturbed, text};
-use crate::random::Random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use toolfence_kit::Random;
 
 /// Text and whether it may be run.
 type Tree = BTreeMap<String, (String, bool)>;

@@ -2,11 +2,11 @@
 //! changed in between stays.
 
 use super::{Picture, Place, run};
-use crate::random::Random;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toolfence::workspace::{EditFile, EditLines, ReplaceText};
+use toolfence_kit::Random;
 
 /// What names a generated project has; some are folders in one turn and files in another.
 const NAMES: [&str; 12] =

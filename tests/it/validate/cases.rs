@@ -1,47 +1,37 @@
 //! The case files in `tests/cases/validate`.
 //!
 //! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `before NAME` is a file as it
-//! was, `after` what it shall be, `new` a line `LINE:COLUMN MESSAGE` for each error that the change is to blame for.
-//! `TOOLFENCE_PRINT=1` prints what comes out.
+//! was, `after` what it shall be, `new` a line `LINE:COLUMN MESSAGE` for each error that the change is to blame for; it is left
+//! out where there is none.
 
-use crate::random::Random;
-use std::fs;
-use std::path::Path;
 use toolfence::validate::{LineMap, new_ones, syntax};
+use toolfence_kit::{CaseFiles, Comparison, Expected, Random, Section};
 
-#[derive(Default)]
+#[derive(Clone)]
 struct Case {
     title: String,
     name: String,
     before: String,
     after: String,
-    new: String,
+    new: Expected,
 }
 
 fn all() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/validate");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().flat_map(|file| parse(&fs::read_to_string(file).unwrap())).collect()
+    CaseFiles::of("validate").sections().iter().map(Case::of).collect()
 }
 
-fn parse(text: &str) -> Vec<Case> {
-    let cases = text.split("\n=== ").skip(1).map(|chunk| {
-        let (title, parts) = chunk.split_once('\n').unwrap_or((chunk, ""));
-        let mut case = Case { title: title.into(), ..Case::default() };
-        for part in format!("\n{}\n", parts.trim_end_matches('\n')).split("\n#### ").skip(1) {
-            let (head, body) = part.split_once('\n').unwrap_or((part, ""));
-            let body = if body.is_empty() || body.ends_with('\n') { body.to_owned() } else { format!("{body}\n") };
-            match head.split_once(' ').unwrap_or((head, "")) {
-                ("before", name) => (case.name, case.before) = (name.to_owned(), body),
-                ("after", _) => case.after = body,
-                ("new", _) => case.new = body,
-                (other, _) => panic!("{title}: {other}?"),
-            }
+impl Case {
+    fn of(section: &Section) -> Case {
+        let [before, after, ..] = &section.parts[..] else { panic!("{}: a text before and after", section.title) };
+        assert_eq!((&*before.word, &*after.word), ("before", "after"), "{}", section.title);
+        Case {
+            title: section.title.clone(),
+            name: before.rest.clone(),
+            before: before.body.text().to_owned(),
+            after: after.body.text().to_owned(),
+            new: section.optional_part("new"),
         }
-        case
-    });
-    cases.collect()
+    }
 }
 
 fn found(case: &Case) -> String {
@@ -57,18 +47,11 @@ fn found(case: &Case) -> String {
 fn every_case() {
     let cases = all();
     assert!(cases.len() >= 40, "{}", cases.len());
-    let print = std::env::var_os("TOOLFENCE_PRINT").is_some();
-    let mut wrong = Vec::new();
+    let mut comparison = Comparison::new();
     for case in &cases {
-        let found = found(case);
-        if print {
-            println!("=== {}\n{found}", case.title);
-        }
-        if found != case.new {
-            wrong.push(format!("{}:\n{found}wanted:\n{}", case.title, case.new));
-        }
+        comparison.expect(&case.new, &case.title, &found(case));
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    comparison.finish();
 }
 
 /// Whatever is done with any text of the cases: the same text has nothing new, and a good one none at all.
@@ -76,7 +59,7 @@ fn every_case() {
 fn nothing_is_new_where_nothing_changed() {
     for case in all() {
         for text in [&case.before, &case.after] {
-            let again = Case { before: text.clone(), after: text.clone(), name: case.name.clone(), ..Case::default() };
+            let again = Case { before: text.clone(), after: text.clone(), ..case.clone() };
             assert_eq!(found(&again), "", "{}", case.title);
             let lower = Case { after: format!("\n\n{text}"), ..again };
             assert_eq!(found(&lower), "", "{}, two lines lower", case.title);

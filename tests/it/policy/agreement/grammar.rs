@@ -1,6 +1,6 @@
 //! Harmless commands, made at random: every shape of the language around programs that are stubs.
 
-use crate::random::Random;
+use toolfence_kit::Random;
 
 /// The stubs. Some have the names of programs that are known to only read.
 pub(super) const PROGRAMS: &[&str] = &["ls", "cat", "wc", "grep", "head", "touch", "evil", "sort", "basename"];

@@ -1,6 +1,6 @@
 //! Scripts made at random: by a loose grammar, then with something hostile put in at random places.
 
-use crate::random::Random;
+use toolfence_kit::Random;
 
 /// What is put between the parts of any script.
 const MARKS: &[&str] = &[

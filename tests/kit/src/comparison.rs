@@ -1,0 +1,357 @@
+//! What the cases expect beside what came out: all differences at once, or what came out written into the case files.
+
+use crate::case_files::{CaseFile, Expected, Form};
+use crate::signs;
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Display;
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Whether what came out is written into the case files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Update {
+    /// A difference is an error.
+    Never,
+    /// A difference is written, except where a person has to decide.
+    Always,
+}
+
+impl Update {
+    /// What the environment says: `UPDATE=1` writes.
+    ///
+    /// # Panics
+    ///
+    /// If `CI` is set as well: nobody there would read what was written.
+    pub fn from_environment() -> Update {
+        match env::var("UPDATE").as_deref() {
+            Ok("1") if env::var_os("CI").is_some() => {
+                panic!("UPDATE=1 writes into the case files, and CI is set, where nobody would read the difference")
+            }
+            Ok("1") => Update::Always,
+            _ => Update::Never,
+        }
+    }
+}
+
+/// Collects where the cases expect something else than came out.
+///
+/// What a person decided is never written: tell a difference from that with [`Comparison::wrong`].
+#[derive(Debug)]
+pub struct Comparison {
+    update: Update,
+    compared: usize,
+    wrong: Vec<String>,
+    edits: BTreeMap<PathBuf, Edits>,
+}
+
+/// What is to be written into one file.
+#[derive(Debug)]
+struct Edits {
+    file: Arc<CaseFile>,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+/// The files are written one test at a time.
+static WRITING: Mutex<()> = Mutex::new(());
+
+impl Default for Comparison {
+    fn default() -> Comparison {
+        Comparison::new()
+    }
+}
+
+impl Comparison {
+    /// A comparison that writes if the environment wants it.
+    pub fn new() -> Comparison {
+        Comparison::with(Update::from_environment())
+    }
+
+    /// A comparison that writes or does not, whatever the environment says.
+    pub fn with(update: Update) -> Comparison {
+        Comparison { update, compared: 0, wrong: Vec::new(), edits: BTreeMap::new() }
+    }
+
+    /// Expects exactly this.
+    pub fn expect(&mut self, expected: &Expected, title: &str, got: &str) {
+        self.compared += 1;
+        if expected.text() != got {
+            self.differs(expected, title, got, got.to_owned());
+        }
+    }
+
+    /// Expects a text that stands in the file with [`signs`].
+    pub fn expect_text(&mut self, expected: &Expected, title: &str, got: &str) {
+        self.compared += 1;
+        if signs::read(expected.text()) != got {
+            let written = signs::write(got, expected.text());
+            self.differs(expected, title, &written, written.clone());
+        }
+    }
+
+    /// Expects these lines. A line of the file that ends in `…` is the beginning of one, and stays as long as it fits.
+    pub fn expect_lines(&mut self, expected: &Expected, title: &str, got: &[String]) {
+        self.compared += 1;
+        let fits = |wanted: &str, got: &str| match wanted.strip_suffix('…') {
+            Some(beginning) => got.starts_with(beginning),
+            None => got == wanted,
+        };
+        let wanted: Vec<&str> = expected.lines().collect();
+        if wanted.len() == got.len() && wanted.iter().zip(got).all(|(wanted, got)| fits(wanted, got)) {
+            return;
+        }
+        let written = got.iter().enumerate().map(|(at, line)| {
+            let same = wanted.get(at).filter(|wanted| fits(wanted, line));
+            let spelling = same.or_else(|| wanted.iter().find(|wanted| fits(wanted, line)));
+            format!("{}\n", spelling.map_or(&**line, |spelling| spelling))
+        });
+        let written: String = written.collect();
+        self.differs(expected, title, &lines(got), written);
+    }
+
+    /// Expects a message in which every line of the file stands somewhere. A fragment that fits stays; in the place of the
+    /// others all lines of the message are written in which no fragment stands.
+    pub fn expect_fragments(&mut self, expected: &Expected, title: &str, message: &str) {
+        self.compared += 1;
+        let mut kept = Vec::new();
+        let mut missing = Vec::new();
+        for line in expected.lines() {
+            let fragment = signs::read(line);
+            if message.contains(&fragment) { kept.push((line, fragment)) } else { missing.push(line) }
+        }
+        if missing.is_empty() {
+            return;
+        }
+        let mut written: String = kept.iter().map(|(line, _)| format!("{line}\n")).collect();
+        for line in message.lines().filter(|line| !line.is_empty()) {
+            if !kept.iter().any(|(_, fragment)| line.contains(fragment)) {
+                written.push_str(&format!("{}\n", signs::write_line(line)));
+            }
+        }
+        self.differs(expected, title, message, written);
+    }
+
+    /// Notes something wrong about a case that only a person can set right.
+    pub fn wrong(&mut self, place: &Expected, title: &str, why: impl Display) {
+        self.wrong.push(format!("{place}: {title}\n  {}", indented(&why.to_string())));
+    }
+
+    fn differs(&mut self, expected: &Expected, title: &str, got: &str, written: String) {
+        if self.update == Update::Always {
+            self.write(expected, written);
+        } else {
+            let (wanted, got) = (indented(expected.text()), indented(got));
+            self.wrong.push(format!("{expected}: {title}\n  expected\n    {wanted}\n  got\n    {got}"));
+        }
+    }
+
+    /// Notes what is to stand in the place of what was expected.
+    pub(crate) fn write(&mut self, expected: &Expected, mut text: String) {
+        let file = &expected.file;
+        let mut range = expected.range.clone();
+        if matches!(expected.form, Form::Part | Form::OptionalPart(_)) {
+            let ends = text.lines().any(|line| line.starts_with("=== ") || line.starts_with("#### "));
+            assert!(!ends, "{expected}: a line of this text would end the part:\n{text}");
+            // The reader takes one empty line at the end for the distance to what comes next.
+            let needs_distance = |text: &str| text.ends_with("\n\n") || text == "\n";
+            let behind = &file.text[range.end..];
+            if needs_distance(&text) && !behind.starts_with('\n') {
+                text.push('\n');
+            } else if needs_distance(expected.text()) && !needs_distance(&text) && !behind.starts_with("\n=== ") {
+                range.end += 1;
+            }
+        }
+        if let Form::OptionalPart(word) = expected.form {
+            let head = format!("#### {word}\n");
+            let stands = file.text[..range.start].ends_with(&head);
+            if text.is_empty() && stands {
+                range.start -= head.len();
+            } else if !text.is_empty() && !stands {
+                text.insert_str(0, &head);
+            }
+        }
+        let edits = self.edits.entry(file.path.clone());
+        let edits = edits.or_insert_with(|| Edits { file: Arc::clone(file), edits: Vec::new() });
+        edits.edits.push((range, text));
+    }
+
+    /// Ends the comparison: writes what is to be written, and panics once with all that is wrong.
+    ///
+    /// # Panics
+    ///
+    /// If something is wrong, or if a case file changed since it was read.
+    pub fn finish(self) {
+        let one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+        for edits in self.edits.values() {
+            let now = fs::read_to_string(&edits.file.path).expect("the case file is there");
+            let path = edits.file.path.display();
+            assert_eq!(now, edits.file.text, "{path} changed since it was read; run the test again");
+            fs::write(&edits.file.path, edits.applied()).expect("the case file can be written");
+            println!("{path}: {} of what was expected written anew", edits.edits.len());
+        }
+        drop(one_at_a_time);
+        if self.wrong.is_empty() {
+            return;
+        }
+        let hint = match self.update {
+            Update::Never => "UPDATE=1 in the environment writes what was got into the case files.",
+            Update::Always => "A person has to decide these.",
+        };
+        panic!("{} of {} differ\n{}\n{hint}", self.wrong.len(), self.compared, self.wrong.join("\n"));
+    }
+}
+
+impl Edits {
+    fn applied(&self) -> String {
+        let mut edits: Vec<_> = self.edits.iter().collect();
+        edits.sort_by_key(|(range, _)| range.start);
+        let mut out = String::new();
+        let mut at = 0;
+        for (range, text) in edits {
+            assert!(at <= range.start, "two things were expected at one place");
+            out.push_str(&self.file.text[at..range.start]);
+            out.push_str(text);
+            at = range.end;
+        }
+        out.push_str(&self.file.text[at..]);
+        out
+    }
+}
+
+fn lines(all: &[String]) -> String {
+    all.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn indented(text: &str) -> String {
+    text.trim_end_matches('\n').replace('\n', "\n    ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CaseFiles;
+    use std::path::Path;
+
+    /// Every file below the folder of cases.
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for path in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
+            if path.is_dir() { all.extend(files(&path)) } else { all.push(path) }
+        }
+        all.sort();
+        all
+    }
+
+    /// All that is expected in a file, by the form that its folder and its ending say.
+    fn expected(files: &CaseFiles) -> Vec<Expected> {
+        let path = files.0[0].path.to_string_lossy().into_owned();
+        let is_in = |folder: &str| path.contains(&format!("/cases/{folder}/"));
+        if path.ends_with(".tsv") {
+            return files.rows().into_iter().flat_map(|row| row.0).collect();
+        }
+        if is_in("json") {
+            return files.entries().into_iter().map(|entry| entry.is).collect();
+        }
+        if is_in("parse") {
+            return files.replies().into_iter().map(|reply| reply.events).collect();
+        }
+        if is_in("validate") {
+            return files.sections().iter().map(|section| section.optional_part("new")).collect();
+        }
+        if is_in("patch") || is_in("edit") {
+            let parts = files.sections().into_iter().flat_map(|section| section.parts);
+            let expected = parts.filter(|part| matches!(&*part.word, "want" | "report" | "error"));
+            return expected.map(|part| part.body).collect();
+        }
+        assert!(path.ends_with("redact/plain.txt"), "{path} is of no form");
+        Vec::new()
+    }
+
+    /// The file as if it had this text.
+    fn with_text(files: &CaseFiles, text: String) -> CaseFiles {
+        CaseFiles(vec![Arc::new(CaseFile::of(&files.0[0].path, text))])
+    }
+
+    fn written(files: &CaseFiles, texts: impl Iterator<Item = String>) -> String {
+        let mut comparison = Comparison::with(Update::Always);
+        for (expected, text) in expected(files).iter().zip(texts) {
+            comparison.write(expected, text);
+        }
+        comparison.edits.values().next().map_or(files.0[0].text.clone(), Edits::applied)
+    }
+
+    /// A text in the words of the part that it is to stand in, which is never there already.
+    fn other(expected: &Expected, number: usize) -> String {
+        match expected.form {
+            Form::Cell => format!("other {number}"),
+            Form::Lines => format!("other {number}\nand more\n"),
+            // The end of such a part is the hard thing about it.
+            Form::Part | Form::OptionalPart(_) => {
+                ["", "other\n", "other\n\n", "\n", "other\n\n\nother\n"][number % 5].to_owned()
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_expected_written_again_is_the_same_to_the_byte() {
+        let mut count = 0;
+        for path in files(&crate::case_files::root().join("tests/cases")) {
+            let files = CaseFiles::at(&path);
+            let before = expected(&files);
+            let same = before.iter().map(|expected| match expected.form {
+                Form::Part => signs::write(&signs::read(expected.text()), expected.text()),
+                _ => expected.text().to_owned(),
+            });
+            assert_eq!(written(&files, same), files.0[0].text, "{}", path.display());
+
+            let others: Vec<String> = before.iter().enumerate().map(|(number, place)| other(place, number)).collect();
+            let changed = with_text(&files, written(&files, others.iter().cloned()));
+            let read: Vec<String> = expected(&changed).iter().map(|expected| expected.text().to_owned()).collect();
+            assert_eq!(read, others, "{}: what is written is what is read", path.display());
+            let back = written(&changed, before.iter().map(|expected| expected.text().to_owned()));
+            assert_eq!(back, files.0[0].text, "{}: a change by hand is taken back", path.display());
+            count += before.len();
+        }
+        println!("{count} places");
+        assert!(count > 10_000, "the case files are there: {count}");
+    }
+
+    #[test]
+    fn a_difference_is_told_with_its_place_and_all_of_them_at_once() {
+        let files =
+            with_text(&CaseFiles::of("json/commas.txt"), "## a\nin [1,]\nis x\nin 2\nis valid\nin 3\nis y\n".into());
+        let mut comparison = Comparison::with(Update::Never);
+        for entry in files.entries() {
+            comparison.expect(&entry.is, &entry.text, "valid");
+        }
+        let told = std::panic::catch_unwind(|| comparison.finish()).expect_err("two differ");
+        let told = told.downcast_ref::<String>().expect("it is a text");
+        for part in
+            ["2 of 3 differ", "tests/cases/json/commas.txt:3: [1,]\n", "expected\n    x\n  got\n    valid", ":7: 3\n"]
+        {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+
+    #[test]
+    fn fragments_and_beginnings_that_fit_stay() {
+        let text = "=== a\n#### error\nnot found\nline 3\nhunk␠2\n\n=== b\n#### error\nfirst one…\nnever\n";
+        let files = with_text(&CaseFiles::of("patch/begin.txt"), text.into());
+        let [a, b] = &files.sections()[..] else { panic!("two") };
+        let mut comparison = Comparison::with(Update::Always);
+        comparison.expect_fragments(
+            a.part("error").expect("it is there"),
+            "a",
+            "x was not found.\nhunk 2\n\nline 4 is next.",
+        );
+        let lines = ["first one and all".to_owned(), "second".to_owned()];
+        comparison.expect_lines(b.part("error").expect("it is there"), "b", &lines);
+        let wanted = "=== a\n#### error\nnot found\nhunk␠2\nline 4 is next.\n\n=== b\n#### error\nfirst one…\nsecond\n";
+        assert_eq!(comparison.edits.values().next().expect("there is one").applied(), wanted);
+        let mut comparison = Comparison::with(Update::Always);
+        comparison.expect_fragments(a.part("error").expect("it is there"), "a", "not found on line 3 of hunk 2");
+        assert!(comparison.edits.is_empty());
+    }
+}

@@ -1,0 +1,36 @@
+//! What the tests, benches and fuzz targets of this repository share.
+//!
+//! - [`CaseFiles`] reads the files in `tests/cases`, and [`Comparison`] holds what they expect against what came out. With
+//!   `UPDATE=1` in the environment it writes what came out into the files.
+//! - [`Random`] makes numbers that look random and are the same on every run, [`Pieces`] cuts a text as a stream would.
+//! - [`Project`] is a temporary project, [`picture`] a tree of files as text, [`Program`] a program that is run to its end.
+//! - With the feature `policy`, `World` is a host that a policy asks, and `call` makes a call out of JSON; with the feature
+//!   `toolbox`, `Tools` lets a policy judge a call and runs what it clears.
+//!
+//! Without its features the kit depends on no crate of the workspace. Cargo builds a crate a second time for its unit tests,
+//! and a type of the first build is not that of the second; so unit tests use the kit without features.
+
+#![forbid(unsafe_code)]
+
+mod case_files;
+mod comparison;
+mod pieces;
+mod program;
+mod project;
+mod random;
+pub mod signs;
+#[cfg(feature = "toolbox")]
+mod tools;
+#[cfg(feature = "policy")]
+mod world;
+
+pub use case_files::{CaseFiles, Entry, Expected, Part, Reply, Row, Section};
+pub use comparison::{Comparison, Update};
+pub use pieces::Pieces;
+pub use program::{Program, Ran};
+pub use project::{Picture, Project, picture};
+pub use random::Random;
+#[cfg(feature = "toolbox")]
+pub use tools::{Tools, block_on};
+#[cfg(feature = "policy")]
+pub use world::{World, args, call};

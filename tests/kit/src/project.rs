@@ -1,0 +1,108 @@
+//! A project in a temporary folder, and a tree of files as text.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A project in a temporary folder, with a folder beside it that nothing may touch. Both go with it.
+#[derive(Debug)]
+pub struct Project {
+    home: TempDir,
+    /// The project, by a path without links.
+    pub root: PathBuf,
+    /// The folder beside it, with a file `private.txt`.
+    pub beside: PathBuf,
+}
+
+impl Default for Project {
+    fn default() -> Project {
+        Project::new()
+    }
+}
+
+impl Project {
+    /// An empty project.
+    pub fn new() -> Project {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let top = home.path().canonicalize().expect("it is there");
+        let (root, beside) = (top.join("project"), top.join("beside"));
+        fs::create_dir(&root).expect("a folder can be made");
+        fs::create_dir(&beside).expect("a folder can be made");
+        fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
+        Project { home, root, beside }
+    }
+
+    /// The folder that holds the project and what is beside it.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The full path of a name in the project.
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Writes a file, and the folders above it.
+    pub fn file(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("it is below the root")).expect("a folder can be made");
+        fs::write(path, content).expect("a file can be written");
+    }
+
+    /// Makes a symbolic link.
+    #[cfg(unix)]
+    pub fn link(&self, target: impl AsRef<Path>, path: &str) {
+        std::os::unix::fs::symlink(target, self.at(path)).expect("a link can be made");
+    }
+
+    /// What stands in a file.
+    pub fn content(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).expect("the file is there, and is text")
+    }
+
+    /// The project as text.
+    pub fn picture(&self) -> Picture {
+        picture(&self.root)
+    }
+}
+
+/// What is below a folder: each name with its kind, its mode and its content or target. Bytes that are no text stand there
+/// escaped, so that two trees are the same when their pictures are.
+pub type Picture = BTreeMap<PathBuf, String>;
+
+/// The picture of what is below a folder.
+pub fn picture(root: &Path) -> Picture {
+    let mut all = Picture::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            let facts = fs::symlink_metadata(&path).expect("it is there");
+            let mode = mode(&facts);
+            let text = if facts.is_symlink() {
+                format!("link to {}", fs::read_link(&path).expect("it is a link").display())
+            } else if facts.is_dir() {
+                pending.push(path.clone());
+                format!("folder {mode:o}")
+            } else if facts.is_file() {
+                let content = fs::read(&path).expect("it can be read");
+                format!("file {mode:o} {}", content.escape_ascii())
+            } else {
+                format!("special {mode:o}")
+            };
+            all.insert(path.strip_prefix(root).expect("it is below").to_owned(), text);
+        }
+    }
+    all
+}
+
+#[cfg(unix)]
+fn mode(facts: &fs::Metadata) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o7777
+}
+
+#[cfg(not(unix))]
+fn mode(facts: &fs::Metadata) -> u32 {
+    if facts.permissions().readonly() { 0o444 } else { 0o644 }
+}

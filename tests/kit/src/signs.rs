@@ -1,0 +1,72 @@
+//! Visible signs for characters that nobody sees in a case file, or that an editor would change.
+
+use std::collections::HashMap;
+
+/// The signs in a part of a section: `␍` is a carriage return, `␉` a tab, `␠` a blank at the end of a line, `⍽` a no-break
+/// space, `␂` a byte order mark. `␄` at the end of a line takes its line feed away, and `␤` is an empty line that counts.
+const SIGNS: [(&str, &str); 7] =
+    [("␄\n", ""), ("␤\n", "\n"), ("␍", "\r"), ("␠", " "), ("⍽", "\u{a0}"), ("␂", "\u{feff}"), ("␉", "\t")];
+
+/// The text that a part of a section means.
+pub fn read(part: &str) -> String {
+    SIGNS.iter().fold(part.to_owned(), |text, (sign, meant)| text.replace(sign, meant))
+}
+
+/// A line of a text as a part of a section has it, without its line feed.
+pub fn write_line(line: &str) -> String {
+    let mut line = line.replace('\r', "␍").replace('\u{a0}', "⍽").replace('\u{feff}', "␂").replace('\t', "␉");
+    if line.ends_with(' ') {
+        line.pop();
+        line.push('␠');
+    }
+    line
+}
+
+/// A text as a part of a section has it. Lines that stand in `like` already keep their spelling, so that what is read and
+/// written again is the same to the byte.
+pub fn write(text: &str, like: &str) -> String {
+    let mut spelled: HashMap<String, &str> = HashMap::new();
+    for line in like.split_inclusive('\n') {
+        spelled.entry(read(line)).or_insert(line);
+    }
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        match spelled.get(line) {
+            Some(spelling) => out.push_str(spelling),
+            None => {
+                out.push_str(&write_line(line.trim_end_matches('\n')));
+                out.push_str(if line.ends_with('\n') { "\n" } else { "␄\n" });
+            }
+        }
+    }
+    out
+}
+
+/// The command that a row means: `⏎` is a line feed, `⟨1b⟩` the character of this number.
+pub fn read_command(cell: &str) -> String {
+    let text = cell.replace('⏎', "\n");
+    let mut parts = text.split('⟨');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (number, rest) = part.split_once('⟩').expect("a closing mark");
+        let number = u32::from_str_radix(number, 16).expect("a hexadecimal number");
+        out.push(char::from_u32(number).expect("a character"));
+        out.push_str(rest);
+    }
+    out
+}
+
+/// The text of a line of JSON cases: `␤` is a line feed, `␍` a carriage return, `␉` a tab.
+pub fn read_line(line: &str) -> String {
+    line.replace('␤', "\n").replace('␍', "\r").replace('␉', "\t")
+}
+
+/// The reply that a case of the parser means: `␍` is a carriage return, `␉` a tab, `␀` a NUL, and `␄` at the very end takes
+/// the last line feed away.
+pub fn read_reply(reply: &str) -> String {
+    let reply = reply.replace('␍', "\r").replace('␉', "\t").replace('␀', "\0");
+    match reply.strip_suffix("␄\n") {
+        Some(open) => open.to_owned(),
+        None => reply,
+    }
+}

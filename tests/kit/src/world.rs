@@ -1,0 +1,76 @@
+//! A host that a policy asks, and calls out of JSON.
+
+use serde_json::Value;
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+use toolfence_protocol::{Args, ToolCall};
+
+/// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of the
+/// project and `nosuch` does not exist.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct World {
+    /// Whether commands run in a sandbox that holds.
+    pub sandbox: bool,
+}
+
+impl Facts for World {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let joined = if path.starts_with('/') { path.to_owned() } else { format!("/proj/{cwd}/{path}") };
+        let mut names: Vec<&str> = Vec::new();
+        for name in joined.split('/') {
+            match name {
+                "" | "." => {}
+                ".." => drop(names.pop()),
+                _ => names.push(name),
+            }
+        }
+        match names.as_slice() {
+            ["proj", "link-out", ..] => PathFact::Outside,
+            ["proj", "link-to-env"] => PathFact::Inside { names: vec![".env".into()] },
+            ["proj", rest @ ..] => PathFact::Inside { names: vec![rest.join("/")] },
+            _ => PathFact::Outside,
+        }
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        match program {
+            "deploy" => ProgramFact::Project,
+            "nosuch" => ProgramFact::Missing,
+            _ => ProgramFact::System,
+        }
+    }
+
+    fn history_has_blocked(&self, _: &str) -> HistoryFact {
+        HistoryFact::Clean
+    }
+
+    fn seen(&self, _: &str, path: &str) -> Seen {
+        if path.ends_with(".yaml") { Seen::File } else { Seen::Missing }
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        if cwd == "vendor" { RepositoryFact::Special } else { RepositoryFact::Plain }
+    }
+
+    fn sandbox(&self) -> Sandbox {
+        let mut sandbox = Sandbox::default();
+        sandbox.hold = self.sandbox;
+        sandbox
+    }
+}
+
+/// The arguments that a JSON object means.
+///
+/// # Panics
+///
+/// If it is no object.
+pub fn args(value: Value) -> Args {
+    match value {
+        Value::Object(members) => members.into_iter().collect(),
+        other => panic!("arguments are an object, not {other}"),
+    }
+}
+
+/// A call of a tool with these arguments.
+pub fn call(tool: &str, value: Value) -> ToolCall {
+    ToolCall::new("1", tool, args(value))
+}
