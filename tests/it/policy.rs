@@ -10,64 +10,9 @@ mod hostile;
 mod languages;
 mod names;
 
-use toolfence::policy::{
-    AskMode, Decision, Effective, Facts, HistoryFact, Judgement, NoFacts, PathFact, Policy, ProgramFact,
-    RepositoryFact, Sandbox, Seen, Settings, Verdict,
-};
+use toolfence::policy::{AskMode, Decision, Effective, Judgement, NoFacts, Policy, Settings, Verdict};
 use toolfence::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
-
-/// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of
-/// the project and `nosuch` does not exist.
-#[derive(Default)]
-struct World {
-    sandbox: bool,
-}
-
-impl Facts for World {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        let joined = if path.starts_with('/') { path.to_owned() } else { format!("/proj/{cwd}/{path}") };
-        let mut names: Vec<&str> = Vec::new();
-        for name in joined.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => drop(names.pop()),
-                _ => names.push(name),
-            }
-        }
-        match names.as_slice() {
-            ["proj", "link-out", ..] => PathFact::Outside,
-            ["proj", "link-to-env"] => PathFact::Inside { names: vec![".env".into()] },
-            ["proj", rest @ ..] => PathFact::Inside { names: vec![rest.join("/")] },
-            _ => PathFact::Outside,
-        }
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        match program {
-            "deploy" => ProgramFact::Project,
-            "nosuch" => ProgramFact::Missing,
-            _ => ProgramFact::System,
-        }
-    }
-
-    fn history_has_blocked(&self, _: &str) -> HistoryFact {
-        HistoryFact::Clean
-    }
-
-    fn seen(&self, _: &str, path: &str) -> Seen {
-        if path.ends_with(".yaml") { Seen::File } else { Seen::Missing }
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        if cwd == "vendor" { RepositoryFact::Special } else { RepositoryFact::Plain }
-    }
-
-    fn sandbox(&self) -> Sandbox {
-        let mut sandbox = Sandbox::default();
-        sandbox.hold = self.sandbox;
-        sandbox
-    }
-}
+use toolfence_kit::{World, call};
 
 fn command(text: &str) -> Decision {
     Policy::default().judge_command(text, "", &World::default())
@@ -79,10 +24,6 @@ fn settings(text: &str) -> Policy {
 
 fn catalog() -> Catalog {
     toolfence::tool::builtins().iter().cloned().collect()
-}
-
-fn call(name: &str, args: serde_json::Value) -> ToolCall {
-    ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
 }
 
 fn denied(verdict: Verdict) -> ToolFailure {

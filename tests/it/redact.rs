@@ -2,9 +2,7 @@
 
 use serde_json::json;
 use toolfence::redact::Redactor;
-
-const SECRETS: &str = include_str!("../cases/redact/secrets.tsv");
-const PLAIN: &str = include_str!("../cases/redact/plain.txt");
+use toolfence_kit::CaseFiles;
 
 /// So many characters that look random, the same each time: a secret in a file would be found by whoever looks for them.
 fn random(length: usize, capitals: bool) -> String {
@@ -38,10 +36,8 @@ fn filled(text: &str) -> String {
 #[test]
 fn secrets_go() {
     let redactor = Redactor::new();
-    let cases = SECRETS.lines().filter(|line| !line.starts_with('#'));
-    for line in cases {
-        let (text, secret) = line.split_once('\t').expect("a text and a secret");
-        let (text, secret) = (filled(text), filled(secret));
+    for (text, secret) in CaseFiles::of("redact/secrets.tsv").pairs() {
+        let (text, secret) = (filled(text.text()), filled(secret.text()));
         let clean = redactor.text(&text);
         assert!(!clean.contains(&secret) && clean.contains("[redacted: "), "{text}\n{clean}");
         // What is clean stays as it is, and what is around it stays too.
@@ -54,7 +50,7 @@ fn secrets_go() {
 
 #[test]
 fn what_is_no_secret_stays() {
-    for line in PLAIN.lines() {
+    for line in CaseFiles::of("redact/plain.txt").texts().flat_map(str::lines) {
         assert_eq!(Redactor::new().text(line), line);
     }
     let source = include_str!("../../crates/protocol/src/redact/shapes.rs");

@@ -2,66 +2,20 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::policy::{
-    AskMode, Facts, HistoryFact, Judgement, PathFact, Pending, Policy, ProgramFact, RepositoryFact, Sandbox, Seen,
-    Verdict,
-};
+use toolfence::policy::{AskMode, Judgement, Pending, Policy, Verdict};
 use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
-use toolfence::{Catalog, FinishReason, Output, ToolCall, ToolResult};
+use toolfence::{Catalog, FinishReason, Output, ToolResult};
+use toolfence_kit::{Linked, World, call};
 
-/// A project where every relative path is inside, `deploy` is a program of the project, and `link` leads to `real`.
-#[derive(Default)]
-struct World {
-    sandbox: bool,
-}
-
-impl Facts for World {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        let joined = if cwd.is_empty() { path.to_owned() } else { format!("{cwd}/{path}") };
-        match joined.as_str() {
-            "link" => PathFact::Inside { names: vec!["real".into(), "link".into()] },
-            outside if outside.starts_with(['/', '.']) => PathFact::Outside,
-            _ => PathFact::Inside { names: vec![joined] },
-        }
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        match program {
-            "deploy" => ProgramFact::Project,
-            "nosuch" => ProgramFact::Missing,
-            _ => ProgramFact::System,
-        }
-    }
-
-    fn history_has_blocked(&self, _: &str) -> HistoryFact {
-        HistoryFact::Clean
-    }
-
-    fn seen(&self, _: &str, _: &str) -> Seen {
-        Seen::Missing
-    }
-
-    fn repository(&self, _: &str) -> RepositoryFact {
-        RepositoryFact::Plain
-    }
-
-    fn sandbox(&self) -> Sandbox {
-        let mut sandbox = Sandbox::default();
-        sandbox.hold = self.sandbox;
-        sandbox
-    }
-}
+/// A project where `link` leads to `real`.
+const LINKED: Linked = Linked { world: World { sandbox: false }, links: &[("link", "real")], programs: &[] };
 
 fn catalog() -> Catalog {
     toolfence::tool::builtins().iter().cloned().collect()
 }
 
-fn call(name: &str, args: &Value) -> ToolCall {
-    ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
-}
-
-fn asked(policy: &Policy, name: &str, args: &Value, world: &World) -> Option<Pending> {
-    match policy.review(call(name, args), &catalog(), world) {
+fn asked(policy: &Policy, name: &str, args: &Value, world: &Linked) -> Option<Pending> {
+    match policy.review(call(name, args.clone()), &catalog(), world) {
         Verdict::Ask(pending) => Some(pending),
         Verdict::Cleared(_) => None,
         Verdict::Denied(result) => panic!("{name} {args} is denied: {result:?}"),
@@ -69,7 +23,7 @@ fn asked(policy: &Policy, name: &str, args: &Value, world: &World) -> Option<Pen
 }
 
 fn bash(policy: &Policy, command: &str) -> Option<Pending> {
-    asked(policy, "bash", &json!({"command": command}), &World::default())
+    asked(policy, "bash", &json!({"command": command}), &LINKED)
 }
 
 /// The policy after "always" to this command.
@@ -127,13 +81,13 @@ fn exactly_the_command_runs_and_nothing_else() {
 
 #[test]
 fn what_is_allowed_by_name_says_so() {
-    let rule = |policy: &Policy, text: &str| policy.judge_command(text, "", &World::default()).rule;
+    let rule = |policy: &Policy, text: &str| policy.judge_command(text, "", &LINKED).rule;
     let mut policy = after("mkdir build");
     assert_eq!((rule(&policy, "ls; mkdir build"), rule(&policy, "ls")), ("answered".into(), "read_only".into()));
     let pending = bash(&policy, "git commit").expect("it asks");
     policy.remember(pending.beginning(&["git".to_owned(), "commit".to_owned()]));
     assert_eq!(rule(&policy, "ls; git commit -m x"), "commands.allow");
-    let met = policy.judge_command("ls; git commit; mkdir build", "", &World::default()).met;
+    let met = policy.judge_command("ls; git commit; mkdir build", "", &LINKED).met;
     let met: Vec<(&str, Option<usize>)> = met.iter().map(|met| (met.rule.as_str(), met.command)).collect();
     assert_eq!(met, [("commands.allow", Some(1)), ("answered", Some(2))]);
 }
@@ -151,9 +105,7 @@ fn redirects_assignments_and_folder_are_part_of_it() {
             assert!(bash(&policy, other).is_some(), "{other} by {stored}");
         }
     }
-    let at = |policy: &Policy, cwd: &str| {
-        asked(policy, "bash", &json!({"command": "touch a", "cwd": cwd}), &World::default())
-    };
+    let at = |policy: &Policy, cwd: &str| asked(policy, "bash", &json!({"command": "touch a", "cwd": cwd}), &LINKED);
     let mut policy = Policy::default();
     policy.remember(at(&policy, "link").expect("it asks").approve_always().1);
     assert!(at(&policy, "link").is_none() && at(&policy, "real").is_none(), "the real folder counts");
@@ -163,7 +115,7 @@ fn redirects_assignments_and_folder_are_part_of_it() {
 #[test]
 fn what_is_denied_stays_denied() {
     let mut policy = after("touch a");
-    let verdict = |policy: &Policy, text: &str| policy.judge_command(text, "", &World::default()).judgement;
+    let verdict = |policy: &Policy, text: &str| policy.judge_command(text, "", &LINKED).judgement;
     assert_eq!(verdict(&policy, "touch a; rm -rf /"), Judgement::Deny);
     policy.remember(bash(&policy, "touch b").expect("it asks").approve_always().1);
     let settings = toolfence::policy::Settings::from_toml("[commands]\ndeny = [\"touch\"]").unwrap();
@@ -218,13 +170,13 @@ fn never_for_what_runs_something_else() {
 
 #[test]
 fn sandbox_that_hold_let_more_be_stored() {
-    let sandboxed = World { sandbox: true };
+    let sandboxed = Linked { world: World { sandbox: true }, ..LINKED };
     let args = json!({"command": "python3 -c 1"});
     let mut policy = Policy::default();
     let pending = asked(&policy, "bash", &args, &sandboxed).expect("it asks");
     policy.remember(pending.approve_always().1);
     assert!(asked(&policy, "bash", &args, &sandboxed).is_none());
-    assert!(asked(&policy, "bash", &args, &World::default()).is_some(), "without the sandbox it is asked again");
+    assert!(asked(&policy, "bash", &args, &LINKED).is_some(), "without the sandbox it is asked again");
     let network = json!({"command": "touch a", "network": true});
     let pending = asked(&policy, "bash", &network, &sandboxed).expect("it asks");
     assert!(pending.always().is_err(), "the network is asked for every time");
@@ -245,7 +197,7 @@ fn a_beginning_is_stored_only_as_it_was_typed() {
     }
     let pending = bash(&policy, "python3 -c 1").expect("it asks");
     assert!(pending.beginning(&words("python3")).is_none());
-    let sandboxed = World { sandbox: true };
+    let sandboxed = Linked { world: World { sandbox: true }, ..LINKED };
     let pending = asked(&policy, "bash", &json!({"command": "python3 -c 1"}), &sandboxed).expect("it asks");
     assert!(pending.beginning(&words("python3")).is_none(), "not with the sandbox either: they may go");
 }
@@ -255,7 +207,7 @@ fn a_file_is_stored_with_its_tool() {
     let write = |policy: &Policy, tool: &str, path: &str| {
         let args = json!({"path": path, "content": "x"});
         let edit = json!({"path": path, "old": "a", "new": "b"});
-        asked(policy, tool, if tool == "write_file" { &args } else { &edit }, &World::default())
+        asked(policy, tool, if tool == "write_file" { &args } else { &edit }, &LINKED)
     };
     let mut policy = Policy::default();
     let pending = write(&policy, "write_file", "link").expect("it asks");
@@ -266,10 +218,10 @@ fn a_file_is_stored_with_its_tool() {
 
     let patch = |path: &str| json!({"patch": format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n")});
     let both = json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n"});
-    policy.remember(asked(&policy, "apply_patch", &patch("x"), &World::default()).expect("asks").approve_always().1);
-    assert!(asked(&policy, "apply_patch", &patch("x"), &World::default()).is_none());
-    assert!(asked(&policy, "apply_patch", &both, &World::default()).is_some(), "every file counts");
-    let run = asked(&policy, "run_python", &json!({"path": "x.py"}), &World::default()).expect("it asks");
+    policy.remember(asked(&policy, "apply_patch", &patch("x"), &LINKED).expect("asks").approve_always().1);
+    assert!(asked(&policy, "apply_patch", &patch("x"), &LINKED).is_none());
+    assert!(asked(&policy, "apply_patch", &both, &LINKED).is_some(), "every file counts");
+    let run = asked(&policy, "run_python", &json!({"path": "x.py"}), &LINKED).expect("it asks");
     assert!(run.always().is_err());
 }
 
@@ -284,13 +236,13 @@ fn the_mode_that_asks_for_everything_offers_nothing() {
 #[test]
 fn a_decision_marks_what_asks() {
     let text = "ls é; touch a > b; cat x | wc -l && make";
-    let decision = Policy::default().judge_command(text, "", &World::default());
+    let decision = Policy::default().judge_command(text, "", &LINKED);
     let marked: Vec<&str> = decision.marks.iter().map(|mark| &text[mark.clone()]).collect();
     assert_eq!(marked, ["touch a > b", "make"]);
     let by = |rule: &str| decision.met.iter().find(|met| met.rule == rule).and_then(|met| met.command);
     assert_eq!(by("writes_file"), Some(1));
     let text = "echo $(rm x)\nif true; then\n  mkdir y\nfi";
-    let decision = Policy::default().judge_command(text, "", &World::default());
+    let decision = Policy::default().judge_command(text, "", &LINKED);
     let marked: Vec<&str> = decision.marks.iter().map(|mark| &text[mark.clone()]).collect();
     assert_eq!(marked, ["echo $(rm x)", "mkdir y"], "{decision:?}");
 }
@@ -298,8 +250,7 @@ fn a_decision_marks_what_asks() {
 #[test]
 fn a_session_remembers_until_it_ends() {
     let block = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch a\"}}\n```\n";
-    let mut session =
-        Session::new(SessionOptions::default(), Arc::new(catalog()), Policy::default(), Arc::new(World::default()));
+    let mut session = Session::new(SessionOptions::default(), Arc::new(catalog()), Policy::default(), Arc::new(LINKED));
     session.handle(Input::User("go"));
     let reply = |session: &mut Session| {
         session.handle(Input::Chunk(block));

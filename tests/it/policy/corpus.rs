@@ -3,6 +3,7 @@
 
 use super::World;
 use toolfence::policy::{Decision, Judgement, Policy};
+use toolfence_kit::{CaseFiles, Comparison, Expected, signs};
 
 /// The least cases that must not be allowed, and those that must not be denied.
 const LEAST_HOSTILE: usize = 2_500;
@@ -11,45 +12,20 @@ const LEAST_EVERYDAY: usize = 1_000;
 /// A line of a case file.
 #[derive(Debug)]
 struct Case {
-    file: String,
     /// `allow`, `ask`, `deny`; `sandbox` is allowed while the sandbox holds and asked otherwise; `mixed` is asked, and denied while
     /// they hold, as the repository is then read-only for it.
-    verdict: String,
+    verdict: Expected,
     command: String,
 }
 
 fn cases(folder: &str) -> Vec<Case> {
-    let folder = format!("{}/tests/cases/policy/{folder}", env!("CARGO_MANIFEST_DIR"));
-    let mut all = Vec::new();
-    for file in std::fs::read_dir(folder).expect("our case files").flatten() {
-        let name = file.file_name().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(file.path()).expect("a case file");
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
-            let (verdict, command) = line.split_once('\t').expect("a verdict, a tab, a command");
-            let (verdict, command) = (verdict.to_owned(), unmarked(command));
-            all.push(Case { file: name.clone(), verdict, command });
-        }
-    }
-    all
+    let pairs = CaseFiles::of(&format!("policy/{folder}")).pairs().into_iter();
+    pairs.map(|(verdict, command)| Case { verdict, command: signs::read_command(command.text()) }).collect()
 }
 
 /// Every command of the case files.
 pub(super) fn commands() -> impl Iterator<Item = String> {
     cases("hostile").into_iter().chain(cases("everyday")).map(|case| case.command)
-}
-
-/// `⏎` is a line feed, `⟨1b⟩` the character of this number.
-fn unmarked(text: &str) -> String {
-    let text = text.replace('⏎', "\n");
-    let mut parts = text.split('⟨');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (number, rest) = part.split_once('⟩').expect("a closing mark");
-        let number = u32::from_str_radix(number, 16).expect("a hexadecimal number");
-        out.push(char::from_u32(number).expect("a character"));
-        out.push_str(rest);
-    }
-    out
 }
 
 fn judged(command: &str, sandbox: bool) -> Decision {
@@ -67,38 +43,37 @@ fn verdict(command: &str) -> &'static str {
     }
 }
 
-fn assert_verdicts(cases: &[Case]) {
-    let wrong = cases.iter().filter(|case| verdict(&case.command) != case.verdict).map(|case| {
-        let decision = judged(&case.command, false);
-        let (file, command, wanted) = (&case.file, &case.command, &case.verdict);
-        format!(
-            "{file}: {command}\n    wanted {wanted}, got {} by {}: {}",
-            verdict(command),
-            decision.rule,
-            decision.reason
-        )
-    });
-    let wrong: Vec<String> = wrong.collect();
-    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+/// Holds the verdicts against those of the files. One that the folder must not have, `UPDATE=1` does not write.
+fn assert_verdicts(cases: &[Case], possible: &[&str]) {
+    let mut comparison = Comparison::new();
+    for Case { verdict: expected, command } in cases {
+        assert!(possible.contains(&expected.text()), "{expected}: {}", expected.text());
+        let (got, decision) = (verdict(command), judged(command, false));
+        let title = format!("{command}: {} says {}", decision.rule, decision.reason);
+        if possible.contains(&got) {
+            comparison.expect(expected, &title, got);
+        } else {
+            comparison.wrong(expected, &title, format!("it is {got}, not {}", expected.text()));
+        }
+    }
+    comparison.finish();
 }
 
 #[test]
 fn what_is_hostile_is_never_allowed() {
     let cases = cases("hostile");
-    assert_verdicts(&cases);
-    assert!(cases.iter().all(|case| matches!(case.verdict.as_str(), "ask" | "mixed" | "deny")));
+    assert_verdicts(&cases, &["ask", "mixed", "deny"]);
     assert!(cases.len() >= LEAST_HOSTILE, "only {} cases", cases.len());
-    let denied = cases.iter().filter(|case| case.verdict == "deny").count();
+    let denied = cases.iter().filter(|case| case.verdict.text() == "deny").count();
     println!("hostile: {} cases, {denied} of them denied, the others asked", cases.len());
 }
 
 #[test]
 fn what_is_used_every_day_is_never_denied() {
     let cases = cases("everyday");
-    assert_verdicts(&cases);
-    assert!(cases.iter().all(|case| matches!(case.verdict.as_str(), "allow" | "sandbox" | "ask" | "mixed")));
+    assert_verdicts(&cases, &["allow", "sandbox", "ask", "mixed"]);
     assert!(cases.len() >= LEAST_EVERYDAY, "only {} cases", cases.len());
-    let count = |verdict| cases.iter().filter(|case| case.verdict == verdict).count();
+    let count = |verdict| cases.iter().filter(|case| case.verdict.text() == verdict).count();
     println!(
         "everyday: {} cases, {} allowed, {} while the sandbox holds",
         cases.len(),

@@ -3,6 +3,7 @@
 
 use super::World;
 use toolfence::policy::{Decision, Judgement, Policy};
+use toolfence_kit::{CaseFiles, signs};
 
 /// The fewest commands of the list, and the most of those that ought to run that may ask, in percent.
 const LEAST: usize = 234;
@@ -18,26 +19,18 @@ enum Wanted {
     Ask,
 }
 
+/// What is wanted, a person decides: `UPDATE=1` writes nothing here.
 fn list() -> Vec<(String, Wanted, String)> {
-    let folder = format!("{}/tests/cases/policy/daily", env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).expect("our case files").flatten().map(|file| file.path()).collect();
-    files.sort();
-    let mut all = Vec::new();
-    for path in files {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("a case file");
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
-            let (wanted, command) = line.split_once('\t').expect("what is wanted, a tab, a command");
-            let wanted = match wanted.split_once(' ') {
-                None if wanted == "run" => Wanted::Run,
-                Some(("ask", class)) if CLASSES.contains(&class) => Wanted::Ask,
-                _ => panic!("{name}: {wanted:?} is not wanted of anything"),
-            };
-            all.push((name.clone(), wanted, command.replace('⏎', "\n")));
-        }
-    }
-    all
+    let pairs = CaseFiles::of("policy/daily").pairs().into_iter();
+    let list = pairs.map(|(place, command)| {
+        let wanted = match place.text().split_once(' ') {
+            None if place.text() == "run" => Wanted::Run,
+            Some(("ask", class)) if CLASSES.contains(&class) => Wanted::Ask,
+            _ => panic!("{place}: {:?} is not wanted of anything", place.text()),
+        };
+        (place.stem().to_owned(), wanted, signs::read_command(command.text()))
+    });
+    list.collect()
 }
 
 fn judged(command: &str, sandbox: bool) -> Decision {

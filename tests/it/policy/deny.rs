@@ -2,38 +2,15 @@
 
 use super::{World, settings};
 use toolfence::policy::Effective;
-use toolfence::policy::{AskMode, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
+use toolfence::policy::{AskMode, Judgement, Policy};
+use toolfence_kit::Linked;
 
 /// The world of the other tests, where `./tidy` is a link to `/bin/rm` and `push-it` one to `/usr/bin/git`.
-struct Linked(World);
-
-impl Facts for Linked {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        self.0.path(cwd, path)
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        self.0.program(program)
-    }
-
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        match (cwd, program) {
-            ("", "./tidy") | ("sub", "../tidy") => vec!["/proj/tidy".into(), "/bin/rm".into()],
-            (_, "push-it") => vec!["/usr/bin/push-it".into(), "/usr/bin/git".into()],
-            _ => Vec::new(),
-        }
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        self.0.repository(cwd)
-    }
-
-    fn sandbox(&self) -> Sandbox {
-        self.0.sandbox()
-    }
-}
-
-const WORLD: Linked = Linked(World { sandbox: true });
+const WORLD: Linked = Linked {
+    world: World { sandbox: true },
+    links: &[],
+    programs: &[("./tidy", &["/proj/tidy", "/bin/rm"]), ("push-it", &["/usr/bin/push-it", "/usr/bin/git"])],
+};
 const MODES: [AskMode; 4] = [AskMode::Risky, AskMode::Always, AskMode::Sandboxed, AskMode::Never];
 
 fn denying(rule: &str) -> Policy {

@@ -4,7 +4,8 @@
 use super::{World, call, catalog, denied, settings};
 use serde_json::json;
 use toolfence::policy::Effective;
-use toolfence::policy::{AskMode, Decision, Facts, Judgement, Policy, Verdict};
+use toolfence::policy::{AskMode, Decision, Judgement, Policy, Verdict};
+use toolfence_kit::{CaseFiles, Linked, signs};
 
 /// The least commands in the file.
 const LEAST: usize = 250;
@@ -33,14 +34,11 @@ const RUNS: &[&str] = &[
     "--output=x",
 ];
 
+/// Of which kind a command is, a person decides: `UPDATE=1` writes nothing here.
 fn cases() -> Vec<(String, String)> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/policy/git/calls.tsv");
-    let text = std::fs::read_to_string(file).expect("the case file");
-    let lines = text.lines().filter(|line| !line.starts_with("# "));
-    let cases: Vec<_> = lines
-        .map(|line| line.split_once('\t').expect("a kind, a tab, a command"))
-        .map(|(kind, command)| (kind.to_owned(), command.replace('⏎', "\n")))
-        .collect();
+    let pairs = CaseFiles::of("policy/git/calls.tsv").pairs().into_iter();
+    let cases: Vec<_> =
+        pairs.map(|(kind, command)| (kind.text().to_owned(), signs::read_command(command.text()))).collect();
     assert!(cases.len() >= LEAST, "only {} cases", cases.len());
     cases
 }
@@ -218,21 +216,7 @@ fn sandbox_that_hold_do_not_answer_a_write() {
 }
 
 /// A project where `link` leads to git's own folder.
-struct Linked;
-
-impl Facts for Linked {
-    fn path(&self, cwd: &str, path: &str) -> toolfence::policy::PathFact {
-        World::default().path(&cwd.replace("link", ".git/hooks"), &path.replace("link", ".git/hooks"))
-    }
-
-    fn program(&self, program: &str) -> toolfence::policy::ProgramFact {
-        World::default().program(program)
-    }
-
-    fn sandbox(&self) -> toolfence::policy::Sandbox {
-        World { sandbox: true }.sandbox()
-    }
-}
+const LINKED: Linked = Linked { world: World { sandbox: true }, links: &[("link", ".git/hooks")], programs: &[] };
 
 #[test]
 fn nothing_is_made_in_gits_own_folder_through_a_link() {
@@ -246,7 +230,7 @@ fn nothing_is_made_in_gits_own_folder_through_a_link() {
         "cd link && git init",
     ];
     for line in lines {
-        let decision = Policy::default().judge_command(line, "", &Linked);
+        let decision = Policy::default().judge_command(line, "", &LINKED);
         assert!(!decision.writes_git, "{line}");
     }
 }

@@ -3,6 +3,7 @@
 use super::command;
 use std::time::{Duration, Instant};
 use toolfence::policy::Judgement;
+use toolfence_kit::Random;
 
 const RANDOM_TEXTS: usize = 2_000;
 
@@ -233,15 +234,9 @@ const PIECES: &[&str] = &[
 /// Put together at random: each must be judged, without a panic and without hanging.
 #[test]
 fn random_text_is_judged() {
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut next = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = Random::new(1);
     for _ in 0..RANDOM_TEXTS {
-        let text: String = (0..next(60) + 1).map(|_| PIECES[next(PIECES.len())]).collect();
+        let text: String = random.text(PIECES, 60);
         let took = time_of(&text);
         assert!(took < LONGEST, "{text:?} took {took:?}");
     }

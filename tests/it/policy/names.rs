@@ -1,40 +1,15 @@
 //! Blocked files under every name they have, in every place where a command takes one.
 
 use super::World;
-use toolfence::policy::{Facts, HistoryFact, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox, Seen};
+use toolfence::policy::{Judgement, Policy};
+use toolfence_kit::Linked;
 
 /// A project in which `.env` can also be reached by a link, a hard link and a name in another form.
-struct Twins;
-
-impl Facts for Twins {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        let PathFact::Inside { mut names } = World { sandbox: true }.path(cwd, path) else { return PathFact::Outside };
-        if matches!(names[0].as_str(), "link" | "deep/link" | "hard.txt" | "．ｅｎｖ" | "notes.md") {
-            names.push(".env".into());
-        }
-        PathFact::Inside { names }
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        World { sandbox: true }.program(program)
-    }
-
-    fn history_has_blocked(&self, _: &str) -> HistoryFact {
-        HistoryFact::Clean
-    }
-
-    fn seen(&self, _: &str, _: &str) -> Seen {
-        Seen::Missing
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        World { sandbox: true }.repository(cwd)
-    }
-
-    fn sandbox(&self) -> Sandbox {
-        World { sandbox: true }.sandbox()
-    }
-}
+const TWINS: Linked = Linked {
+    world: World { sandbox: true },
+    links: &[("link", ".env"), ("deep/link", ".env"), ("hard.txt", ".env"), ("．ｅｎｖ", ".env"), ("notes.md", ".env")],
+    programs: &[],
+};
 
 /// Names of the blocked file; the world must be asked about the last ones.
 const NAMES: &[&str] = &[
@@ -154,7 +129,7 @@ const COMMITS: &[&str] = &[
 ];
 
 fn judged(command: &str) -> Judgement {
-    Policy::default().judge_command(command, "", &Twins).judgement
+    Policy::default().judge_command(command, "", &TWINS).judgement
 }
 
 #[test]

@@ -137,6 +137,17 @@ impl CaseFiles {
         self.0.iter().flat_map(rows).collect()
     }
 
+    /// The cases of files of rows that have two cells, of which the second may hold tabs: a verdict and a command.
+    pub fn pairs(&self) -> Vec<(Expected, Expected)> {
+        let rows = self.rows().into_iter();
+        let pairs = rows.map(|Row(cells)| {
+            let [first, second, ..] = &cells[..] else { panic!("{}: two cells with a tab between them", cells[0]) };
+            let end = cells[cells.len() - 1].range.end;
+            (first.clone(), Expected { range: second.range.start..end, ..second.clone() })
+        });
+        pairs.collect()
+    }
+
     /// The cases of files of entries.
     pub fn entries(&self) -> Vec<Entry> {
         self.0.iter().flat_map(entries).collect()

@@ -33,4 +33,4 @@ pub use random::Random;
 #[cfg(feature = "toolbox")]
 pub use tools::{Tools, block_on};
 #[cfg(feature = "policy")]
-pub use world::{World, args, call};
+pub use world::{Linked, World, args, call};

@@ -58,6 +58,65 @@ impl Facts for World {
     }
 }
 
+/// The [`World`] with names that lead elsewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Linked {
+    /// The world without them.
+    pub world: World,
+    /// Names in the project that are links or hard links, each with the name that it leads to.
+    pub links: &'static [(&'static str, &'static str)],
+    /// Programs that are links, each with all its paths: `./tidy` is the file in the project, wherever it is started from, and
+    /// `tidy` a program of the PATH.
+    pub programs: &'static [(&'static str, &'static [&'static str])],
+}
+
+impl Facts for Linked {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let PathFact::Inside { mut names } = self.world.path(cwd, path) else { return PathFact::Outside };
+        for (link, target) in self.links {
+            if let Some(rest) = names[0].strip_prefix(link)
+                && (rest.is_empty() || rest.starts_with('/'))
+            {
+                names.insert(0, format!("{target}{rest}"));
+                break;
+            }
+        }
+        PathFact::Inside { names }
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        self.world.program(program)
+    }
+
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        let mut called = program.to_owned();
+        if program.contains('/') {
+            match self.world.path(cwd, program) {
+                PathFact::Inside { names } => called = format!("./{}", names[0]),
+                _ => return Vec::new(),
+            }
+        }
+        let paths = self.programs.iter().find(|(name, _)| *name == called).map(|(_, paths)| *paths);
+        paths.unwrap_or_default().iter().map(|path| (*path).to_owned()).collect()
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.world.history_has_blocked(cwd)
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        self.world.seen(cwd, path)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        self.world.repository(cwd)
+    }
+
+    fn sandbox(&self) -> Sandbox {
+        self.world.sandbox()
+    }
+}
+
 /// The arguments that a JSON object means.
 ///
 /// # Panics
