@@ -84,7 +84,7 @@ fn pure_crates_name_only_pure_dependencies() {
 fn every_dependency_and_feature_says_why() {
     let mut wrong = Vec::new();
     let all = crates().into_iter().map(|name| format!("crates/{name}/Cargo.toml"));
-    for path in all.chain(["Cargo.toml".to_owned()]) {
+    for path in all.chain(["Cargo.toml".to_owned(), "tests/kit/Cargo.toml".to_owned()]) {
         let manifest = read(&path);
         let silent = |entry: &str| !says_why(entry) && !entry.replace(' ', "").contains("workspace=true");
         let dependencies = entries(&manifest, "dependencies").into_iter().filter(|(entry, _)| silent(entry));
@@ -114,6 +114,18 @@ fn every_crate_keeps_the_lints_and_promises_nothing() {
         }
     }
     assert_none(wrong);
+}
+
+/// What is not published may be named by no package that is, so it has no version where the packages name it.
+#[test]
+fn the_kit_is_not_published() {
+    assert!(read("tests/kit/Cargo.toml").contains("publish = false"));
+    let manifest = read("Cargo.toml");
+    let (kit, _) = entries(&manifest, "[workspace.dependencies]")
+        .into_iter()
+        .find(|(entry, _)| name_of(entry) == "toolfence-kit")
+        .expect("the list names the kit");
+    assert!(!kit.contains("version ="), "{kit}");
 }
 
 #[test]
