@@ -49,6 +49,7 @@ impl Reader<'_> {
             return Ok(Some(key));
         }
         if matches!(mark, Delimiter::Triple(_)) {
+            self.refuse_short_string(mark, start)?;
             self.triple_end(mark, start)?;
             return self.text(mark, start, 3).map(Some);
         }
@@ -213,6 +214,18 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses three or more quotes behind which the object goes on as it should. They may be a whole string that holds only
+    /// quotes, which nobody escaped: two such strings, `["""", """"]`, look like one that begins and ends with three quotes.
+    /// Six quotes are the empty string between three and three.
+    fn refuse_short_string(&self, mark: Delimiter, start: usize) -> Result<(), Problem> {
+        let run = self.text.as_bytes()[start..].iter().take_while(|byte| **byte == mark.first_byte()).count();
+        let follow = Look::new(self.text, start + run, mark.first_byte()).follow(&self.stack);
+        if run != 6 && !matches!(follow, Follow::Text | Follow::Plus | Follow::Colon) {
+            return Err(Problem::new(start, messages::ambiguous_quote()));
         }
         Ok(())
     }
