@@ -3,10 +3,11 @@
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use toolfence::program::format::read_back;
 use toolfence::{ErrorCode, ToolResult};
+use toolfence_kit::{Program, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
@@ -43,39 +44,19 @@ Done.
 
 const WRITTEN: &str = "# Title\n```sh\nmake\n```\n";
 
-struct Ran {
-    status: i32,
-    out: String,
-    err: String,
+/// What the lines that a program wrote say.
+fn lines_of(ran: &Ran) -> Vec<Value> {
+    ran.out.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
 }
 
-impl Ran {
-    fn lines(&self) -> Vec<Value> {
-        self.out.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
-    }
-
-    fn results(&self) -> Vec<ToolResult> {
-        read_back(&self.out, None)
-    }
+/// The results in what a program wrote.
+fn results_of(ran: &Ran) -> Vec<ToolResult> {
+    read_back(&ran.out, None)
 }
 
 fn coder(root: &Path, args: &[&str], input: &str) -> Ran {
-    let mut command = Command::new("setsid");
-    command.arg("--wait").arg(CODER).args(args).current_dir(root);
-    command.env_remove("TOOLFENCE_API_KEY").env_remove("OPENAI_API_KEY");
-    // Whoever runs the tests may have settings.
-    command.env("XDG_CONFIG_HOME", root.join("no-config"));
-    // Where the log goes: not into a project whose files are counted.
-    command.env("XDG_STATE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_owned();
-    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    // A program that ends without reading its input is fine.
-    let _ = writer.join().unwrap();
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    Ran { status: status.code().expect("it ended by itself"), out: text(stdout), err: text(stderr) }
+    // The log goes there: not into a project whose files are counted.
+    Program::new(CODER, Path::new(env!("CARGO_TARGET_TMPDIR"))).args(args).run(root, input)
 }
 
 fn root() -> TempDir {
@@ -123,7 +104,7 @@ fn parse_gives_the_same_lines_at_any_chunking() {
     for chunk in ["1", "2", "3", "7", "64"] {
         assert_eq!(coder(folder.path(), &["parse", "--chunk", chunk], REPLY).out, whole.out);
     }
-    let lines = whole.lines();
+    let lines = lines_of(&whole);
     assert!(lines.iter().all(|line| line["v"] == 1));
     let calls: Vec<&Value> = lines.iter().filter(|line| line["event"] == "call").collect();
     assert_eq!(calls.len(), 2);
@@ -142,16 +123,16 @@ fn parse_reads_batches_and_explains() {
         serde_json::json!({"id": "cut", "text": "```tool\n{\"name\"", "finish": "length"}),
     ];
     let input = batch.map(|line| line.to_string()).join("\n");
-    let lines = coder(folder.path(), &["parse", "--batch"], &input).lines();
+    let lines = lines_of(&coder(folder.path(), &["parse", "--batch"], &input));
     assert_eq!((&lines[0]["id"], &lines[1]["id"]), (&1.into(), &"cut".into()));
     assert_eq!(lines[0]["events"].as_array().unwrap().iter().filter(|event| event["event"] == "call").count(), 2);
     assert_eq!(lines[1]["events"][0]["event"], "incomplete");
 
     let explained = coder(folder.path(), &["parse", "--explain"], broken);
     assert!(explained.out.contains("trailing_comma (lossless)"), "{}", explained.out);
-    let strict = coder(folder.path(), &["parse", "--strict"], broken).lines();
+    let strict = lines_of(&coder(folder.path(), &["parse", "--strict"], broken));
     assert_eq!(strict[0]["event"], "malformed");
-    let shown = coder(folder.path(), &["parse", "--progress"], REPLY).lines();
+    let shown = lines_of(&coder(folder.path(), &["parse", "--progress"], REPLY));
     assert!(["started", "progress"].iter().all(|wanted| shown.iter().any(|line| line["event"] == *wanted)));
 }
 
@@ -162,7 +143,7 @@ fn a_bad_line_of_a_batch_is_answered_in_its_place() {
         let line = |id: u32| format!("{{\"id\":{id},\"{good}\":\"ls\"}}\n");
         let input = format!("\u{feff}{}{{}}\nnothing\n{{\"id\":7}}\n\n{}", line(1), line(2));
         let ran = coder(folder.path(), args, &input);
-        let lines = ran.lines();
+        let lines = lines_of(&ran);
         let ids: Vec<&Value> = lines.iter().map(|line| &line["id"]).collect();
         assert_eq!((ran.status, ids), (1, vec![&1.into(), &Value::Null, &Value::Null, &7.into(), &2.into()]));
         assert!(lines.iter().all(|line| line["v"] == 1));
@@ -171,7 +152,7 @@ fn a_bad_line_of_a_batch_is_answered_in_its_place() {
         assert!(lines[1]["error"].as_str().unwrap().starts_with("line 2: "));
     }
     let ran = coder(folder.path(), &["parse", "--batch"], "{\"id\":1,\"text\":\"\",\"chunk\":0}\n");
-    assert_eq!((ran.status, &ran.lines()[0]["id"]), (1, &1.into()));
+    assert_eq!((ran.status, &lines_of(&ran)[0]["id"]), (1, &1.into()));
     assert!(ran.out.contains("at least 1"), "{}", ran.out);
 }
 
@@ -180,7 +161,7 @@ fn exec_runs_what_counts_and_nothing_else() {
     let folder = root();
     let ran = coder(folder.path(), &["exec", "--yes"], REPLY);
     assert_eq!(ran.status, 0, "{}", ran.err);
-    let results = ran.results();
+    let results = results_of(&ran);
     assert_eq!(results.iter().map(|result| result.tool.as_str()).collect::<Vec<_>>(), ["list_files", "write_file"]);
     assert_eq!(std::fs::read_to_string(folder.path().join("docs/a.md")).unwrap(), WRITTEN);
     assert_eq!(count_files(folder.path()), 1, "no quoted call ran");
@@ -192,7 +173,7 @@ fn exec_asks_and_nobody_is_there() {
     let reply = format!("{REPLY}\n```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"touch x\"}}}}\n```\n");
     let ran = coder(folder.path(), &["exec"], &reply);
     assert_eq!(ran.status, 1);
-    assert_eq!(codes(&ran.results()), [None, Some(ErrorCode::Denied), Some(ErrorCode::Cancelled)], "{}", ran.out);
+    assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::Denied), Some(ErrorCode::Cancelled)], "{}", ran.out);
     assert_eq!(count_files(folder.path()), 0, "a refused call leaves every byte");
 }
 
@@ -202,7 +183,7 @@ fn exec_as_json_answers_broken_blocks_too() {
     let reply = "```tool\n{\"name\": }\n```\n\n```tool\n{\"name\": \"search\"}\n```\n";
     let ran = coder(folder.path(), &["exec", "--json"], reply);
     assert_eq!(ran.status, 1);
-    let lines = ran.lines();
+    let lines = lines_of(&ran);
     assert!(lines.iter().all(|line| line["event"] == "result" && line["v"] == 1 && line["success"] == false));
     let codes: Vec<&Value> = lines.iter().map(|line| &line["error"]["code"]).collect();
     assert_eq!(codes, ["malformed_call", "invalid_argument"]);
@@ -214,7 +195,7 @@ fn exec_explains_what_it_found() {
     let reply = "```tool\n{'name': 'list_files', 'args': {}}\n```\n\n> ```tool\n> {\"name\": \"bash\", \"args\": {}}\n> ```\n\n\
                  ```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"no\u{1b}[31m\"}}\n```\n";
     let ran = coder(folder.path(), &["exec", "--explain"], reply);
-    assert_eq!(codes(&ran.results()), [None, Some(ErrorCode::NotFound)]);
+    assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::NotFound)]);
     for said in [
         "mended: quotes (lossless)",
         "does not count: Quote",
@@ -234,10 +215,10 @@ fn exec_of_plain_text_runs_nothing() {
     assert!(ran.err.contains("no call"), "{}", ran.err);
     let meant = coder(folder.path(), &["exec"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
     assert_eq!(meant.status, 1, "a call in the wrong fence was meant to run");
-    assert!(meant.out.contains("```tool") && meant.results().is_empty(), "{}", meant.out);
+    assert!(meant.out.contains("```tool") && results_of(&meant).is_empty(), "{}", meant.out);
     let meant = coder(folder.path(), &["exec", "--json"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
-    assert_eq!((meant.status, &meant.lines()[0]["event"]), (1, &"ignored".into()));
-    assert!(meant.lines()[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
+    assert_eq!((meant.status, &lines_of(&meant)[0]["event"]), (1, &"ignored".into()));
+    assert!(lines_of(&meant)[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
 }
 
 #[test]
@@ -343,7 +324,7 @@ fn debug_tells_calls_and_results_as_json() {
 #[test]
 fn what_is_on_offer() {
     let folder = root();
-    let tools = coder(folder.path(), &["tools", "--json"], "").lines();
+    let tools = lines_of(&coder(folder.path(), &["tools", "--json"], ""));
     let names: Vec<&str> =
         tools[0]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert!(["read_file", "list_files", "search", "write_file", "bash"].iter().all(|name| names.contains(name)));
@@ -354,7 +335,7 @@ fn what_is_on_offer() {
     }
     let reviewer = coder(folder.path(), &["prompt", "--persona", "reviewer"], "");
     assert!(reviewer.out.contains("`read_file(") && !reviewer.out.contains("`write_file("));
-    let portuguese = coder(folder.path(), &["prompt", "--lang", "pt", "--format", "json"], "").lines();
+    let portuguese = lines_of(&coder(folder.path(), &["prompt", "--lang", "pt", "--format", "json"], ""));
     assert!(portuguese[0]["text"].as_str().unwrap().contains("Ferramentas"));
 }
 
@@ -362,10 +343,10 @@ fn what_is_on_offer() {
 fn the_policy_is_explained() {
     let folder = root();
     let explain = |args: &[&str], input: &str| coder(folder.path(), &[&["policy", "explain"], args].concat(), input);
-    let denied = explain(&["--json", "ls; rm -rf /"], "").lines();
+    let denied = lines_of(&explain(&["--json", "ls; rm -rf /"], ""));
     assert_eq!((&denied[0]["verdict"], &denied[0]["effective"]), (&"deny".into(), &"deny".into()));
     assert_eq!(denied[0]["commands"], serde_json::json!(["ls", "rm -rf /"]));
-    let met = explain(&["--json", "ls; mkdir m; rm -rf /; mkdir m"], "").lines();
+    let met = lines_of(&explain(&["--json", "ls; mkdir m; rm -rf /; mkdir m"], ""));
     let rules: Vec<&Value> = met[0]["met"].as_array().unwrap().iter().map(|met| &met["verdict"]).collect();
     assert!(rules.contains(&&"ask".into()) && rules.contains(&&"deny".into()), "{met:?}");
     let reasons = met[0]["met"].as_array().unwrap().iter().filter_map(|met| met["reason"].as_str());
@@ -374,9 +355,9 @@ fn the_policy_is_explained() {
     for line in ["  runs    mkdir m\n", "  met     ask by ", "  met     deny by "] {
         assert!(told.contains(line), "{line} in {told}");
     }
-    let read = explain(&["--json", "--tool", "read_file", "--args", "{\"path\":\"x\"}"], "").lines();
+    let read = lines_of(&explain(&["--json", "--tool", "read_file", "--args", "{\"path\":\"x\"}"], ""));
     assert!(read[0]["met"].as_array().unwrap().iter().any(|met| met["rule"] == "read"), "{read:?}");
-    let batch = explain(&["--batch"], "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"mkdir m\"}\n").lines();
+    let batch = lines_of(&explain(&["--batch"], "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"mkdir m\"}\n"));
     assert_eq!((&batch[0]["id"], &batch[0]["verdict"]), (&7.into(), &"allow".into()));
     assert_eq!((&batch[1]["id"], &batch[1]["verdict"]), (&8.into(), &"ask".into()));
     let tool = explain(&["--tool", "write_file", "--args", "{\"path\":\".env\",\"content\":\"\"}"], "");

@@ -2,20 +2,15 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use tempfile::TempDir;
+use toolfence_kit::{Program, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
 /// A home and a project.
 struct Place {
     folder: TempDir,
-}
-
-struct Ran {
-    status: i32,
-    out: String,
-    err: String,
 }
 
 impl Place {
@@ -51,16 +46,7 @@ impl Place {
     }
 
     fn run_in(&self, root: &Path, args: &[&str], input: &str) -> Ran {
-        let mut command = Command::new("setsid");
-        command.arg("--wait").arg(CODER).args(args).current_dir(root);
-        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
-        command.env("XDG_STATE_HOME", self.folder.path().join("state")).env("HOME", self.folder.path());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        // A program that ends without reading its input is fine.
-        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
-        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { status: status.code().unwrap(), out: text(stdout), err: text(stderr) }
+        Program::new(CODER, self.folder.path()).args(args).run(root, input)
     }
 
     /// What counts for a key: its value and where that comes from.

@@ -14,6 +14,7 @@ use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Stop;
+use toolfence_kit::Project;
 
 /// Commands of one host, whose helpers are known by a variable of their own.
 struct Host {
@@ -165,7 +166,7 @@ fn a_repository_in_etc_is_guarded_and_hidden() {
     fs::create_dir(root.join(".git")).expect("a folder can be made");
     fs::write(root.join(".git/HEAD"), "SECRETVALUE\n").expect("a file can be written");
     fs::set_permissions(root.join(".git"), fs::Permissions::from_mode(0o700)).expect("it is ours");
-    let place = Place { root, ..Place::new() };
+    let place = Place(Project::at_root(root));
     let Some(host) = Host::new(&place, "72204") else { return };
     for _ in 0..2 {
         let said = host.says("{ cat .git/HEAD; mv .git x; echo ran; } 2>&1", false);

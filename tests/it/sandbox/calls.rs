@@ -154,7 +154,7 @@ fn sockets_of_the_host_cannot_be_connected() {
     let names = [abstract_one, place.beside.join("s").display().to_string(), place.at("s").display().to_string()];
     let bound = |name: &String| by(name).and_then(|address| UnixListener::bind_addr(&address));
     let _all: Vec<_> = names.iter().map(|name| bound(name).expect("a socket can be made")).collect();
-    place.file(NAMES, &names.join("\n"));
+    place.file(NAMES, names.join("\n"));
     let Some(output) = inside_of(&place, "sockets_of_the_host_cannot_be_connected", "") else { return };
     let want = format!("{MARK} {} {} {}", libc::ECONNREFUSED, libc::ENOENT, libc::EACCES);
     assert!(output.contains(&want), "{want}: {output}");

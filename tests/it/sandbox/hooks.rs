@@ -39,7 +39,7 @@ fn on_host(place: &Place, script: &str) -> String {
 }
 
 fn hook(place: &Place, at: &str, script: &str) {
-    place.file(at, &format!("#!/bin/sh\n{script}\n"));
+    place.file(at, format!("#!/bin/sh\n{script}\n"));
     fs::set_permissions(place.at(at), fs::Permissions::from_mode(0o755)).expect("it is there");
 }
 

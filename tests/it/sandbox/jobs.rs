@@ -249,7 +249,7 @@ fn a_blocked_file_that_changes_ends_the_command() {
     for (background, change) in [(false, ".env"), (true, ".env")] {
         place.file("sub/plain", "");
         place.file(".env", "OLD\n");
-        place.file("attempt.sh", &own(command));
+        place.file("attempt.sh", own(command));
         let args = json!({"command": ". ./attempt.sh", "background": background, "timeout": 20});
         let result = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -276,7 +276,7 @@ fn a_blocked_file_that_appears_is_not_told_and_the_command_goes_on() {
         let place = Place::new();
         let Some(session) = Session::new(&place) else { return };
         place.file("sub/plain", "");
-        place.file("attempt.sh", &own(command));
+        place.file("attempt.sh", own(command));
         if ignored {
             place.file(".gitignore", "sub/\n");
         }

@@ -25,46 +25,33 @@ mod work;
 
 use crate::marks::own;
 use serde_json::{Value, json};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
-use toolfence::policy::{AskMode, PathRules, Policy, Verdict};
+use toolfence::policy::PathRules;
 use toolfence::sandbox::{Kind, Settings};
-use toolfence::toolbox::NoProgress;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::{GitSettings, Workspace};
-use toolfence::{Args, ToolCall, ToolResult, tools};
+use toolfence::{ToolResult, tools};
+use toolfence_kit::{Project, Tools, block_on};
 
 /// The helper, as an embedder would have it installed.
 const HELPER: &str = env!("CARGO_BIN_EXE_toolfence-sandbox");
 
 /// A project, and a folder beside it.
-struct Place {
-    _home: tempfile::TempDir,
-    root: PathBuf,
-    beside: PathBuf,
+struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     fn new() -> Place {
-        let home = tempfile::tempdir().expect("a temporary folder can be made");
-        let top = home.path().canonicalize().expect("it is there");
-        let (root, beside) = (top.join("project"), top.join("beside"));
-        for folder in [&root, &beside] {
-            fs::create_dir(folder).expect("a folder can be made");
-        }
-        fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
-        Place { _home: home, root, beside }
-    }
-
-    fn at(&self, path: &str) -> PathBuf {
-        self.root.join(path)
-    }
-
-    fn file(&self, path: &str, content: &str) {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().expect("it is below the root")).expect("a folder can be made");
-        fs::write(path, content).expect("a file can be written");
+        Place(Project::new())
     }
 
     fn runner(&self) -> CommandRunner {
@@ -84,7 +71,7 @@ impl Place {
     /// read.
     fn anyhow(&self, settings: Settings, mut args: Value) -> ToolResult {
         let command = args["command"].as_str().expect("there is a command").to_owned();
-        self.file("attempt.sh", &own(&command));
+        self.file("attempt.sh", own(&command));
         args["command"] = ". ./attempt.sh".into();
         bash(&Arc::new(runner(&self.root, settings)), args)
     }
@@ -120,18 +107,6 @@ fn stands(runner: &CommandRunner) -> bool {
 fn bash(runner: &Arc<CommandRunner>, args: Value) -> ToolResult {
     let toolbox = tools::standard(Arc::clone(runner));
     let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
-    let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
-    let call = ToolCall::new("1", "bash", args);
-    let policy = Policy::default().ask(AskMode::Never);
-    match policy.review(call, &toolbox.catalog(), runner.as_ref()) {
-        Verdict::Cleared(cleared) => {
-            block_on(toolbox.run(cleared, &NoProgress)).expect("only what the model can do nothing about is an error")
-        }
-        Verdict::Denied(result) => panic!("the policy denied it: {result:?}"),
-        Verdict::Ask(pending) => panic!("nobody is there to be asked: {pending:?}"),
-    }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
+    let tools = Tools::new(Arc::clone(runner), toolbox);
+    tools.carry_out(tools.cleared("bash", args))
 }

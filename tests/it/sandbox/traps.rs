@@ -334,7 +334,7 @@ impl Host {
         self.runs(trap.before);
         // In a file: the policy judges what is written, not what a script does.
         let script = format!("{CONFIG}\n( {} )\ntouch begun\nsleep ${{1:-0}}\n", trap.plant);
-        self.place.file("attempt.sh", &self.script(&script));
+        self.place.file("attempt.sh", self.script(&script));
         // The host is a process of its own: the home of the person is theirs alone.
         let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
             .args(["--exact", "sandbox::traps::a_host_for_the_trap", "--nocapture"])
@@ -426,7 +426,7 @@ fn every_trap_is_one() {
         let host = Host::new();
         host.runs(trap.before);
         let script = format!("{CONFIG}\n( {} )\n", trap.plant);
-        host.place.file("attempt.sh", &host.script(&script));
+        host.place.file("attempt.sh", host.script(&script));
         host.runs("bash ./attempt.sh >/dev/null 2>&1");
         host.runs(BATTERY);
         (!host.pwned().exists()).then_some(trap.name)

@@ -4,43 +4,19 @@ use super::{Place, picture};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::policy::{AskMode, Policy, Settings, Verdict};
-use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::CommandRunner;
-use toolfence::{ErrorCode, ToolCall, ToolResult, tools};
+use toolfence::{ErrorCode, ToolResult, tools};
+use toolfence_kit::Tools;
 
 /// The tools of one conversation, without questions, as with `--yes`.
-pub(super) struct Hands {
-    runner: Arc<CommandRunner>,
-    toolbox: Toolbox,
-    policy: Policy,
-}
-
-impl Hands {
-    pub(super) fn on(place: &Place) -> Hands {
-        let runner = Arc::new(place.runner());
-        let policy = Policy::new(Settings::default()).expect("the defaults are right").ask(AskMode::Never);
-        Hands { toolbox: tools::standard(Arc::clone(&runner)), runner, policy }
-    }
-
-    pub(super) fn run(&self, tool: &str, args: Value) -> ToolResult {
-        let Value::Object(args) = args else { panic!("arguments are an object") };
-        match self.policy.review(ToolCall::new("1", tool, args), &self.toolbox.catalog(), &*self.runner) {
-            Verdict::Denied(result) => result,
-            Verdict::Ask(pending) => panic!("nothing is asked in this mode: {:?}", pending.decision()),
-            Verdict::Cleared(cleared) => tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime")
-                .block_on(self.toolbox.run(cleared, &NoProgress))
-                .expect("no tool fails for the host"),
-        }
-    }
+pub(super) fn tools_on(place: &Place) -> Tools<CommandRunner> {
+    let runner = Arc::new(place.runner());
+    Tools::new(Arc::clone(&runner), tools::standard(runner))
 }
 
 /// Runs one call in a conversation of its own.
 pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
-    Hands::on(place).run(tool, args)
+    tools_on(place).run(tool, args)
 }
 
 fn output(place: &Place, tool: &str, args: Value) -> String {

@@ -1,6 +1,6 @@
 //! Parts of real files changed: what is kept, what is refused, and what the model is told.
 
-use super::answers::{Hands, failure, run};
+use super::answers::{failure, run, tools_on};
 use super::{Place, picture};
 use serde_json::{Value, json};
 use std::fs;
@@ -149,7 +149,7 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
     let place = Place::new();
     place.file("f", TEN);
     place.link("f", "link");
-    let hands = Hands::on(&place);
+    let hands = tools_on(&place);
     let edit = |path: &str| hands.run("edit_file", json!({"path": path, "edits": edits(&[(1, 1, "one\nmore")])}));
     assert!(edit("f").success, "nobody has seen it, so nothing is stale");
     let again = edit("link").error.expect("the numbers are those before the first edit");
@@ -173,7 +173,7 @@ fn line_numbers_of_a_file_that_changed_are_not_used() {
 fn what_others_changed_is_not_written_over() {
     let place = Place::new();
     place.file("f", TEN);
-    let hands = Hands::on(&place);
+    let hands = tools_on(&place);
     let write = |content: &str| hands.run("write_file", json!({"path": "f", "content": content}));
     assert!(hands.run("read_file", json!({"path": "f"})).success);
     place.file("f", "somebody else's\n");

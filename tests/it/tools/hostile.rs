@@ -9,23 +9,18 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use toolfence::policy::{Facts, Policy, ProgramFact, Verdict};
-use toolfence::toolbox::NoProgress;
+use toolfence::tools;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
-use toolfence::{ToolCall, tools};
+use toolfence_kit::Tools;
 
 /// What `bash` answers where it runs without a question.
 fn unasked(runner: CommandRunner, command: &str) -> Option<String> {
     let runner = Arc::new(runner);
-    let toolbox = tools::standard(Arc::clone(&runner));
-    let args = json!({"command": command}).as_object().cloned().unwrap_or_default();
-    match Policy::default().review(ToolCall::new("1", "bash", args), &toolbox.catalog(), &*runner) {
+    let tools = Tools::new(Arc::clone(&runner), tools::standard(runner)).under(Policy::default());
+    match tools.review("bash", json!({"command": command})) {
         Verdict::Denied(_) | Verdict::Ask(_) => None,
-        Verdict::Cleared(cleared) => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            let result = runtime.block_on(toolbox.run(cleared, &NoProgress)).expect("no tool fails for the host");
-            Some(result.output)
-        }
+        Verdict::Cleared(cleared) => Some(tools.carry_out(cleared).output),
     }
 }
 

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::time::{Duration, Instant};
 use toolfence::program::process::{Job, Outcome, environment, run};
+use toolfence_kit::block_on;
 
 async fn bash(command: &str, limit: Duration) -> Outcome {
     let place = Place::new();
@@ -25,10 +26,6 @@ async fn bash(command: &str, limit: Duration) -> Outcome {
         live: None,
     };
     run(&job).await.expect("bash can be started")
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
 }
 
 fn quick(command: &str) -> Outcome {

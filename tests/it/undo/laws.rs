@@ -86,7 +86,7 @@ fn act(random: &mut Random, place: &Place) {
 fn assert_same(now: &Picture, wanted: &Picture, when: &str) {
     let differs = now.iter().filter(|(name, state)| wanted.get(*name) != Some(state));
     let missing = wanted.iter().filter(|(name, _)| !now.contains_key(*name));
-    let differs: Vec<_> = differs.chain(missing).map(|(name, (kind, _))| (name, kind)).collect();
+    let differs: Vec<_> = differs.chain(missing).collect();
     assert!(differs.is_empty(), "{when}: {differs:?}");
 }
 

@@ -10,9 +10,7 @@ mod laws;
 #[cfg(feature = "cli")]
 mod program;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -20,6 +18,7 @@ use toolfence::policy::PathRules;
 use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits, Outcome};
 use toolfence::workspace::{Stop, Workspace};
+use toolfence_kit::{Picture, picture};
 
 /// A project with a history beside it.
 struct Place {
@@ -99,29 +98,4 @@ fn run(root: &Path, script: &str) {
     let mut bash = Command::new("bash");
     bash.args(["-c", script]).current_dir(root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     bash.status().expect("bash can be started");
-}
-
-/// Every name with what it is: kind, mode, content or target.
-type Picture = BTreeMap<PathBuf, (String, Vec<u8>)>;
-
-fn picture(root: &Path) -> Picture {
-    let mut all = Picture::new();
-    let mut pending = vec![root.to_owned()];
-    while let Some(folder) = pending.pop() {
-        for path in fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
-            let facts = fs::symlink_metadata(&path).expect("it is there");
-            let mode = facts.permissions().mode() & 0o7777;
-            let (kind, content) = if facts.is_symlink() {
-                let target = fs::read_link(&path).expect("it is a link");
-                ("link".to_owned(), target.into_os_string().into_encoded_bytes())
-            } else if facts.is_dir() {
-                pending.push(path.clone());
-                (format!("folder {mode:o}"), Vec::new())
-            } else {
-                (format!("file {mode:o}"), fs::read(&path).expect("it can be read"))
-            };
-            all.insert(path.strip_prefix(root).expect("it is below").to_owned(), (kind, content));
-        }
-    }
-    all
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use toolfence_kit::Program;
 
 const REPLY: &str = "\
 ```tool
@@ -16,15 +17,8 @@ const REPLY: &str = "\
 
 /// The status, and what was said on both sides.
 fn coder(home: &Path, args: &[&str], input: &str) -> (i32, String) {
-    let mut command = Command::new("setsid");
-    command.arg("--wait").arg(env!("CARGO_BIN_EXE_coder")).args(args).current_dir(home.join("project"));
-    command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A program that ends without reading its input is fine.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code().expect("it ended by itself"), String::from_utf8(said).unwrap())
+    let ran = Program::new(env!("CARGO_BIN_EXE_coder"), home).args(args).run(&home.join("project"), input);
+    (ran.status, ran.said())
 }
 
 fn home() -> tempfile::TempDir {

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 /// A project in a temporary folder, with a folder beside it that nothing may touch. Both go with it.
 #[derive(Debug)]
 pub struct Project {
-    home: TempDir,
+    _home: TempDir,
     /// The project, by a path without links.
     pub root: PathBuf,
     /// The folder beside it, with a file `private.txt`.
@@ -30,12 +30,12 @@ impl Project {
         fs::create_dir(&root).expect("a folder can be made");
         fs::create_dir(&beside).expect("a folder can be made");
         fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
-        Project { home, root, beside }
+        Project { _home: home, root, beside }
     }
 
-    /// The folder that holds the project and what is beside it.
-    pub fn home(&self) -> &Path {
-        self.home.path()
+    /// A project in a folder of the caller's, which stays when the project goes.
+    pub fn at_root(root: PathBuf) -> Project {
+        Project { root, ..Project::new() }
     }
 
     /// The full path of a name in the project.
@@ -59,11 +59,6 @@ impl Project {
     /// What stands in a file.
     pub fn content(&self, path: &str) -> String {
         fs::read_to_string(self.at(path)).expect("the file is there, and is text")
-    }
-
-    /// The project as text.
-    pub fn picture(&self) -> Picture {
-        picture(&self.root)
     }
 }
 
@@ -99,7 +94,7 @@ pub fn picture(root: &Path) -> Picture {
 
 #[cfg(unix)]
 fn mode(facts: &fs::Metadata) -> u32 {
-    std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o7777
+    std::os::unix::fs::PermissionsExt::mode(&facts.permissions())
 }
 
 #[cfg(not(unix))]
