@@ -3,44 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::policy::{Decision, Facts, Judgement, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
-
-/// A project at `/proj` on a system that has every program.
-struct World {
-    sandbox: bool,
-}
-
-impl Facts for World {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        let joined = if path.starts_with('/') { path.to_owned() } else { format!("/proj/{cwd}/{path}") };
-        let mut names: Vec<&str> = Vec::new();
-        for name in joined.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => drop(names.pop()),
-                _ => names.push(name),
-            }
-        }
-        match names.as_slice() {
-            ["proj", rest @ ..] => PathFact::Inside { names: vec![rest.join("/")] },
-            _ => PathFact::Outside,
-        }
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        if program == "nosuch" { ProgramFact::Missing } else { ProgramFact::System }
-    }
-
-    fn repository(&self, _: &str) -> RepositoryFact {
-        RepositoryFact::Plain
-    }
-
-    fn sandbox(&self) -> Sandbox {
-        let mut sandbox = Sandbox::default();
-        sandbox.hold = self.sandbox;
-        sandbox
-    }
-}
+use toolfence::policy::{Decision, Judgement, Policy};
+use toolfence_kit::World;
 
 /// What is refused by itself, and stays so wherever it stands.
 const BLOCKED: &[&str] = &[
