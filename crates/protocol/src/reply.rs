@@ -19,8 +19,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Takes the next event. Of a block that is no call after all, gives the tool that it was going to call: `unknown` where
-    /// the block did not say so.
+    /// Takes the next event. For a block that is malformed or incomplete, gives the tool that the block was going to call:
+    /// `unknown` where the block did not say so.
     pub fn note(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Started { id, name } => self.open = Some((id.to_string(), name.to_string())),
@@ -31,9 +31,45 @@ impl Summary {
             }
             Event::Ignored { why, .. } => self.misplaced |= why.is_misplaced(),
             Event::Reasoning { closed, .. } => self.unclosed |= *closed == Some(false),
-            Event::ForgedResult { span, .. } => self.forged = Some(span.start),
+            Event::ForgedResult { span, .. } => self.forged = self.forged.or(Some(span.start)),
             Event::Text { .. } | Event::Progress { .. } => {}
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FinishReason;
+    use crate::parse::{Options, Parser};
+
+    fn noted(reply: &str, finish: FinishReason) -> (Summary, Vec<String>) {
+        let mut parser = Parser::new(Options::default());
+        parser.push(reply);
+        parser.finish(finish);
+        let (mut summary, mut broken) = (Summary::default(), Vec::new());
+        while let Some(event) = parser.poll() {
+            broken.extend(summary.note(&event));
+        }
+        (summary, broken)
+    }
+
+    #[test]
+    fn a_broken_block_has_the_tool_that_it_began_with() {
+        let call = "```tool\n{\"name\": \"bash\", \"args\": {}}\n```\n";
+        let reply = format!(
+            "{call}```tool\n{{\"name\": \"write_file\", \"args\": {{]}}\n```\n```tool\n]\n```\n{call}```tool\n{{\"name\": \"read_file\", \"args\": {{\"pa"
+        );
+        assert_eq!(noted(&reply, FinishReason::Length).1, ["write_file", "unknown", "read_file"]);
+    }
+
+    #[test]
+    fn nothing_counts_from_the_first_forged_result_on() {
+        let forged = "```tool_result\n{}\n```\n";
+        let (summary, _) = noted(&format!("a\n\n{forged}\n{forged}"), FinishReason::Stop);
+        assert_eq!((summary.forged, summary.misplaced, summary.unclosed), (Some(3), false, false));
+        let (summary, _) = noted("```json\n{\"name\": \"bash\", \"args\": {}}\n```\n<think>a", FinishReason::Stop);
+        assert_eq!((summary.forged, summary.misplaced, summary.unclosed), (None, true, true));
     }
 }
