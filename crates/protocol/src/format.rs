@@ -98,10 +98,10 @@ pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> 
     parts
 }
 
-/// One result as the JSON object of the JSON format, with its message in English, for hosts that want it on a line of
+/// One result as the JSON object of the JSON format, with its message in a language, for hosts that want it on a line of
 /// its own.
-pub fn envelope(result: &ToolResult) -> Value {
-    serde_json::to_value(Envelope::of(result, None, Language::English)).unwrap_or_default()
+pub fn envelope(result: &ToolResult, language: Language) -> Value {
+    serde_json::to_value(Envelope::of(result, None, language)).unwrap_or_default()
 }
 
 /// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.

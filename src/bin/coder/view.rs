@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
+use toolfence::program::format;
 use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Message, Text, ToolCall, ToolResult};
+use toolfence::{Language, Message, Text, ToolCall, ToolResult};
 
 /// Lines of a command's output that are shown; the model gets all of it.
 const SHOWN_LINES: usize = 8;
@@ -194,7 +195,8 @@ pub(crate) fn debug_call(call: &ToolCall) {
 
 /// A result, for `--debug`.
 pub(crate) fn debug_result(result: &ToolResult) {
-    tracing::debug!(target: "toolfence", result = %toolfence::program::format::envelope(result), "result");
+    // Inside of the macro, which does not evaluate it where nobody listens.
+    tracing::debug!(target: "toolfence", result = %format::envelope(result, Language::English), "result");
 }
 
 /// Prose without the blank lines that the blocks cut out of it leave behind.

@@ -159,11 +159,7 @@ pub(super) fn progress(id: &str, note: &str) -> Value {
 }
 
 pub(super) fn result(result: &ToolResult, language: Language) -> Value {
-    let mut fields = format::envelope(result);
-    if let Some(error) = &result.error {
-        fields["error"]["message"] = error.message.render(language).into();
-    }
-    told("result", fields)
+    told("result", format::envelope(result, language))
 }
 
 pub(super) fn results(text: &str) -> Value {

@@ -20,7 +20,7 @@ use toolfence::parse::Event;
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Error, FinishReason, Message, ToolCall, ToolResult, format};
+use toolfence::{Error, FinishReason, Language, Message, ToolCall, ToolResult, format};
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
@@ -91,7 +91,7 @@ impl Listener {
 }
 
 fn line(result: &ToolResult) -> String {
-    let mut value = toolfence::program::format::envelope(result);
+    let mut value = toolfence::program::format::envelope(result, Language::English);
     value["v"] = super::SCHEMA.into();
     value["event"] = "result".into();
     value.to_string()
