@@ -3,17 +3,18 @@
 //! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy it was told to. A stored command
 //! is exact; a beginning is stored only where the person types one. What is denied stays denied, whatever is stored.
 
-use super::{CommandRule, shell};
+use super::{CommandRule, messages, shell};
 use serde::Serialize;
 use std::fmt;
+use toolfence_protocol::Text;
 
 /// The rule that lets something run as the person has allowed it before.
 pub(super) const ANSWERED: &str = "answered";
 
 /// What kind of program this is, where it runs what its own words do not say. Versions behind a name do not matter.
-pub(super) fn runs_others(program: &str) -> Option<&'static str> {
+pub(super) fn runs_others(program: &str) -> Option<Text> {
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    shell::program_fact(program, "runs-others").or_else(|| shell::program_fact(bare, "runs-others"))
+    shell::program_text(program, "runs-others").or_else(|| shell::program_text(bare, "runs-others"))
 }
 
 /// A simple command with all that makes it what it is.
@@ -55,22 +56,27 @@ impl Rule {
         let fits = exact.words.starts_with(prefix) && runs_others(program).is_none();
         fits.then(|| Rule(Stored::Prefix { prefix: prefix.to_vec() }))
     }
-}
 
-impl fmt::Display for Rule {
-    /// As a person reads it: `rm build.log > out`, in `src`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match &self.0 {
+    /// What a person reads: `rm build.log > out`, and the folder it runs in where that is not the root.
+    pub fn text(&self) -> Text {
+        let shown = |text: &str| shell::shown(text, 400);
+        match &self.0 {
             Stored::Command(exact) => {
                 let words = exact.words.iter().map(|word| quoted(word));
                 let all = exact.assignments.iter().cloned().chain(words).chain(exact.redirects.iter().cloned());
-                let line = all.collect::<Vec<_>>().join(" ");
-                if exact.cwd.is_empty() { line } else { format!("{line}  (in {})", exact.cwd) }
+                let line = shown(&all.collect::<Vec<_>>().join(" "));
+                if exact.cwd.is_empty() { line.into() } else { messages::command_in(line, shown(&exact.cwd)) }
             }
-            Stored::Prefix { prefix } => format!("{} ...", prefix.join(" ")),
-            Stored::File { tool, path } => format!("{tool} {path}"),
-        };
-        f.write_str(&shell::shown(&text, 400))
+            Stored::Prefix { prefix } => shown(&format!("{} ...", prefix.join(" "))).into(),
+            Stored::File { tool, path } => shown(&format!("{tool} {path}")).into(),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    /// Writes the [text](Rule::text) in English.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(f)
     }
 }
 
@@ -88,29 +94,29 @@ fn quoted(word: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Offer {
     rules: Vec<Rule>,
-    refused: Option<String>,
+    refused: Option<Text>,
 }
 
 impl Offer {
-    pub(super) fn add(&mut self, rule: Result<Rule, String>) {
+    pub(super) fn add(&mut self, rule: Result<Rule, impl Into<Text>>) {
         match rule {
             Ok(rule) if self.rules.contains(&rule) => {}
             Ok(rule) => self.rules.push(rule),
-            Err(why) => self.refuse(&why),
+            Err(why) => self.refuse(why),
         }
     }
 
-    pub(super) fn refuse(&mut self, why: &str) {
+    pub(super) fn refuse(&mut self, why: impl Into<Text>) {
         if self.refused.is_none() {
-            self.refused = Some(why.to_owned());
+            self.refused = Some(why.into());
         }
     }
 
     /// All of it, or why it would not help.
-    pub(super) fn rules(&self) -> Result<&[Rule], &str> {
+    pub(super) fn rules(&self) -> Result<&[Rule], Text> {
         match &self.refused {
-            Some(why) => Err(why),
-            None if self.rules.is_empty() => Err("there is nothing exact to store"),
+            Some(why) => Err(why.clone()),
+            None if self.rules.is_empty() => Err(messages::nothing_exact()),
             None => Ok(&self.rules),
         }
     }

@@ -1,6 +1,7 @@
 //! What the rules say of a call, and what the setting `ask` makes of it.
 
 use crate::answers::{Offer, Rule};
+use crate::messages;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Text};
@@ -141,10 +142,10 @@ impl Decision {
     ///
     /// # Errors
     /// Why nothing exact can be stored, as the end of a sentence; or that nothing is asked.
-    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+    pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         match self.judgement {
             Judgement::Ask => self.offer.rules(),
-            _ => Err("nothing is asked"),
+            _ => Err(messages::nothing_asked()),
         }
     }
 

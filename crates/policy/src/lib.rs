@@ -11,6 +11,7 @@
 mod answers;
 mod decision;
 mod facts;
+mod messages;
 mod paths;
 mod policy;
 pub mod settings;

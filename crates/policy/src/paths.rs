@@ -2,7 +2,7 @@
 
 use crate::decision::{Decision, Judgement};
 use crate::shell::shown;
-use crate::{Facts, PathFact, Seen};
+use crate::{Facts, PathFact, Seen, messages};
 use toolfence_protocol::{Effect, ErrorCode};
 use toolfence_rules::{Blocked, Harmless, PathRules};
 
@@ -30,34 +30,26 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
     };
     let blocked = every().filter_map(|name| rules.judge(name)).find(|blocked| !blocked.unless.is_some_and(seen));
     if let Some(Blocked { rule, .. }) = blocked {
-        let reason = format!("{name} is blocked by the rule {rule}. Its content is not for tools; work without it.");
-        return Decision::new(Judgement::Deny, "blocked_path", reason);
+        return Decision::new(Judgement::Deny, "blocked_path", messages::blocked_path(name, rule));
     }
     let writes = effect == Effect::Write && !folder;
     if let Some(rule) = every().filter(|_| writes).find_map(|name| rules.protects(name)) {
-        let reason = format!("{name} is below {rule}, which tools may read but never write.");
-        return Decision::new(Judgement::Deny, "protected_path", reason);
+        return Decision::new(Judgement::Deny, "protected_path", messages::protected_path(name, rule));
     }
     if writes && every().any(|name| facts.is_used_by_git(name)) {
-        let reason = format!(
-            "{name} is what git on this machine runs or reads outside of the sandbox, for the configuration of the repository \
-             leads there."
-        );
-        return Decision { needs_person: true, ..Decision::new(Judgement::Ask, "used_by_git", reason) };
+        let decision = Decision::new(Judgement::Ask, "used_by_git", messages::used_by_git(name));
+        return Decision { needs_person: true, ..decision };
     }
     if fact == PathFact::Unknown {
-        return Decision::new(Judgement::Ask, "unknown_path", format!("Nobody can tell what {name} is."));
+        return Decision::new(Judgement::Ask, "unknown_path", messages::unknown_path(name));
     }
-    Decision::new(Judgement::Allow, "inside_root", format!("{name} is inside the project."))
+    Decision::new(Judgement::Allow, "inside_root", messages::inside_root(name))
 }
 
 fn outside(name: &str, link: Option<String>) -> Decision {
     let reason = match link {
-        Some(link) => format!(
-            "{name} leads out of the project by the link `{}`; tools do not follow it. Work with files below the root.",
-            shown(&link, LONGEST_SHOWN)
-        ),
-        None => format!("{name} is outside the project. Use a path relative to its root, such as src/main.rs."),
+        Some(link) => messages::led_out_by_link(name, shown(&link, LONGEST_SHOWN)),
+        None => messages::outside_root(name),
     };
     Decision { code: Some(ErrorCode::PermissionDenied), ..Decision::new(Judgement::Deny, OUTSIDE, reason) }
 }

@@ -4,10 +4,10 @@ use crate::answers::{self, Answers, Rule};
 use crate::decision::{AskMode, Decision, Effective, Judgement};
 use crate::shell::{self, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
-use crate::{Facts, PathFact, Settings, paths, targets};
+use crate::{Facts, PathFact, Settings, messages, paths, targets};
 use serde_json::Value;
 use toolfence_protocol::{
-    Catalog, Effect, ErrorCode, ParamKind, Repair, Request, Result, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    Catalog, Effect, ErrorCode, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
 };
 use toolfence_rules::PathRules;
 
@@ -113,7 +113,7 @@ impl Policy {
             Effective::Ask => {
                 if self.settings.ask == AskMode::Always {
                     // What was allowed before is asked about too.
-                    decision.offer.refuse("the setting `ask = \"always\"` asks about everything");
+                    decision.offer.refuse(messages::all_is_asked());
                 }
                 Verdict::Ask(Pending::new(call, effect, decision))
             }
@@ -142,11 +142,11 @@ impl Policy {
                 let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
                 self.command(text, cwd, facts, facts.sandbox().hold && !outside)
             }
-            (None, Effect::Read) => Decision::new(Judgement::Allow, "read", format!("{name} only reads.")),
-            (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, format!("{name} changes files.")),
+            (None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
+            (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
             (None, Effect::Execute) => Decision {
                 sandbox_suffice: true,
-                ..Decision::new(Judgement::Ask, "execute", format!("{name} runs a program or changes what runs."))
+                ..Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name))
             },
         };
         // The paths that it names.
@@ -158,12 +158,12 @@ impl Policy {
             decision.targets = targets::targets(spec, args, facts);
         }
         // What the sandbox would have to leave open for it.
-        for (request, rule, what) in [
-            (Request::Network, "network", "use the network"),
-            (Request::OutsideSandbox, "outside_sandbox", "run outside the sandbox"),
+        for (request, rule, reason) in [
+            (Request::Network, "network", messages::wants_network()),
+            (Request::OutsideSandbox, "outside_sandbox", messages::wants_out_of_sandbox()),
         ] {
             if spec.asks_for(request, args) {
-                decision = decision.stricter(Decision::new(Judgement::Ask, rule, format!("It wants to {what}.")));
+                decision = decision.stricter(Decision::new(Judgement::Ask, rule, reason));
                 decision.sandbox_suffice = false;
             }
         }
@@ -174,7 +174,7 @@ impl Policy {
             return decision;
         }
         if !targets::names_all(spec, args) {
-            decision.offer.refuse("the patch cannot be read");
+            decision.offer.refuse(messages::patch_unreadable());
             return decision;
         }
         let mut files = Vec::new();
@@ -186,12 +186,12 @@ impl Policy {
             }
         }
         if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
-            let reason = format!("You allowed {} to change this file for the session.", spec.name);
+            let reason = messages::file_allowed_before(spec.name.as_ref());
             let allowed = Decision::new(Judgement::Allow, answers::ANSWERED, reason);
             return Decision { targets: decision.targets, ..allowed };
         }
         for file in files {
-            decision.offer.add(Ok(file));
+            decision.offer.add(Ok::<_, Text>(file));
         }
         decision
     }
@@ -235,21 +235,18 @@ impl Policy {
 }
 
 fn echo(source: &str) -> Decision {
-    let source = shown(source, 120);
-    let reason = format!("The same call stands in the result of {source}, which the model has read: it may repeat it.");
+    let reason = messages::echo(shown(source, 120));
     Decision { needs_person: true, ..Decision::new(Judgement::Ask, "echo", reason) }
 }
 
 /// The answer to a denied call.
 fn refusal(decision: &Decision) -> ToolFailure {
     let code = decision.code.unwrap_or(ErrorCode::Denied);
-    // What is blocked is not to be had in another way.
-    let next = if decision.rule == "blocked_path" {
-        "Do not repeat the call."
-    } else {
-        "Do not repeat the call; do it another way or ask."
+    let (rule, reason) = (decision.rule.as_str(), decision.reason.clone());
+    let message = match rule {
+        "blocked_path" => messages::refused_in_any_way(rule, reason),
+        _ => messages::refused(rule, reason),
     };
-    let message = format!("Refused by the rule {}: {} {next}", decision.rule, decision.reason);
     ToolFailure::new(code, message)
 }
 
@@ -262,12 +259,6 @@ fn guessed(call: &ToolCall) -> ToolFailure {
     let args: Vec<String> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let values: Vec<String> = args.iter().map(|arg| shown(arg, LONGEST_VALUE)).collect();
     let reading = shown(&values.join(", "), LONGEST_READING);
-    let message = format!(
-        "The call could only be read by a guess ({}), and {} does more than read, so it did not run. It was read as \
-         {} with the arguments {reading}. If that is what was meant, write the whole block again as valid JSON.",
-        lossy.join(", "),
-        call.name,
-        call.name,
-    );
+    let message = messages::guessed(lossy.join(", "), call.name.as_str(), reading);
     ToolFailure::new(ErrorCode::MalformedCall, message)
 }

@@ -2,6 +2,7 @@
 
 use crate::answers::Rule;
 use crate::decision::Decision;
+use crate::messages;
 use toolfence_protocol::{Args, Effect, ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
 
 /// What becomes of a call.
@@ -119,7 +120,7 @@ impl Pending {
     ///
     /// # Errors
     /// Why "always" is not on offer.
-    pub fn always(&self) -> std::result::Result<&[Rule], &str> {
+    pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         self.decision.always()
     }
 
@@ -139,7 +140,7 @@ impl Pending {
 
     /// The person said no; `why` is told to the model.
     pub fn deny(self, why: impl Into<Text>) -> ToolResult {
-        let message = why.into().then("Do not repeat the call; ask, or do it another way.");
+        let message = messages::denied_by_person(why.into());
         ToolResult::refused(self.call.id, self.call.name, ToolFailure::new(ErrorCode::Denied, message))
     }
 

@@ -117,6 +117,38 @@ fn a_question_is_answered_in_every_way() {
     });
 }
 
+/// What a client and its model are told in Portuguese: a question, the answer to a no, a blocked path, an unreadable block and
+/// a line that does not fit.
+#[test]
+fn everything_is_told_in_the_language_of_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipe = fixture(folder.path());
+    pipe.session.language = toolfence::Language::Portuguese;
+    served(pipe, async |client: &mut Client| {
+        client.say(json!({"type": "approve", "id": "nobody"})).await;
+        assert_eq!(client.until("error").await["message"], "não há nenhuma pergunta sobre \"nobody\"");
+        client.say(call(&json!({"name": "write_file", "args": {"path": "a.txt", "content": "a"}}))).await;
+        client.say(end()).await;
+        assert_eq!(client.until("ask").await["why"], "write_file altera arquivos.");
+        client.say(json!({"type": "deny", "id": "call_1"})).await;
+        let denied = "O usuário disse que não. Não repita a chamada; pergunte ou faça de outro jeito.";
+        assert_eq!(client.until("result").await["error"]["message"], denied);
+        assert!(client.until("results").await["text"].as_str().unwrap().contains(denied));
+        client.say(json!({"type": "cancel"})).await;
+        client.until("stop").await;
+
+        client.say(call(&json!({"name": "read_file", "args": {"path": ".env"}}))).await;
+        client.say(end()).await;
+        let blocked = client.until("result").await["error"]["message"].as_str().unwrap().to_owned();
+        let wanted = "Recusada pela regra blocked_path: .env está bloqueado pela regra";
+        assert!(blocked.starts_with(wanted) && blocked.ends_with("Não repita a chamada."), "{blocked}");
+        client.say(json!({"type": "chunk", "text": "```tool\n{\"name\": ]}\n```\n"})).await;
+        client.say(end()).await;
+        let malformed = client.until("malformed").await["error"]["message"].as_str().unwrap().to_owned();
+        assert!(malformed.starts_with("falta um valor aqui:"), "{malformed}");
+    });
+}
+
 #[test]
 fn a_tool_of_the_clients_is_run_by_the_client() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ mod judge;
 mod programs;
 mod syntax;
 
-pub(crate) use programs::fact as program_fact;
+pub(crate) use programs::text as program_text;
 pub(crate) use syntax::shown;
 
 use crate::answers::Answers;

@@ -89,7 +89,7 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
     });
     match decision.always() {
         Ok(rules) => value["always"] = rules.iter().map(ToString::to_string).collect(),
-        Err(why) => value["not_always"] = why.into(),
+        Err(why) => value["not_always"] = why.to_string().into(),
     }
     value
 }

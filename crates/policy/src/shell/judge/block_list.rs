@@ -3,10 +3,12 @@
 pub(crate) use super::reach::collapsed;
 use super::reach::{everything, resolve};
 use super::report::Finding;
+use crate::messages;
 use crate::shell::expand::Word;
-use crate::shell::programs::{fact, has, is};
+use crate::shell::programs::{fact, has, is, text};
 use crate::shell::shown;
 use std::ops::Range;
+use toolfence_protocol::Text;
 
 /// Names of block devices and of memory below `/dev`, up to their numbers.
 const DEVICES: &[&str] = &[
@@ -19,11 +21,11 @@ const MOST_BEHIND: usize = 8;
 
 /// A rule of the block list that a command meets. `folders` are those it may run in.
 pub(crate) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> {
-    if let Some(why) = fact(program, "never") {
-        return Some(deny(format!("{program} is blocked: {why}.")));
+    if let Some(why) = text(program, "never") {
+        return Some(deny(messages::blocked_program(program, why)));
     }
     if program.starts_with("mkfs") || program.starts_with("newfs") {
-        return Some(deny(format!("{} is blocked: it makes a file system.", shown(program, 40))));
+        return Some(deny(messages::blocked_program(shown(program, 40), messages::makes_file_system())));
     }
     let erases = |words: &str| args.iter().filter_map(Word::guess).any(|arg| has(words, arg));
     if fact(program, "erases").is_some_and(erases) {
@@ -129,13 +131,13 @@ pub(crate) fn fork_bomb(name: &str) -> Finding {
     Finding::deny("fork_bomb", format!("The function {} starts itself again and again.", shown(name, 40)))
 }
 
-pub(crate) fn deny(reason: String) -> Finding {
+pub(crate) fn deny(reason: impl Into<Text>) -> Finding {
     Finding::deny("blocked_command", reason)
 }
 
 fn removes_everything(args: &[Word], folders: &[String]) -> Option<Finding> {
     if args.iter().filter_map(Word::guess).any(|arg| arg.len() > 6 && "--no-preserve-root".starts_with(arg)) {
-        return Some(deny("rm --no-preserve-root is blocked.".into()));
+        return Some(deny("rm --no-preserve-root is blocked."));
     }
     let recursive = is_set(args, 'r', "--recursive") || is_set(args, 'R', "--recursive");
     if recursive { everything(args, folders, "rm") } else { None }
@@ -163,13 +165,13 @@ fn stops_machine(args: &[Word]) -> Option<Finding> {
 }
 
 fn runlevel(arg: &Word) -> Option<Finding> {
-    matches!(arg.guess(), Some("0" | "6")).then(|| deny("It stops the machine.".into()))
+    matches!(arg.guess(), Some("0" | "6")).then(|| deny("It stops the machine."))
 }
 
 /// `kill -9 -1`: the first word is a signal, `-1` behind it is everybody.
 fn ends_everything(args: &[Word]) -> Option<Finding> {
     let all = args.iter().skip(1).any(|arg| arg.guess() == Some("-1"));
-    all.then(|| deny("kill with -1 ends every process; name the one that is meant.".into()))
+    all.then(|| deny("kill with -1 ends every process; name the one that is meant."))
 }
 
 /// A device, or a file of the system, that the program would write to.

@@ -243,11 +243,9 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         denied_tail(walker, program, argv);
     }
     if let Err(mut finding) = checked {
-        let advice = programs::fact(program, "advice").filter(|_| finding.rule == "not_known_read_only");
+        let advice = programs::text(program, "advice").filter(|_| finding.rule == "not_known_read_only");
         if let Some(advice) = advice {
-            // The table breaks its lines anywhere.
-            let words: Vec<&str> = advice.split_ascii_whitespace().collect();
-            finding.reason = finding.reason.then(words.join(" "));
+            finding.reason = finding.reason.then(advice);
         }
         walker.report.note(finding);
         return suspect_tail(walker, program, argv);

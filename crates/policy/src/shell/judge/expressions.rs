@@ -26,7 +26,7 @@ pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             // The last letter says what the argument is: a time, or a file whose time is taken.
             Some("-newerat" | "-newerBt" | "-newerct" | "-newermt") => {
                 if rest.next().and_then(Word::literal).is_none() {
-                    return unknown("The time that find compares with is not literal.".into());
+                    return unknown("The time that find compares with is not literal.");
                 }
             }
             Some("-newer" | "-anewer" | "-cnewer" | "-newermm" | "-samefile") => {
@@ -35,10 +35,10 @@ pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             Some(text) if text.starts_with('-') => return unknown(format!("find {} is not known.", shown(text, 40))),
             // A name that a glob matches may begin with `-` and be an action.
             None if word.may_be_option() => {
-                return unknown("A glob may stand for an action of find.".into());
+                return unknown("A glob may stand for an action of find.");
             }
-            _ if expression => return unknown("A path behind the expression of find is not known.".into()),
-            _ if word.is_found() => return unknown("find is not known with names that another command found.".into()),
+            _ if expression => return unknown("A path behind the expression of find is not known."),
+            _ if word.is_found() => return unknown("find is not known with names that another command found."),
             _ => inspection.path(word)?,
         }
     }
@@ -129,7 +129,7 @@ fn compares_output(inspection: &Inspection<'_>, program: &str, args: &[Word]) ->
 pub(crate) fn read(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
-        let Some(text) = word.literal() else { return unknown("read is only known with literal names.".into()) };
+        let Some(text) = word.literal() else { return unknown("read is only known with literal names.") };
         match text.strip_prefix('-') {
             Some("d" | "n" | "N" | "t" | "p") if rest.next().is_some_and(|value| value.literal().is_some()) => {}
             Some(options) if !options.is_empty() && options.bytes().all(|byte| b"rs".contains(&byte)) => {}
@@ -138,7 +138,7 @@ pub(crate) fn read(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             None => {}
         }
     }
-    if inspection.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.".into()) }
+    if inspection.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.") }
 }
 
 /// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
@@ -165,7 +165,7 @@ pub(crate) fn printf(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let format = args.first().and_then(Word::literal);
     match format {
         Some(format) if !format.starts_with('-') && !assigns(format) => echo(inspection, args),
-        _ => unknown("printf is only known with a literal format that assigns nothing.".into()),
+        _ => unknown("printf is only known with a literal format that assigns nothing."),
     }
 }
 
@@ -180,7 +180,7 @@ fn assigns(format: &str) -> bool {
 pub(crate) fn command(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     match args.split_first() {
         Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(inspection, names),
-        _ => unknown("command is not known with these options.".into()),
+        _ => unknown("command is not known with these options."),
     }
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn set(args: &[Word]) -> Checked {
     if !args.is_empty() && args.iter().all(known) {
         Ok(())
     } else {
-        unknown("set is only known with -e, -u and -o pipefail.".into())
+        unknown("set is only known with -e, -u and -o pipefail.")
     }
 }
 
@@ -209,12 +209,12 @@ pub(crate) fn tar(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             let plain = |word: &Word| word.literal().is_some_and(|text| !text.starts_with('-'));
             // A name with a colon is a file of another machine.
             if !args[1..].iter().all(plain) || archive.literal().is_none_or(|text| text.contains(':')) {
-                return unknown("tar is only known with literal names.".into());
+                return unknown("tar is only known with literal names.");
             }
             inspection.path(archive)?;
             members.iter().try_for_each(|member| inspection.path(member))
         }
-        _ => unknown("tar is only known to list: `tar tf ARCHIVE`.".into()),
+        _ => unknown("tar is only known to list: `tar tf ARCHIVE`."),
     }
 }
 
@@ -242,6 +242,6 @@ pub(crate) fn cd(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             inspection.path(folder)?;
             inspection.collapsed(folder.literal().unwrap_or_default())
         }
-        _ => unknown("cd is only known with one literal folder.".into()),
+        _ => unknown("cd is only known with one literal folder."),
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
         if text == "-C" {
             // A second one would be below the first.
             if folder.is_some() {
-                unknown("git with two folders is not known.".into())?;
+                unknown("git with two folders is not known.")?;
             }
             folder = args.get(at).and_then(Word::literal);
             at += 1;
@@ -82,7 +82,7 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
 fn before_subcommand(args: &[Word]) -> Checked {
     match programs::git("git-before", "git") {
         Some(profile) => Arguments::of("git", profile, args, false).map(drop).map_err(ask),
-        None => unknown("git is not known.".into()),
+        None => unknown("git is not known."),
     }
 }
 

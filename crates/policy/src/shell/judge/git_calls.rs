@@ -120,7 +120,7 @@ impl Site<'_> {
         if let Some(word) = args.iter().find(|word| !is_told(profile, word)) {
             return Err(format!("{} is a word that only a run would tell", shown(&word.pattern(), 80)));
         }
-        let read = Arguments::of("git", profile, &args, false)?;
+        let read = Arguments::of("git", profile, &args, false).map_err(|wrong| wrong.to_string())?;
         Self::values(name, &read)?;
         if let Some(word) = read.operands.iter().find(|word| names_git(&word.pattern())) {
             return Err(format!("{} is a file of git's own", shown(&word.pattern(), 80)));

@@ -4,14 +4,15 @@
 use super::cwd::below;
 use super::report::Finding;
 use super::{block_list, expressions, files, git};
-use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
 use crate::shell::programs::{self, Operands, Profile, Reads, has, options};
 use crate::shell::shown;
+use crate::{PathFact, messages};
 use std::cell::Cell;
+use toolfence_protocol::Text;
 
 /// A command that is held against what the table says of programs, with what stands around it.
 pub(crate) struct Inspection<'a> {
@@ -309,7 +310,7 @@ pub(crate) fn project_code(program: &str) -> Finding {
     Finding::ask("project_code", reason)
 }
 
-pub(crate) fn ask(reason: String) -> Finding {
+pub(crate) fn ask(reason: impl Into<Text>) -> Finding {
     Finding::ask("not_known_read_only", reason)
 }
 
@@ -319,12 +320,12 @@ fn tells_version(profile: &Profile) -> bool {
 }
 
 /// The reason that a command, with its subcommand if there is one, is not on the list, with what it does where the table says so.
-fn not_listed(program: &str, verb: &str) -> String {
+fn not_listed(program: &str, verb: &str) -> Text {
     let name = format!("{} {}", shown(program, 40), shown(verb, 40));
     let name = name.trim_end();
-    match programs::fact(&[program, verb].join(":"), "does") {
-        Some(does) => format!("{name} is not on the list of commands that only read: {does}."),
-        None => format!("{name} is not on the list of commands that only read."),
+    match programs::text(&[program, verb].join(":"), "does") {
+        Some(does) => messages::not_listed_but_known(name, does),
+        None => messages::not_listed(name),
     }
 }
 
@@ -336,7 +337,7 @@ fn needs(program: &str, profile: &Profile) -> String {
     format!("{program} is only known to only read with one of these options: {}.", options.join(", "))
 }
 
-pub(crate) fn unknown(reason: String) -> Checked {
+pub(crate) fn unknown(reason: impl Into<Text>) -> Checked {
     Err(ask(reason))
 }
 

@@ -1,8 +1,10 @@
 //! The arguments of a program, sorted by its profile. Options are exact: nothing is abbreviated.
 
 use super::{Operands, Profile, has, options};
+use crate::messages;
 use crate::shell::expand::Word;
 use crate::shell::shown;
+use toolfence_protocol::Text;
 
 /// Arguments sorted by a profile.
 #[derive(Default)]
@@ -39,7 +41,7 @@ type Rest<'a> = std::slice::Iter<'a, Word>;
 
 impl<'a> Arguments<'a> {
     /// `held` says that the sandbox is around it: what is harmless there needs no question.
-    pub(crate) fn of(program: &str, profile: &Profile, args: &'a [Word], held: bool) -> Result<Arguments<'a>, String> {
+    pub(crate) fn of(program: &str, profile: &Profile, args: &'a [Word], held: bool) -> Result<Arguments<'a>, Text> {
         Arguments { held, ..Arguments::default() }.sorted(program, profile, args)
     }
 
@@ -48,7 +50,7 @@ impl<'a> Arguments<'a> {
         Arguments { others: true, ..Arguments::default() }.sorted("", profile, args).ok()
     }
 
-    fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, String> {
+    fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Text> {
         let mut read = self;
         // A name that is an option does no harm where masks hide what no word names.
         let harmless = !read.others && (profile.harmless || profile.reads_only && read.held);
@@ -77,8 +79,7 @@ impl<'a> Arguments<'a> {
                 }
                 // A name that a glob matches may begin with `-` and be an option.
                 None if !ended && !harmless && word.may_be_option() => {
-                    let reason = format!("{} could match a name that is an option.", shown(&word.pattern(), 80));
-                    return Err(reason);
+                    return Err(messages::could_match_option(shown(&word.pattern(), 80)));
                 }
                 _ => {
                     places.push(args.len() - rest.len() - 1);
@@ -98,7 +99,7 @@ impl<'a> Arguments<'a> {
         Ok(read)
     }
 
-    fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), String> {
+    fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Text> {
         let before = rest.clone();
         let known = match text.strip_prefix("--") {
             Some(long) => self.long(profile, long, rest),
@@ -116,7 +117,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// An option that no table names, of a program that the sandbox holds.
-    fn unnamed(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), String> {
+    fn unnamed(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Text> {
         let name = match text.strip_prefix("--") {
             Some(long) => long,
             None if profile.one_dash => &text[1..],
@@ -276,8 +277,8 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn not_known(program: &str, text: &str) -> String {
-    format!("{program} {} is not known.", shown(text, 40))
+fn not_known(program: &str, text: &str) -> Text {
+    messages::argument_not_known(program, shown(text, 40))
 }
 
 /// A name that is no pattern and, by its ending, no folder and no secret.

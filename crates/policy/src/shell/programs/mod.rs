@@ -6,9 +6,11 @@ pub(crate) mod options;
 mod shells;
 pub(crate) mod wrappers;
 
+use crate::messages;
 use languages::{awk, jq, sed, yq};
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+use toolfence_protocol::Text;
 
 const TABLE: &str = include_str!("programs.table");
 
@@ -306,6 +308,12 @@ pub(crate) fn fact(name: &str, key: &str) -> Option<&'static str> {
     facts(name, key).next()
 }
 
+/// What the table tells a person or the model of the program under a key whose lines name texts: `advice`, `never`, `does`,
+/// `runs-others`.
+pub(crate) fn text(name: &str, key: &str) -> Option<Text> {
+    messages::of_program(fact(name, key)?)
+}
+
 /// Whether the table says this of the program.
 pub(crate) fn is(name: &str, key: &str) -> bool {
     fact(name, key).is_some()
@@ -331,6 +339,10 @@ mod tests {
             assert!(!profile.names.is_empty(), "{}", profile.kind);
             for (key, _) in &profile.facts {
                 assert!(has(facts, key), "{key} of {}", profile.names);
+            }
+            for (key, name) in &profile.facts {
+                let is_text = matches!(*key, "advice" | "never" | "does" | "runs-others");
+                assert!(!is_text || messages::of_program(name).is_some(), "{key} {name} of {}", profile.names);
             }
         }
         assert!(PROFILES.len() > 300, "{}", PROFILES.len());
