@@ -1,36 +1,35 @@
-//! The command runner: a command that a tool wants run, inside the sandbox where it stands, or not at all. And how its end is
-//! told.
+//! The command runner: a command that a tool wants run, inside the sandbox where it stands, or not at all.
 //!
 //! It asks the masks of the workspace what to hide, the sandbox which helper to start, and the process module to hold it.
+//! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
 
 mod appeared;
+mod facts;
 mod git_call;
+mod inside;
 mod refused;
+mod report;
 
 pub(super) use appeared::Appeared;
+pub(super) use report::{Ran, noted, spilled};
 
-use super::{RESULT_LIMIT, blocking, terminal};
+use super::{RESULT_LIMIT, blocking};
+use inside::Inside;
+use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
-use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure};
-use toolfence_sandbox::isolation::{self, Enclosure, Kind, Request};
+use toolfence_protocol::{Error, ErrorKind, Text, ToolFailure};
+use toolfence_sandbox::isolation::{self, Enclosure, Kind};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn, environment};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{
-    Access, Configurations, Guarded, Hooks, MaskSet, RecordedCommand, Running, Stop, Unmasked, Workspace, overflow_file,
-};
-
-/// How often the sandbox is set up anew where the project changes meanwhile.
-const MOST_TRIES: u32 = 4;
+use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
 
 /// The most seconds a command in the foreground may run.
 pub(super) const MOST_SECONDS: u64 = 600;
@@ -126,16 +125,6 @@ pub(super) struct Checking<'a> {
     pub(super) seconds: u64,
     /// Whether it may run without a sandbox.
     pub(super) harmless: bool,
-}
-
-/// What came of it.
-#[derive(Debug)]
-pub(super) struct Ran {
-    pub(super) outcome: Outcome,
-    notes: Vec<Text>,
-    seconds: Option<u64>,
-    /// The last of its words: to a shell, the command line.
-    command: String,
 }
 
 impl CommandRunner {
@@ -349,218 +338,6 @@ impl CommandRunner {
         let path = path.to_owned();
         blocking(self.workspace(), move |workspace, _| workspace.root().named_folder(&path)).await
     }
-
-    /// Runs what cannot write in the project inside, or not at all: it was cleared because the sandbox is set up.
-    async fn run_inside(
-        &self,
-        job: &Job<'_>,
-        inside: &Inside<'_>,
-        appeared: &Appeared,
-    ) -> Result<(Outcome, Vec<Text>), ToolError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let masks = Arc::new(
-                blocking(self.workspace(), |workspace, stop| workspace.masks().find(Access::Read, stop)).await?,
-            );
-            appeared.begin(&masks);
-            let ended = tokio::select! {
-                biased;
-                ended = self.run_masked(job, inside, &masks) => ended,
-                disturbed = self.disturbed(&masks, job.live, appeared) => return Err(disturbed.into()),
-            };
-            match ended {
-                // A file was put where another was looked at: the masks would be beside it.
-                Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
-                ended => {
-                    let outcome = ended.map_err(|error| not_sandboxed(&error))?;
-                    return Ok((self.delivered(outcome, appeared).await?, appeared.note().into_iter().collect()));
-                }
-            }
-        }
-    }
-
-    /// What may be told of the output.
-    async fn delivered(&self, mut outcome: Outcome, appeared: &Appeared) -> Result<Outcome, ToolError> {
-        // A command that said nothing has nothing to withhold.
-        if outcome.total_bytes > 0 {
-            appeared.look(self.workspace()).await?;
-        }
-        outcome.output = appeared.deliver(outcome.output);
-        Ok(outcome)
-    }
-
-    /// Runs what may write in the project inside, or not at all. Afterwards takes away what appeared meanwhile and would make
-    /// git run something on the host; the sentences say what.
-    async fn run_writing(
-        &self,
-        job: &Job<'_>,
-        live: &Background,
-        inside: &Inside<'_>,
-        left: mpsc::Sender<()>,
-        appeared: &Appeared,
-    ) -> Result<(Outcome, Vec<Text>), ToolError> {
-        let writes_git = inside.writes_git;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let command = inside.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-            let look = move |project: &Sandboxed, stop: &Stop| {
-                let masks = project.workspace.masks();
-                let (set, hooks) = match writes_git {
-                    true => project.masks_of_git(&command, stop)?,
-                    false => (masks.find(Access::Read, stop)?, Hooks::default()),
-                };
-                let guarded = set.with_hooks().then(|| Guarded::before(masks, &set));
-                let configurations = writes_git.then(|| Configurations::before(masks, &set, &command));
-                let of_hooks = guarded.clone().zip(configurations.clone());
-                let running = masks.running(&set, of_hooks, project.enclosure().settler());
-                Ok((Arc::new(set), running, guarded, configurations.map(Arc::new), hooks.off))
-            };
-            let (masks, running, guarded, configurations, off) = blocking(&self.project, look).await?;
-            appeared.begin(&masks);
-            let mut disturbance = None;
-            let ended = {
-                let mut run = pin!(self.run_masked(job, inside, &masks));
-                let watch = self.watch(&masks, &running, configurations.as_ref(), live, appeared);
-                tokio::select! {
-                    biased;
-                    ended = &mut run => ended,
-                    why = watch => {
-                        disturbance = Some(why);
-                        live.stop();
-                        // Only when no process is left can what it planted be taken away for good.
-                        run.await
-                    }
-                }
-            };
-            if let Err(error) = &ended
-                && process::is_changed(error)
-                && tries < MOST_TRIES
-            {
-                continue;
-            }
-            drop(left);
-            let ended = match ended {
-                Ok(outcome) => Ok(self.delivered(outcome, appeared).await?),
-                Err(error) => Err(error),
-            };
-            let outcome = ended.as_ref().ok().cloned();
-            let settle = move |workspace: &Workspace, _: &Stop| {
-                // First what leads git to other configurations: what is judged behind it is asked of git.
-                let mut notes = guarded.map(|guarded| guarded.settle(workspace.masks())).unwrap_or_default();
-                notes.extend(workspace.masks().settle(&masks));
-                notes.extend(off);
-                notes.extend(
-                    outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)).map(Text::from),
-                );
-                notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace.masks())));
-                // The record goes when there is nothing left to do.
-                drop(running);
-                Ok(notes)
-            };
-            let mut notes = blocking(self.workspace(), settle).await?;
-            notes.extend(appeared.note());
-            return match (disturbance, ended) {
-                (Some(mut failure), _) => {
-                    for note in notes {
-                        failure.message.push(" [");
-                        failure.message.push(note);
-                        failure.message.push("]");
-                    }
-                    Err(failure.into())
-                }
-                (None, ended) => Ok((ended.map_err(|error| not_sandboxed(&error))?, notes)),
-            };
-        }
-    }
-
-    async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
-        let Inside { words, folder, network, looks, writes_git } = *inside;
-        let only_git = writes_git && !masks.with_hooks();
-        let request = Request { command: words, folder, masks: masks.list(), network, looks, only_git };
-        let entry = self.enclosure().entry(&request);
-        let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
-        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let mut environment = isolation::environment(job.environment, self.workspace().root().path());
-        if writes_git {
-            git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
-        }
-        let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        if writes_git {
-            // One that waits would wait for a call whose plan nobody knows.
-            return process::run_supervised(&helper, &entry.told).await;
-        }
-        process::run_prespawned(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
-    }
-
-    /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the
-    /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
-    async fn disturbed(&self, masks: &Arc<MaskSet>, live: Option<&Background>, appeared: &Appeared) -> ToolFailure {
-        let mut pace = Pace::new();
-        loop {
-            pace.wait().await;
-            let masks = Arc::clone(masks);
-            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.masks().replaced(&masks));
-            if let Ok(Some(found)) = blocking(self.workspace(), look).await {
-                return unmasked(found);
-            }
-            // What cannot be looked at now is looked at before anything is delivered.
-            let _ = appeared.look(self.workspace()).await;
-            appeared.takes_file_of(self.workspace(), live);
-        }
-    }
-
-    /// Waits until something has to end a command that may write: a blocked file that is not hidden any more, or something
-    /// that git on the host would run. Says meanwhile that this host is there.
-    async fn watch(
-        &self,
-        masks: &Arc<MaskSet>,
-        running: &Running,
-        configurations: Option<&Arc<Configurations>>,
-        live: &Background,
-        appeared: &Appeared,
-    ) -> ToolFailure {
-        let mut pace = Pace::new();
-        loop {
-            pace.wait().await;
-            running.sign_of_life();
-            let (masks, configurations) = (Arc::clone(masks), configurations.map(Arc::clone));
-            let look = move |workspace: &Workspace, stop: &Stop| {
-                let configured =
-                    configurations.and_then(|before| before.planted(workspace.masks())).map(|name| changed(&name));
-                let planted = configured.or_else(|| workspace.masks().planted(&masks, stop).map(|name| planted(&name)));
-                Ok(planted.or_else(|| workspace.masks().replaced(&masks).map(unmasked)))
-            };
-            if let Ok(Some(failure)) = blocking(self.workspace(), look).await {
-                return failure;
-            }
-            let _ = appeared.look(self.workspace()).await;
-            appeared.takes_file_of(self.workspace(), Some(live));
-        }
-    }
-
-    /// The answer to a call, once the command has ended.
-    pub(super) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, seconds, command } = ran;
-        let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
-        self.late.store(row, Ordering::Relaxed);
-        let memory = self.enclosure().settings().memory;
-        let failure = failure_of(&outcome, seconds, row, memory);
-        let missed = terminal::missed(&command, &outcome);
-        let left = left_running(outcome.lingered, outcome.escaped);
-        let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
-        let mut text = Text::from(outcome.output);
-        for note in left.into_iter().chain(missed).chain(masked).map(Text::from).chain(notes) {
-            noted(&mut text, note);
-        }
-        let mut output = Output::text(text);
-        output.truncated = outcome.truncated;
-        output.total_bytes = outcome.total_bytes;
-        output.exit_code = Some(outcome.exit_code);
-        output.failure = failure;
-        output
-    }
 }
 
 /// Runs a command to its end on the calling thread.
@@ -573,67 +350,10 @@ pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
     ran
 }
 
-impl Facts for CommandRunner {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        self.workspace().path(cwd, path)
-    }
-
-    fn is_there(&self, path: &str) -> Option<bool> {
-        self.workspace().is_there(path)
-    }
-
-    fn link(&self, path: &str) -> Option<String> {
-        self.workspace().link(path)
-    }
-
-    fn instead(&self, path: &str) -> Vec<String> {
-        self.workspace().instead(path)
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        self.workspace().program(program)
-    }
-
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        self.workspace().program_paths(cwd, program)
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        self.workspace().repository(cwd)
-    }
-
-    fn is_used_by_git(&self, path: &str) -> bool {
-        self.workspace().is_used_by_git(path)
-    }
-
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        self.workspace().history_has_blocked(cwd)
-    }
-
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
-        self.workspace().seen(cwd, path)
-    }
-
-    fn sandbox(&self) -> Sandbox {
-        let mut sandbox = self.workspace().sandbox();
-        sandbox.hold = self.enclosure().report().holds;
-        sandbox
-    }
-}
-
 /// The words that start a command line.
 pub(super) fn shell_line(line: &str) -> Vec<OsString> {
     let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
-}
-
-/// What is special about a command that runs inside.
-struct Inside<'a> {
-    words: &'a [&'a OsStr],
-    folder: &'a Path,
-    network: bool,
-    looks: bool,
-    writes_git: bool,
 }
 
 /// A command that a call waits for. Dropped before its end, it ends the command and waits until no process of it is left.
@@ -655,147 +375,4 @@ impl Drop for Waiting<'_> {
             self.commands.left.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
     }
-}
-
-/// A sentence of ours on a line of its own behind the output.
-pub(super) fn noted(text: &mut Text, note: impl Into<Text>) {
-    let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    text.push(lead);
-    text.push("[");
-    text.push(note);
-    text.push("]\n");
-}
-
-/// Of a job, which is looked at again and again, the file has what came since the last look that showed all.
-pub(super) fn spilled(name: &str, all: bool, of_job: bool) -> String {
-    let what = match (of_job, all) {
-        (false, true) => "All of the output",
-        (false, false) => "The first part of the output",
-        (true, true) => "All output since it became too much to show",
-        (true, false) => "The first 64 MiB of output since it became too much to show",
-    };
-    format!("{what} is in {name}: read_file and search can look into it.")
-}
-
-fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
-    if escaped {
-        return Some(
-            "At least one process it started may go on running: it could not be ended, or what held it was ended before it. \
-             End it by its process id if it is not wanted.",
-        );
-    }
-    lingered.then_some("Processes it left running in the background were ended with it.")
-}
-
-fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memory: u64) -> Option<ToolFailure> {
-    if outcome.stopped {
-        return None;
-    }
-    if outcome.memory_exceeded {
-        return Some(ToolFailure::new(ErrorCode::ExitStatus, too_much_memory(memory)));
-    }
-    if outcome.timed_out {
-        return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), late_in_a_row)));
-    }
-    let message = match (outcome.signal, outcome.exit_code) {
-        (Some(signal), code) => format!("The command was ended by signal {signal} (status {code})."),
-        (None, 0) => return None,
-        (None, code) => format!("The command ended with status {code}."),
-    };
-    Some(ToolFailure::new(ErrorCode::ExitStatus, message))
-}
-
-fn too_much_memory(most: u64) -> String {
-    format!(
-        "The command was ended: it used more than {} MiB of memory, with all it had started. Do it in smaller pieces or with \
-         fewer processes at a time; the user can change the limit with the setting sandbox.memory.",
-        most >> 20
-    )
-}
-
-fn late(seconds: u64, in_a_row: u32) -> String {
-    /// So many are no accident.
-    const MANY: u32 = 3;
-    let more = format!("Give a longer timeout ({MOST_SECONDS} at most), or do it in smaller steps.");
-    let message = format!("The command did not end within {seconds} s and was ended. {more}");
-    if in_a_row < MANY {
-        return message;
-    }
-    format!(
-        "{message} This is number {in_a_row} in a row. Do not try the same again: find out first what it waits for, or run \
-         it with background: true and poll it."
-    )
-}
-
-/// When the project is looked at again while a command runs: each second, but no more than half of the time.
-struct Pace {
-    pause: Duration,
-    woke: Instant,
-}
-
-impl Pace {
-    /// Documented as the time in which a repository that appears and would run something is noticed.
-    const EACH: Duration = Duration::from_secs(1);
-
-    fn new() -> Pace {
-        Pace { pause: Pace::EACH, woke: Instant::now() }
-    }
-
-    async fn wait(&mut self) {
-        let took = self.woke.elapsed().saturating_sub(self.pause);
-        self.pause = Pace::EACH.saturating_sub(took).max(took);
-        self.woke = Instant::now();
-        tokio::time::sleep(self.pause).await;
-    }
-}
-
-fn planted(name: &str) -> ToolFailure {
-    let message = format!(
-        "{name} appeared while the command ran. Git on this machine would run programs because of it, so the command was ended. \
-         What it had done by then has stayed, but for this. If the project needs it, ask the user to make it, or to name it in \
-         sandbox.git_writable."
-    );
-    ToolFailure::new(ErrorCode::Denied, message)
-}
-
-fn changed(name: &str) -> ToolFailure {
-    let message = format!(
-        "{name} got a key while a hook ran that would make git on this machine run programs, so the call was ended. What it had \
-         done by then has stayed, but for this."
-    );
-    ToolFailure::new(ErrorCode::Denied, message)
-}
-
-fn unmasked(found: Unmasked) -> ToolFailure {
-    let why = match found {
-        Unmasked::Blocked(name) => format!(
-            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"
-        ),
-        Unmasked::Used(name) => format!(
-            "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay read-only"
-        ),
-    };
-    let message =
-        format!("{why}, so the command was ended. What it had done by then has stayed. Check before you run it again.");
-    ToolFailure::new(ErrorCode::Conflict, message)
-}
-
-fn no_container(why: &str) -> ToolFailure {
-    let message = format!(
-        "Commands run in a container here, and there is none: {why} Nothing was run. Tell the user, who can mend it or set \
-         sandbox.container to off."
-    );
-    ToolFailure::new(ErrorCode::IoError, message)
-}
-
-fn not_sandboxed(error: &io::Error) -> ToolFailure {
-    let message = format!(
-        "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails again, tell \
-         the user: `coder doctor` says what is wrong with them."
-    );
-    ToolFailure::new(ErrorCode::IoError, message)
-}
-
-fn not_started(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run, or not to its end: {error}."))
 }

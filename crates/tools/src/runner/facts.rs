@@ -1,0 +1,52 @@
+//! What the policy asks about the world, answered for the project of the commands.
+
+use super::CommandRunner;
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+
+impl Facts for CommandRunner {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        self.workspace().path(cwd, path)
+    }
+
+    fn is_there(&self, path: &str) -> Option<bool> {
+        self.workspace().is_there(path)
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        self.workspace().link(path)
+    }
+
+    fn instead(&self, path: &str) -> Vec<String> {
+        self.workspace().instead(path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        self.workspace().program(program)
+    }
+
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        self.workspace().program_paths(cwd, program)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        self.workspace().repository(cwd)
+    }
+
+    fn is_used_by_git(&self, path: &str) -> bool {
+        self.workspace().is_used_by_git(path)
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.workspace().history_has_blocked(cwd)
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        self.workspace().seen(cwd, path)
+    }
+
+    fn sandbox(&self) -> Sandbox {
+        let mut sandbox = self.workspace().sandbox();
+        sandbox.hold = self.enclosure().report().holds;
+        sandbox
+    }
+}

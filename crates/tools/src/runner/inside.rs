@@ -1,0 +1,280 @@
+//! Commands inside the sandbox: what is hidden from each, the watch while it runs, and what it left behind.
+
+use super::{Appeared, CommandRunner, Sandboxed, git_call, refused};
+use crate::blocking;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_sandbox::isolation::{self, Request};
+use toolfence_sandbox::process::{self, Background, Job, Outcome};
+use toolfence_toolbox::ToolError;
+use toolfence_workspace::{Access, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace};
+
+/// How often the sandbox is set up anew where the project changes meanwhile.
+const MOST_TRIES: u32 = 4;
+
+/// What is special about a command that runs inside.
+pub(super) struct Inside<'a> {
+    pub(super) words: &'a [&'a OsStr],
+    pub(super) folder: &'a Path,
+    pub(super) network: bool,
+    pub(super) looks: bool,
+    pub(super) writes_git: bool,
+}
+
+impl CommandRunner {
+    /// Runs what cannot write in the project inside, or not at all: it was cleared because the sandbox is set up.
+    pub(super) async fn run_inside(
+        &self,
+        job: &Job<'_>,
+        inside: &Inside<'_>,
+        appeared: &Appeared,
+    ) -> Result<(Outcome, Vec<Text>), ToolError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let masks = Arc::new(
+                blocking(self.workspace(), |workspace, stop| workspace.masks().find(Access::Read, stop)).await?,
+            );
+            appeared.begin(&masks);
+            let ended = tokio::select! {
+                biased;
+                ended = self.run_masked(job, inside, &masks) => ended,
+                disturbed = self.disturbed(&masks, job.live, appeared) => return Err(disturbed.into()),
+            };
+            match ended {
+                // A file was put where another was looked at: the masks would be beside it.
+                Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
+                ended => {
+                    let outcome = ended.map_err(|error| not_sandboxed(&error))?;
+                    return Ok((self.delivered(outcome, appeared).await?, appeared.note().into_iter().collect()));
+                }
+            }
+        }
+    }
+
+    /// What may be told of the output.
+    async fn delivered(&self, mut outcome: Outcome, appeared: &Appeared) -> Result<Outcome, ToolError> {
+        // A command that said nothing has nothing to withhold.
+        if outcome.total_bytes > 0 {
+            appeared.look(self.workspace()).await?;
+        }
+        outcome.output = appeared.deliver(outcome.output);
+        Ok(outcome)
+    }
+
+    /// Runs what may write in the project inside, or not at all. Afterwards takes away what appeared meanwhile and would make
+    /// git run something on the host; the sentences say what.
+    pub(super) async fn run_writing(
+        &self,
+        job: &Job<'_>,
+        live: &Background,
+        inside: &Inside<'_>,
+        left: mpsc::Sender<()>,
+        appeared: &Appeared,
+    ) -> Result<(Outcome, Vec<Text>), ToolError> {
+        let writes_git = inside.writes_git;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let command = inside.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+            let look = move |project: &Sandboxed, stop: &Stop| {
+                let masks = project.workspace.masks();
+                let (set, hooks) = match writes_git {
+                    true => project.masks_of_git(&command, stop)?,
+                    false => (masks.find(Access::Read, stop)?, Hooks::default()),
+                };
+                let guarded = set.with_hooks().then(|| Guarded::before(masks, &set));
+                let configurations = writes_git.then(|| Configurations::before(masks, &set, &command));
+                let of_hooks = guarded.clone().zip(configurations.clone());
+                let running = masks.running(&set, of_hooks, project.enclosure().settler());
+                Ok((Arc::new(set), running, guarded, configurations.map(Arc::new), hooks.off))
+            };
+            let (masks, running, guarded, configurations, off) = blocking(&self.project, look).await?;
+            appeared.begin(&masks);
+            let mut disturbance = None;
+            let ended = {
+                let mut run = pin!(self.run_masked(job, inside, &masks));
+                let watch = self.watch(&masks, &running, configurations.as_ref(), live, appeared);
+                tokio::select! {
+                    biased;
+                    ended = &mut run => ended,
+                    why = watch => {
+                        disturbance = Some(why);
+                        live.stop();
+                        // Only when no process is left can what it planted be taken away for good.
+                        run.await
+                    }
+                }
+            };
+            if let Err(error) = &ended
+                && process::is_changed(error)
+                && tries < MOST_TRIES
+            {
+                continue;
+            }
+            drop(left);
+            let ended = match ended {
+                Ok(outcome) => Ok(self.delivered(outcome, appeared).await?),
+                Err(error) => Err(error),
+            };
+            let outcome = ended.as_ref().ok().cloned();
+            let settle = move |workspace: &Workspace, _: &Stop| {
+                // First what leads git to other configurations: what is judged behind it is asked of git.
+                let mut notes = guarded.map(|guarded| guarded.settle(workspace.masks())).unwrap_or_default();
+                notes.extend(workspace.masks().settle(&masks));
+                notes.extend(off);
+                notes.extend(
+                    outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)).map(Text::from),
+                );
+                notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace.masks())));
+                // The record goes when there is nothing left to do.
+                drop(running);
+                Ok(notes)
+            };
+            let mut notes = blocking(self.workspace(), settle).await?;
+            notes.extend(appeared.note());
+            return match (disturbance, ended) {
+                (Some(mut failure), _) => {
+                    for note in notes {
+                        failure.message.push(" [");
+                        failure.message.push(note);
+                        failure.message.push("]");
+                    }
+                    Err(failure.into())
+                }
+                (None, ended) => Ok((ended.map_err(|error| not_sandboxed(&error))?, notes)),
+            };
+        }
+    }
+
+    async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
+        let Inside { words, folder, network, looks, writes_git } = *inside;
+        let only_git = writes_git && !masks.with_hooks();
+        let request = Request { command: words, folder, masks: masks.list(), network, looks, only_git };
+        let entry = self.enclosure().entry(&request);
+        let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+        let mut environment = isolation::environment(job.environment, self.workspace().root().path());
+        if writes_git {
+            git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
+        }
+        let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
+        if writes_git {
+            // One that waits would wait for a call whose plan nobody knows.
+            return process::run_supervised(&helper, &entry.told).await;
+        }
+        process::run_prespawned(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
+    }
+
+    /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the
+    /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
+    async fn disturbed(&self, masks: &Arc<MaskSet>, live: Option<&Background>, appeared: &Appeared) -> ToolFailure {
+        let mut pace = Pace::new();
+        loop {
+            pace.wait().await;
+            let masks = Arc::clone(masks);
+            let look = move |workspace: &Workspace, _: &Stop| Ok(workspace.masks().replaced(&masks));
+            if let Ok(Some(found)) = blocking(self.workspace(), look).await {
+                return unmasked(found);
+            }
+            // What cannot be looked at now is looked at before anything is delivered.
+            let _ = appeared.look(self.workspace()).await;
+            appeared.takes_file_of(self.workspace(), live);
+        }
+    }
+
+    /// Waits until something has to end a command that may write: a blocked file that is not hidden any more, or something
+    /// that git on the host would run. Says meanwhile that this host is there.
+    async fn watch(
+        &self,
+        masks: &Arc<MaskSet>,
+        running: &Running,
+        configurations: Option<&Arc<Configurations>>,
+        live: &Background,
+        appeared: &Appeared,
+    ) -> ToolFailure {
+        let mut pace = Pace::new();
+        loop {
+            pace.wait().await;
+            running.sign_of_life();
+            let (masks, configurations) = (Arc::clone(masks), configurations.map(Arc::clone));
+            let look = move |workspace: &Workspace, stop: &Stop| {
+                let configured =
+                    configurations.and_then(|before| before.planted(workspace.masks())).map(|name| changed(&name));
+                let planted = configured.or_else(|| workspace.masks().planted(&masks, stop).map(|name| planted(&name)));
+                Ok(planted.or_else(|| workspace.masks().replaced(&masks).map(unmasked)))
+            };
+            if let Ok(Some(failure)) = blocking(self.workspace(), look).await {
+                return failure;
+            }
+            let _ = appeared.look(self.workspace()).await;
+            appeared.takes_file_of(self.workspace(), Some(live));
+        }
+    }
+}
+
+/// When the project is looked at again while a command runs: each second, but no more than half of the time.
+struct Pace {
+    pause: Duration,
+    woke: Instant,
+}
+
+impl Pace {
+    /// Documented as the time in which a repository that appears and would run something is noticed.
+    const EACH: Duration = Duration::from_secs(1);
+
+    fn new() -> Pace {
+        Pace { pause: Pace::EACH, woke: Instant::now() }
+    }
+
+    async fn wait(&mut self) {
+        let took = self.woke.elapsed().saturating_sub(self.pause);
+        self.pause = Pace::EACH.saturating_sub(took).max(took);
+        self.woke = Instant::now();
+        tokio::time::sleep(self.pause).await;
+    }
+}
+
+fn planted(name: &str) -> ToolFailure {
+    let message = format!(
+        "{name} appeared while the command ran. Git on this machine would run programs because of it, so the command was ended. \
+         What it had done by then has stayed, but for this. If the project needs it, ask the user to make it, or to name it in \
+         sandbox.git_writable."
+    );
+    ToolFailure::new(ErrorCode::Denied, message)
+}
+
+fn changed(name: &str) -> ToolFailure {
+    let message = format!(
+        "{name} got a key while a hook ran that would make git on this machine run programs, so the call was ended. What it had \
+         done by then has stayed, but for this."
+    );
+    ToolFailure::new(ErrorCode::Denied, message)
+}
+
+fn unmasked(found: Unmasked) -> ToolFailure {
+    let why = match found {
+        Unmasked::Blocked(name) => format!(
+            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"
+        ),
+        Unmasked::Used(name) => format!(
+            "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay read-only"
+        ),
+    };
+    let message =
+        format!("{why}, so the command was ended. What it had done by then has stayed. Check before you run it again.");
+    ToolFailure::new(ErrorCode::Conflict, message)
+}
+
+fn not_sandboxed(error: &io::Error) -> ToolFailure {
+    let message = format!(
+        "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails again, tell \
+         the user: `coder doctor` says what is wrong with them."
+    );
+    ToolFailure::new(ErrorCode::IoError, message)
+}
