@@ -1,15 +1,13 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
 use super::jobs::{Jobs, Waited};
-use super::runner::{KEPT, MOST_SECONDS, Wanted, shell_line};
+use super::runner::{KEPT, Wanted, shell_line};
 use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-
-/// Seconds a command may run unless it says otherwise.
-const SECONDS: u64 = 30;
+use toolfence_toolset::{COMMAND_SECONDS, MOST_COMMAND_SECONDS};
 
 /// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
 const YIELD: Duration = Duration::from_secs(60);
@@ -39,8 +37,8 @@ impl Bash {
 
     async fn command(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
         let background = permit.flag("background", false);
-        let seconds = permit.count("timeout").map(|seconds| seconds.min(MOST_SECONDS));
-        let limit = if background { seconds } else { Some(seconds.unwrap_or(SECONDS)) };
+        let seconds = permit.count("timeout").map(|seconds| seconds.min(MOST_COMMAND_SECONDS.into()));
+        let limit = if background { seconds } else { Some(seconds.unwrap_or(COMMAND_SECONDS.into())) };
         let wanted = Bash::wanted(permit, limit);
         // Only a helper can promise that a job ends with the session.
         let can_be_job = !wanted.outside && self.jobs.commands.is_sandboxed().await?;

@@ -49,8 +49,9 @@ pub(super) struct Running {
 /// What is known of the end of a job. Calls that run side by side may ask for it at once, and one of them gets it.
 #[derive(Debug, Default)]
 enum End {
+    /// The job goes on.
     #[default]
-    Prespawn,
+    Awaited,
     Come(Result<Ran, ToolError>),
     Told,
 }
@@ -90,8 +91,8 @@ impl Jobs {
         // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
-            End::Prespawn if !is_over => return job.so_far(self.commands.workspace()).await,
-            End::Prespawn => {
+            End::Awaited if !is_over => return job.so_far(self.commands.workspace()).await,
+            End::Awaited => {
                 Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a job has died.")))
             }
             End::Come(result) => result,
@@ -228,8 +229,8 @@ impl Running {
     /// Takes the end of the job, for the one call that gives it. A job that has not ended stays so, unless its thread is gone.
     fn take_end(&self, is_over: bool) -> End {
         let mut end = self.end();
-        if matches!(*end, End::Prespawn) && !is_over {
-            return End::Prespawn;
+        if matches!(*end, End::Awaited) && !is_over {
+            return End::Awaited;
         }
         std::mem::replace(&mut *end, End::Told)
     }

@@ -1,7 +1,7 @@
 //! `run_python`: a Python file of the project, run inside the sandbox as a command is.
 
 use super::jobs::Jobs;
-use super::runner::{KEPT, MOST_SECONDS, Wanted};
+use super::runner::{KEPT, Wanted};
 use super::{blocking, spec_of};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -9,9 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-
-/// Seconds it may run unless the call says otherwise.
-const SECONDS: u64 = 30;
+use toolfence_toolset::{COMMAND_SECONDS, MOST_COMMAND_SECONDS};
 
 /// Names of the interpreter, the best first.
 const INTERPRETERS: &[&str] = &["python3", "python"];
@@ -38,10 +36,11 @@ impl Python {
             Ok((workspace.root().path().join(file), found.ok_or_else(no_python)?))
         })
         .await?;
+        let seconds = permit.count("timeout").unwrap_or(COMMAND_SECONDS.into());
         let wanted = Wanted {
             words: words(interpreter, file, permit.args().get("args")),
             folder: ".".to_owned(),
-            seconds: Some(permit.count("timeout").unwrap_or(SECONDS).min(MOST_SECONDS)),
+            seconds: Some(seconds.min(MOST_COMMAND_SECONDS.into())),
             network: false,
             outside: false,
             keep: KEPT,

@@ -10,6 +10,12 @@
 use std::sync::{Arc, LazyLock};
 use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolSpec};
 
+/// Seconds a command may run unless the call says otherwise: what the model is told, and what the tools do.
+pub const COMMAND_SECONDS: u32 = 30;
+
+/// The most seconds a command in the foreground may run.
+pub const MOST_COMMAND_SECONDS: u32 = 600;
+
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     vec![
         read_file(),
@@ -92,8 +98,10 @@ fn dry_run() -> Param {
     flag("dry_run", "show what would change and change nothing").aliases(["preview"])
 }
 
-fn timeout(default: i64) -> Param {
-    count("timeout", 1, 600, "seconds before it is stopped").default(default).aliases(["timeout_seconds"])
+fn timeout() -> Param {
+    count("timeout", 1, MOST_COMMAND_SECONDS.into(), "seconds before it is stopped")
+        .default(COMMAND_SECONDS)
+        .aliases(["timeout_seconds"])
 }
 
 fn read_file() -> ToolSpec {
@@ -188,7 +196,7 @@ fn bash() -> ToolSpec {
     ToolSpec::new("bash", "Run a shell command; no terminal, no stdin.")
         .aliases(["shell", "run_command", "execute_command", "sh", "terminal", "exec"])
         .param(Param::new("command", ParamKind::Command, "the command").required().aliases(["cmd", "script", "code"]))
-        .param(timeout(30))
+        .param(timeout())
         .param(Param::new("cwd", ParamKind::Path, "folder to run in").aliases(["workdir", "working_directory"]))
         .param(flag("background", "keep it running as a job").aliases(["run_in_background"]))
         .param(flag("network", "let it use the network; always asks").requests(Request::Network))
@@ -201,7 +209,7 @@ fn run_python() -> ToolSpec {
         .aliases(["run_python_file", "python"])
         .param(file("the Python file"))
         .param(Param::new("args", ParamKind::Texts, "its command line").aliases(["arguments", "argv"]))
-        .param(timeout(30))
+        .param(timeout())
         .effect(|_| Effect::Execute)
 }
 

@@ -18,7 +18,7 @@ const LONGEST_PATH: usize = 4096;
 /// The errors in an output; warnings are none. Paths below `root` are told relative to it, and what stands for the text on
 /// stdin is "".
 pub fn read(output: &str, root: &str) -> Vec<Diagnostic> {
-    let mut reader = Reader { root, found: Vec::new(), heading: None, node: None };
+    let mut reader = OutputReader { root, found: Vec::new(), heading: None, node: None };
     for line in output.lines() {
         if reader.found.len() == MOST {
             break;
@@ -33,7 +33,7 @@ pub fn is_about_layout(output: &str) -> bool {
     output.lines().any(|line| line.starts_with(NO_LAYOUT))
 }
 
-struct Reader<'a> {
+struct OutputReader<'a> {
     root: &'a str,
     found: Vec<Diagnostic>,
     /// The words of an error whose place comes behind.
@@ -42,7 +42,7 @@ struct Reader<'a> {
     node: Option<(&'a str, u64)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> OutputReader<'a> {
     fn line(&mut self, line: &'a str) {
         if let Some(place) = line.trim_start().strip_prefix("--> ") {
             if let (Some(words), Some((path, row, column, _))) = (self.heading.take(), placed(place)) {

@@ -1,7 +1,7 @@
 //! What the model is told of a change that was not made, or that made something worse.
 
 use super::super::counted;
-use super::{Found, Worse};
+use super::{Findings, Worse};
 use serde_json::{Value, json};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure};
@@ -63,7 +63,7 @@ pub(super) fn not_checked(path: &str, by: &str, why: &str) -> String {
     format!("{path} was not checked by {by}: {why}.")
 }
 
-impl Found {
+impl Findings {
     /// Says at the end of an answer what was seen beside the change.
     pub(crate) fn add_to(self, mut output: Output) -> Output {
         if !self.elsewhere.is_empty() {

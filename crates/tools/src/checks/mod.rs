@@ -60,14 +60,14 @@ pub(super) struct How {
 
 /// What came of a change.
 pub(super) enum Checked<T> {
-    Made(T, Found),
+    Made(T, Findings),
     /// It would have made a file worse: nothing was changed, and this is the answer.
     Refused(Output),
 }
 
 /// What was seen beside the change.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Findings {
     /// New errors in files that were not changed.
     elsewhere: Vec<Diagnostic>,
     /// What could not be checked, in sentences.
@@ -119,7 +119,7 @@ impl Checks {
     /// Makes a change as it was planned, if it makes no file worse.
     pub(super) async fn change<R: Report>(&self, draft: Draft<R>, how: How) -> Result<Checked<R>, ToolError> {
         let draft = Arc::new(draft);
-        let mut found = Found::default();
+        let mut found = Findings::default();
         let files = draft.files();
         // What cannot be compared with what was there is not judged.
         let is_judged = files.iter().any(FileDraft::changes_content) && files.iter().all(|file| file.texts().is_some());
@@ -169,7 +169,7 @@ impl Checks {
     }
 
     /// What is new in the text of one file: the language's own checker says it, or else the parser in process.
-    async fn worse<'d>(&self, draft: &'d FileDraft, found: &mut Found) -> Result<Option<Worse<'d>>, ToolError> {
+    async fn worse<'d>(&self, draft: &'d FileDraft, found: &mut Findings) -> Result<Option<Worse<'d>>, ToolError> {
         let [before, after] = draft.texts().unwrap_or_default();
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
         let fits = after.len() <= syntax::MOST_BYTES;
@@ -198,7 +198,7 @@ impl Checks {
     }
 
     /// What the checkers of projects say before the change.
-    async fn asked(&self, drafts: &[FileDraft], found: &mut Found) -> Result<Vec<Asked<'_>>, ToolError> {
+    async fn asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<Vec<Asked<'_>>, ToolError> {
         let mut all: Vec<Asked<'_>> = Vec::new();
         for draft in drafts {
             for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
@@ -222,7 +222,7 @@ impl Checks {
     }
 
     /// What a dry run cannot know: the checker of a project reads what is on disk.
-    async fn not_asked(&self, drafts: &[FileDraft], found: &mut Found) -> Result<(), ToolError> {
+    async fn not_asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<(), ToolError> {
         for draft in drafts {
             for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
                 let Reads::Project(file) = &checker.reads else { continue };
@@ -257,7 +257,7 @@ impl Checks {
         &self,
         drafts: &'d [FileDraft],
         asked: &[Asked<'_>],
-        found: &mut Found,
+        found: &mut Findings,
     ) -> Result<Vec<Worse<'d>>, ToolError> {
         let maps: HashMap<&str, LineMap> = drafts.iter().map(|draft| (&*draft.path, lines_of(draft))).collect();
         let mut all = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
-use super::super::runner::{CommandRunner, MOST_SECONDS, Wanted, shell_line};
+use super::super::runner::{CommandRunner, Wanted, shell_line};
 use super::super::{capped, counted};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::time::Instant;
 use tokio::sync::Mutex;
 use toolfence_protocol::{Args, Error, ErrorCode, Output, ToolCall, ToolFailure, ToolResult, clip};
 use toolfence_toolbox::{Progress, ToolError};
+use toolfence_toolset::MOST_COMMAND_SECONDS;
 use toolfence_validate::{Diagnostic, appeared, read_output};
 
 /// The name under which a model sees what they find, where others have the name of a tool.
@@ -37,14 +38,14 @@ pub struct ProjectChecks {
 /// What is known of one command.
 #[derive(Debug, Clone, Default)]
 struct Seen {
-    found: Option<Found>,
+    found: Option<CheckRun>,
     /// Why it could not be run the last time.
     trouble: Option<String>,
 }
 
 /// What a command found.
 #[derive(Debug, Clone, PartialEq)]
-struct Found {
+struct CheckRun {
     status: i32,
     errors: Vec<Diagnostic>,
     /// Of an output without errors that can be read.
@@ -112,7 +113,7 @@ impl ProjectChecks {
         Ok(all)
     }
 
-    async fn found(&self, line: &str) -> Result<Found, ToolError> {
+    async fn found(&self, line: &str) -> Result<CheckRun, ToolError> {
         if !self.commands.is_held().await? {
             let why = "No sandbox is available here that would hold it, and it may run what you wrote.";
             return Err(ToolFailure::new(ErrorCode::Denied, why).into());
@@ -120,7 +121,7 @@ impl ProjectChecks {
         let wanted = Wanted {
             words: shell_line(line),
             folder: ".".to_owned(),
-            seconds: Some(MOST_SECONDS),
+            seconds: Some(MOST_COMMAND_SECONDS.into()),
             network: false,
             outside: false,
             keep: KEPT,
@@ -129,14 +130,14 @@ impl ProjectChecks {
         };
         let outcome = self.commands.run(wanted).await?.outcome;
         if outcome.timed_out {
-            let why = format!("It did not end within {MOST_SECONDS} s and was ended.");
+            let why = format!("It did not end within {MOST_COMMAND_SECONDS} s and was ended.");
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());
         }
         let root = self.commands.workspace().root().path().to_string_lossy();
         let errors = if outcome.exit_code == 0 { Vec::new() } else { read_output(&outcome.output, &root) };
         let shown = outcome.exit_code != 0 && errors.is_empty();
         let output = if shown { clip::clip(&outcome.output, MOST_SHOWN).text } else { String::new() };
-        Ok(Found { status: outcome.exit_code, errors, output, cut: outcome.truncated })
+        Ok(CheckRun { status: outcome.exit_code, errors, output, cut: outcome.truncated })
     }
 }
 
@@ -176,7 +177,7 @@ fn told(lines: &[String], before: &[Seen], now: &[Seen]) -> Output {
 }
 
 /// What is told of one command, and the errors that are new.
-fn said(line: &str, before: Option<&Found>, now: &Found) -> (String, Vec<Diagnostic>) {
+fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (String, Vec<Diagnostic>) {
     if now.status == 0 {
         let again = before.is_some_and(|before| before.status != 0);
         return (format!("`{line}` {}\n", if again { "passes again." } else { "passes." }), Vec::new());
@@ -211,7 +212,7 @@ fn counted_were(old: usize) -> String {
 }
 
 /// Of an output of which no error can be read.
-fn unread(line: &str, before: Option<&Found>, now: &Found) -> String {
+fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> String {
     let status = now.status;
     let known = before.filter(|before| before.status != 0);
     if known.is_some_and(|before| before.output == now.output) {
@@ -229,7 +230,7 @@ mod tests {
 
     fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> Seen {
         let errors = errors.iter().map(|(path, line, message)| Diagnostic::of(*path, *line, 0, message)).collect();
-        Seen { found: Some(Found { status, errors, output: output.to_owned(), cut: false }), trouble: None }
+        Seen { found: Some(CheckRun { status, errors, output: output.to_owned(), cut: false }), trouble: None }
     }
 
     fn said_of(before: &Seen, now: &Seen) -> (String, bool) {
@@ -284,7 +285,7 @@ mod tests {
     fn what_is_told_is_bounded() {
         let long = |n: usize| format!("{}/{}.c", "d".repeat(4000), "abcde".repeat(n + 1));
         let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::of(long(n), 1, 0, "no")).collect();
-        let errors = Found { status: 1, errors: many, output: String::new(), cut: false };
+        let errors = CheckRun { status: 1, errors: many, output: String::new(), cut: false };
         let bad = Seen { found: Some(errors), trouble: None };
         let output = told(&["a".into(), "b".into()], &[found(0, &[], ""), found(0, &[], "")], &[bad.clone(), bad]);
         assert!(output.truncated && output.text.to_string().len() <= RESULT_LIMIT, "{}", output.text.to_string().len());

@@ -31,9 +31,6 @@ use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Presp
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
 
-/// The most seconds a command in the foreground may run.
-pub(super) const MOST_SECONDS: u64 = 600;
-
 /// Bytes of output that are kept: the sentence about the cut and the notes need room too.
 pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
 

@@ -1,11 +1,12 @@
 //! What is told of a command that has ended, or that was not run.
 
-use super::{CommandRunner, MOST_SECONDS, refused};
+use super::{CommandRunner, refused};
 use crate::terminal;
 use std::io;
 use std::sync::atomic::Ordering;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
 use toolfence_sandbox::process::Outcome;
+use toolfence_toolset::MOST_COMMAND_SECONDS;
 
 /// What came of it.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ fn too_much_memory(most: u64) -> String {
 fn late(seconds: u64, in_a_row: u32) -> String {
     /// So many are no accident.
     const MANY: u32 = 3;
-    let more = format!("Give a longer timeout ({MOST_SECONDS} at most), or do it in smaller steps.");
+    let more = format!("Give a longer timeout ({MOST_COMMAND_SECONDS} at most), or do it in smaller steps.");
     let message = format!("The command did not end within {seconds} s and was ended. {more}");
     if in_a_row < MANY {
         return message;
