@@ -417,3 +417,32 @@ fn a_reader_that_goes_away_is_no_error() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(!err.contains("panicked") && !err.contains("coder"), "{err}");
 }
+
+#[test]
+fn the_program_speaks_the_language_of_the_option_or_the_setting() {
+    let folder = root();
+    let call = "%%% reply\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch x\"}}\n```\n%%% reply finish=length\nMeia\n";
+    std::fs::write(folder.path().join("replies"), call).unwrap();
+    let replay = ["--backend", "replay", "--replies", "replies", "-p", "vai"];
+    let ran = coder(folder.path(), &[&["--lang", "pt"], &replay[..]].concat(), "");
+    assert_eq!(ran.status, 1);
+    for told in
+        ["É preciso o sim de uma pessoa, e não há terminal onde perguntar.", "a resposta para no limite de tamanho"]
+    {
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
+    let ran = coder(folder.path(), &["--lang", "pt", "-p", "x", "tools"], "");
+    assert!(ran.status == 2 && ran.err.starts_with("coder: -p serve para uma pergunta avulsa"), "{}", ran.err);
+    let home = root();
+    let settings = home.path().join("config/toolfence");
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(settings.join("config.toml"), "lang = \"pt\"\n").unwrap();
+    let set = |args: &[&str]| Program::new(CODER, home.path()).args(args).run(folder.path(), "");
+    let ran = set(&replay);
+    assert!(ran.status == 1 && ran.err.contains("a resposta para no limite de tamanho"), "{}", ran.err);
+    let ran = set(&[&["--lang", "en"], &replay[..]].concat());
+    assert!(ran.err.contains("the answer breaks off at the length limit"), "{}", ran.err);
+    // What a program reads is English in any language.
+    let ran = coder(folder.path(), &["parse", "--batch", "--lang", "pt"], "{}\n");
+    assert!(ran.out.contains("line 1: this is not "), "{}", ran.out);
+}

@@ -197,6 +197,21 @@ fn the_part_that_asks_is_marked() {
 }
 
 #[test]
+fn a_question_in_portuguese_takes_answers_in_portuguese() {
+    for (answer, ran) in [("s", true), ("sim", true), ("não outro dia", false), ("n agora não", false)] {
+        let folder = with_replies(&["touch ran"]);
+        let line = format!("{REPLAYED} --lang pt");
+        let shown = typed(folder.path(), &line, "Executar? [", "", &[answer]);
+        assert_eq!(folder.path().join("ran").exists(), ran, "{shown}");
+        assert!(shown.contains("  motivo da pergunta: ") && !shown.contains("Run it?"), "{shown}");
+        assert_eq!(shown.contains("O usuário disse não"), !ran, "{shown}");
+    }
+    let folder = with_replies(&["touch ran"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["s"]);
+    assert!(!folder.path().join("ran").exists(), "s is no yes in English: {shown}");
+}
+
+#[test]
 fn a_project_is_trusted_by_whoever_has_seen_its_file() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(".toolfence.toml"), "model = \"x\" # \u{202e}\n").unwrap();

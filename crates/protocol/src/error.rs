@@ -94,6 +94,12 @@ impl Error {
     }
 }
 
+impl From<Error> for Text {
+    fn from(error: Error) -> Text {
+        error.text()
+    }
+}
+
 /// What a cause says: a [`Text`] or an [`Error`], each also inside of an [`io::Error`], keeps its languages.
 fn text_of(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Text {
     let held = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref).unwrap_or(cause);

@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and what it means. The help texts are these comments.
 
 use crate::failure::STATUSES;
+use crate::messages;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ pub(crate) struct Options {
     /// Who the model is: coder, reviewer, or a file [default: coder]
     #[arg(long, global = true, value_name = "NAME|FILE")]
     pub(crate) persona: Option<String>,
-    /// Ask for nothing: run whatever is not denied. The same as --ask never
+    /// Ask for nothing: run whatever is not denied, as --ask never does
     #[arg(long, global = true, conflicts_with = "ask")]
     pub(crate) yes: bool,
     /// Calls, results and path decisions as JSON lines on stderr
@@ -402,7 +403,7 @@ pub(crate) enum PromptFormat {
 pub(crate) enum GrammarFormat {
     /// Whole replies for llama.cpp: prose and tool blocks
     Gbnf,
-    /// The same from the trigger "```tool" on, for grammars that only begin there
+    /// Replies from the trigger "```tool" on, for grammars that only begin there
     Lazy,
     /// JSON Schema of one bare call, for backends with structured output
     Schema,
@@ -484,7 +485,7 @@ impl From<Lang> for Language {
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number of at least 1 is wanted".to_owned())
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| messages::at_least_one().to_string())
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::messages;
 use crate::setup;
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Style, Terminal, Words};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,34 +42,35 @@ pub(crate) fn told(all: &[Standing]) -> Value {
 
 /// As a table.
 pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
-    out.line("\nchecks of changed files")?;
+    out.write("\n")?;
+    out.line(&messages::checks_of_changed_files())?;
     all.iter().try_for_each(|one| row(one, out))?;
     let asked = |glob: &str| all.iter().any(|one| one.checker.files().any(|known| known == glob));
     let left = LANGUAGES.iter().filter(|language| !globs(language).iter().any(|glob| asked(glob)));
     let left: Vec<&str> = left.map(|language| language.name).collect();
-    out.styled(Style::Good, &format!("  {:<8}", "built in"))?;
-    out.line(&format!(" {}: read in process", left.join(", ")))
+    out.styled(Style::Good, &format!("  {:<8} ", messages::built_in().words()))?;
+    out.line(&messages::read_in_process(left.join(", ")))
 }
 
 fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match (&one.program, one.may_run) {
-        (Some(_), true) => (Style::Good, "asked"),
-        (Some(_), false) => (Style::Dim, "no sandbox"),
-        (None, _) => (Style::Dim, "missing"),
+        (Some(_), true) => (Style::Good, messages::checker_asked()),
+        (Some(_), false) => (Style::Dim, messages::checker_without_sandbox()),
+        (None, _) => (Style::Dim, messages::checker_missing()),
     };
-    let project = match &one.checker.reads {
-        Reads::Project(file) => format!(", where there is a {file}"),
-        _ => String::new(),
+    let files = one.checker.files().collect::<Vec<_>>().join(" ");
+    let checker = match &one.checker.reads {
+        Reads::Project(file) => messages::checker_in_project(files, one.checker.program(), file),
+        _ => messages::checker(files, one.checker.program()),
     };
-    let files: Vec<&str> = one.checker.files().collect();
-    out.styled(style, &format!("  {word:<8}"))?;
-    out.write(&format!(" {:<44}", format!("{}: {}{project}", files.join(" "), one.checker.program())))?;
+    out.styled(style, &format!("  {:<8}", word.words()))?;
+    out.write(&format!(" {:<44}", checker.words()))?;
     let said = match (&one.program, &*languages(one)) {
-        (Some(path), _) if one.may_run => path.display().to_string(),
-        (_, []) => "not checked".to_owned(),
-        (_, languages) => format!("read in process, as {}", languages.join(", ")),
+        (Some(path), _) if one.may_run => path.display().to_string().into(),
+        (_, []) => messages::not_checked(),
+        (_, languages) => messages::read_in_process_as(languages.join(", ")),
     };
-    out.styled(Style::Dim, &format!(" {said}\n"))
+    out.styled_line(Style::Dim, &format!(" {}", said.words()))
 }
 
 /// The languages that its files are read as in process, where it is not asked.

@@ -1,8 +1,9 @@
 //! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
 
 use crate::edit;
+use crate::messages;
 use crate::preview::{Preview, one_line};
-use crate::terminal::{colours, escaped};
+use crate::terminal::{Words, colours, escaped, language};
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::QueueSelector;
@@ -15,9 +16,7 @@ use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Stop;
-
-/// What the model is told where nobody can answer.
-const NOBODY: &str = "It needs a person's yes, and there is no terminal to ask on.";
+use toolfence::{Language, Text};
 
 /// Rules that are shown before the question; the rest is counted.
 const SHOWN_RULES: usize = 4;
@@ -33,16 +32,15 @@ impl Person for AtTheTerminal {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
         let hooks = hooks(pending, &self.commands);
-        Box::pin(async move {
-            asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending).into()))
-        })
+        Box::pin(async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
     }
 }
 
 /// Says what else to do where the rule knows that.
-fn nobody(pending: &Pending) -> String {
+fn nobody(pending: &Pending) -> Text {
     let decision = pending.decision();
-    if decision.rule == "history" { format!("{} {NOBODY}", decision.reason) } else { NOBODY.into() }
+    let nobody = messages::nobody_to_ask();
+    if decision.rule == "history" { decision.reason.clone().then(nobody) } else { nobody }
 }
 
 /// Asks until there is an answer.
@@ -50,7 +48,7 @@ async fn asked(pending: &Pending, preview: &Preview, hooks: &str) -> io::Result<
     let mut hidden = preview.hidden();
     let mut text = question(pending, &preview.shown(), hooks) + &choices(pending, hidden);
     loop {
-        let said = said(&put(&text).await?);
+        let said = said(&put(&text).await?, language());
         let note = match said {
             Said::Answer(answer) => return Ok(answer),
             Said::All => {
@@ -66,9 +64,9 @@ async fn asked(pending: &Pending, preview: &Preview, hooks: &str) -> io::Result<
                 Ok(args) => return Ok(Answer::Edit(args)),
                 Err(why) => why,
             },
-            Said::Unclear(why) => why.to_owned(),
+            Said::Unclear(why) => why,
         };
-        text = format!("  {}\n{}", escaped(&note), choices(pending, hidden));
+        text = format!("  {}\n{}", escaped(&note.words()), choices(pending, hidden));
     }
 }
 
@@ -76,9 +74,10 @@ async fn asked(pending: &Pending, preview: &Preview, hooks: &str) -> io::Result<
 fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
     let call = pending.call();
     let line = |text: &str| escaped(&one_line(text)).into_owned();
-    let said = call.reason.as_deref().map(|reason| format!("  the model: {}\n", line(reason))).unwrap_or_default();
-    let why = line(&pending.decision().reason.to_string());
-    format!("\n? {}\n{said}  asked because: {why}\n{shown}{hooks}{}", line(&call.name), offered(pending))
+    let row = |text: Text| format!("  {}\n", text.words());
+    let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
+    let why = row(messages::asked_because(line(&pending.decision().reason.words())));
+    format!("\n? {}\n{said}{why}{shown}{hooks}{}", line(&call.name), offered(pending))
 }
 
 /// Which hooks would run, where the settings approve some and the call is git alone.
@@ -86,11 +85,12 @@ fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
     if !pending.decision().writes_git || pending.decision().outside_sandbox {
         return String::new();
     }
-    match commands.hooks(&Stop::default()).run.as_slice() {
-        [] => String::new(),
-        [hook] => format!("  the hook {hook} of the repository may run, as your settings say\n"),
-        hooks => format!("  the hooks {} of the repository may run, as your settings say\n", hooks.join(", ")),
-    }
+    let told = match commands.hooks(&Stop::default()).run.as_slice() {
+        [] => return String::new(),
+        [hook] => messages::hook_may_run(*hook),
+        hooks => messages::hooks_may_run(hooks.join(", ")),
+    };
+    format!("  {}\n", told.words())
 }
 
 /// What "always" would store, where it is on offer.
@@ -98,15 +98,15 @@ fn offered(pending: &Pending) -> String {
     let Ok(rules) = pending.always() else { return String::new() };
     let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(&rule.to_string()).into()).collect();
     if rules.len() > SHOWN_RULES {
-        shown.push(format!("and {} more", rules.len() - SHOWN_RULES));
+        shown.push(messages::and_more(rules.len() - SHOWN_RULES).words().into_owned());
     }
-    format!("  always would allow, in this session: {}\n", shown.join("; "))
+    format!("  {}\n", messages::always_would_allow(shown.join("; ")).words())
 }
 
 fn choices(pending: &Pending, hidden: usize) -> String {
-    let all = if hidden > 0 { ", all to see all of it" } else { "" };
-    let always = if pending.always().is_ok() { ", always" } else { "" };
-    format!("Run it? [y/N{all}{always}, edit, or n and a reason] ")
+    let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
+    let always = if pending.always().is_ok() { messages::choice_always() } else { Text::default() };
+    messages::run_it(all, always).into_string(language())
 }
 
 /// What was typed.
@@ -118,20 +118,18 @@ enum Said {
     Always(String),
     /// With what was typed behind it.
     Edit(String),
-    Unclear(&'static str),
+    Unclear(Text),
 }
 
-fn always(pending: &Pending, beginning: &str) -> Result<Answer, String> {
+fn always(pending: &Pending, beginning: &str) -> Result<Answer, Text> {
     if beginning.is_empty() {
         return match pending.always() {
             Ok(_) => Ok(Answer::Always(None)),
-            Err(why) => Err(format!("Always is not on offer: {why}. Say y to run it this time.")),
+            Err(why) => Err(messages::always_not_on_offer(why)),
         };
     }
     let words: Vec<String> = beginning.split_whitespace().map(str::to_owned).collect();
-    let rule = pending.beginning(&words).ok_or_else(|| {
-        format!("{beginning:?} begins no command that is asked about here, or its program runs other things.")
-    })?;
+    let rule = pending.beginning(&words).ok_or_else(|| messages::begins_no_command(format!("{beginning:?}")))?;
     Ok(Answer::Always(Some(rule)))
 }
 
@@ -158,22 +156,42 @@ pub(crate) async fn put(text: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-fn said(line: &str) -> Said {
+/// Whether what was typed is a plain yes.
+pub(crate) fn is_yes(line: &str, language: Language) -> bool {
+    matches!(said(line, language), Said::Answer(Answer::Yes))
+}
+
+fn said(line: &str, language: Language) -> Said {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    match word.to_lowercase().as_str() {
+    match meant(&word.to_lowercase(), language) {
         "y" | "yes" if rest.is_empty() => Said::Answer(Answer::Yes),
         "all" if rest.is_empty() => Said::All,
         "always" => Said::Always(rest.to_owned()),
         "e" | "edit" => Said::Edit(rest.to_owned()),
         // One letter must not allow for a whole session what was meant to be shown.
-        "a" => Said::Unclear("Say always to allow it for this session, or all to see all of it."),
+        "a" => Said::Unclear(messages::always_or_all()),
         "n" | "no" if !rest.is_empty() => {
             let end = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
-            Said::Answer(Answer::No(format!("The user said no: {rest}{end}").into()))
+            let told = messages::user_said_no_because(format!("{rest}{end}"));
+            Said::Answer(Answer::No(told))
         }
-        _ => Said::Answer(Answer::No("The user said no.".into())),
+        _ => Said::Answer(Answer::No(messages::user_said_no())),
+    }
+}
+
+/// A word in English. Words of another language count only where the question is in that language: whoever reads English and
+/// types `s` does not mean a yes.
+fn meant(word: &str, language: Language) -> &str {
+    match word {
+        _ if language != Language::Portuguese => word,
+        "s" | "sim" => "yes",
+        "não" | "nao" => "no",
+        "sempre" => "always",
+        "tudo" => "all",
+        "editar" => "edit",
+        other => other,
     }
 }
 
@@ -184,15 +202,45 @@ mod tests {
     #[test]
     fn only_a_plain_yes_is_a_yes() {
         for yes in ["y\n", "YES\n", " y \n"] {
-            assert_eq!(said(yes), Said::Answer(Answer::Yes));
+            assert_eq!(said(yes, Language::English), Said::Answer(Answer::Yes));
         }
         for no in ["", "\n", "n\n", "yep\n", "y but carefully\n", "sure\n", "all of it\n", "alway\n"] {
-            assert_eq!(said(no), Said::Answer(Answer::No("The user said no.".into())), "{no}");
+            assert_eq!(said(no, Language::English), Said::Answer(Answer::No("The user said no.".into())), "{no}");
         }
         let reason = Answer::No("The user said no: use the other file.".into());
-        assert_eq!(said("n use the other file\n"), Said::Answer(reason));
-        assert_eq!(said("always git  log\n"), Said::Always("git  log".into()));
-        assert_eq!((said("always\n"), said("e\n")), (Said::Always(String::new()), Said::Edit(String::new())));
-        assert!(matches!(said("a\n"), Said::Unclear(_)));
+        assert_eq!(said("n use the other file\n", Language::English), Said::Answer(reason));
+        assert_eq!(said("always git  log\n", Language::English), Said::Always("git  log".into()));
+        assert_eq!(
+            (said("always\n", Language::English), said("e\n", Language::English)),
+            (Said::Always(String::new()), Said::Edit(String::new()))
+        );
+        assert!(matches!(said("a\n", Language::English), Said::Unclear(_)));
+    }
+
+    #[test]
+    fn answers_in_portuguese_count_where_the_question_is_in_portuguese() {
+        let said = |line| said(line, Language::Portuguese);
+        let why = |line| match said(line) {
+            Said::Answer(Answer::No(why)) => why.render(Language::Portuguese),
+            other => panic!("{line} is no no: {other:?}"),
+        };
+        for yes in ["s\n", "SIM\n", "y\n", "yes\n"] {
+            assert_eq!(said(yes), Said::Answer(Answer::Yes), "{yes}");
+            assert!(is_yes(yes, Language::Portuguese));
+        }
+        for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n", "sim, mas com cuidado\n"] {
+            assert_eq!(why(no), "O usuário disse não.", "{no}");
+        }
+        for (line, reason) in [("n outro arquivo\n", "outro arquivo."), ("não agora não!\n", "agora não!")] {
+            assert_eq!(why(line), format!("O usuário disse não: {reason}"));
+        }
+        assert_eq!(
+            (said("sempre git log\n"), said("always\n")),
+            (Said::Always("git log".into()), Said::Always(String::new()))
+        );
+        assert_eq!((said("editar\n"), said("tudo\n")), (Said::Edit(String::new()), Said::All));
+        for portuguese in ["s\n", "sim\n"] {
+            assert!(!is_yes(portuguese, Language::English));
+        }
     }
 }

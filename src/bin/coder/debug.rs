@@ -11,11 +11,11 @@ pub(crate) fn start() {
     let filter = EnvFilter::new("off,toolfence=debug,coder=debug");
     let subscriber =
         tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(|| Safe(io::stderr())).finish();
-    // Another subscriber can only be one of an earlier call; then it does the same.
+    // Where another subscriber is set already, an earlier call of this function has set it.
     let _ = subscriber.try_init();
 }
 
-/// Writes JSON on, with what steers a terminal written out: the JSON is the same.
+/// Writes JSON on, with what steers a terminal written out, which changes no value of the JSON.
 struct Safe<W>(W);
 
 impl<W: Write> Write for Safe<W> {

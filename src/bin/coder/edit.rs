@@ -1,16 +1,17 @@
 //! A call changed by the person before it runs: by a command that was typed, or in the person's own editor.
 
+use crate::messages;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 use tokio::process::Command;
-use toolfence::{Args, ToolCall};
+use toolfence::{Args, ParamKind, Text, ToolCall};
 
 /// What is opened in the editor.
 enum Part {
     /// The text of one argument, under a file name that tells an editor what it is.
-    Text { argument: &'static str, file: &'static str },
+    Text { argument: String, file: &'static str, is_command: bool },
     /// All arguments, as JSON.
     All,
 }
@@ -19,56 +20,63 @@ enum Part {
 ///
 /// # Errors
 /// Why they are as before, for the person.
-pub(crate) async fn changed(call: &ToolCall, typed: &str) -> Result<Args, String> {
+pub(crate) async fn changed(call: &ToolCall, typed: &str) -> Result<Args, Text> {
     let part = part_of(call);
     let new = match (&part, typed) {
         (_, "") => edited(&part, &old(call, &part)).await?,
-        (Part::Text { argument: "command", .. }, typed) => typed.to_owned(),
-        _ => return Err("Only a command can be typed here; say edit alone to open an editor.".into()),
+        (Part::Text { is_command: true, .. }, typed) => typed.to_owned(),
+        _ => return Err(messages::only_command_can_be_typed()),
     };
     let args = with(call, &part, &new)?;
-    if args == call.args { Err("Nothing was changed.".into()) } else { Ok(args) }
+    if args == call.args { Err(messages::nothing_was_changed()) } else { Ok(args) }
 }
 
 fn part_of(call: &ToolCall) -> Part {
-    let is_text = |name: &str| call.args.get(name).is_some_and(Value::is_string);
-    match () {
-        () if is_text("command") => Part::Text { argument: "command", file: "command.sh" },
-        () if is_text("content") => Part::Text { argument: "content", file: "content.txt" },
-        () if is_text("patch") => Part::Text { argument: "patch", file: "change.patch" },
-        () => Part::All,
+    let catalog = toolfence::tool::catalog();
+    let Some(spec) = catalog.find(&call.name) else { return Part::All };
+    for (kind, file) in [
+        (ParamKind::Command, "command.sh"),
+        (ParamKind::Text { content: true }, "content.txt"),
+        (ParamKind::Patch, "change.patch"),
+    ] {
+        // A tool with several contents, such as the old and the new text of a passage, is changed as a whole.
+        if let Some((param, _)) = spec.sole(&kind, &call.args) {
+            let is_command = kind == ParamKind::Command;
+            return Part::Text { argument: param.name.clone().into_owned(), file, is_command };
+        }
     }
+    Part::All
 }
 
 fn old(call: &ToolCall, part: &Part) -> String {
     match part {
-        Part::Text { argument, .. } => call.args.get(*argument).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        Part::Text { argument, .. } => call.args.get(argument).and_then(Value::as_str).unwrap_or_default().to_owned(),
         Part::All => format!("{:#}\n", Value::Object(call.args.clone())),
     }
 }
 
-fn with(call: &ToolCall, part: &Part, new: &str) -> Result<Args, String> {
+fn with(call: &ToolCall, part: &Part, new: &str) -> Result<Args, Text> {
     match part {
-        Part::Text { argument, .. } => {
+        Part::Text { argument, is_command, .. } => {
             let mut args = call.args.clone();
             // Editors end the last line; a command has no need of it.
-            let new = if *argument == "command" { new.trim_end_matches('\n') } else { new };
-            args.insert((*argument).to_owned(), new.into());
+            let new = if *is_command { new.trim_end_matches('\n') } else { new };
+            args.insert(argument.clone(), new.into());
             Ok(args)
         }
-        Part::All => serde_json::from_str(new).map_err(|error| format!("That is not a JSON object: {error}.")),
+        Part::All => serde_json::from_str(new).map_err(|error| messages::edited_is_no_object(error.to_string())),
     }
 }
 
-async fn edited(part: &Part, text: &str) -> Result<String, String> {
+async fn edited(part: &Part, text: &str) -> Result<String, Text> {
     let name = if let Part::Text { file, .. } = part { file } else { "arguments.json" };
-    let failed = |error: io::Error| format!("The text cannot be opened in an editor: {error}.");
+    let failed = |error: io::Error| messages::cannot_open_editor(error.to_string());
     let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;
     let path = folder.path().join(name);
     std::fs::write(&path, text).map_err(failed)?;
     let status = editor(&path).map_err(failed)?.status().await.map_err(failed)?;
     if !status.success() {
-        return Err(format!("The editor ended with {status}, so nothing was changed."));
+        return Err(messages::editor_failed(status.to_string()));
     }
     std::fs::read_to_string(&path).map_err(failed)
 }
@@ -90,18 +98,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn call(args: Value) -> ToolCall {
-        ToolCall::new("1", "x", args.as_object().cloned().unwrap_or_default())
+    fn call(tool: &str, args: Value) -> ToolCall {
+        ToolCall::new("1", tool, args.as_object().cloned().unwrap_or_default())
     }
 
     #[test]
     fn what_comes_back_takes_its_place() {
-        let bash = call(json!({"command": "make", "cwd": "a"}));
+        let bash = call("bash", json!({"command": "make", "cwd": "a"}));
         let args = with(&bash, &part_of(&bash), "make test\n").unwrap();
         assert_eq!(Value::Object(args), json!({"command": "make test", "cwd": "a"}));
-        let write = call(json!({"path": "a", "content": "x"}));
+        let write = call("write_file", json!({"path": "a", "content": "x"}));
         assert_eq!(with(&write, &part_of(&write), "y\n").unwrap()["content"], "y\n");
-        let other = call(json!({"id": 1}));
+        let other = call("x", json!({"id": 1}));
         assert_eq!(old(&other, &part_of(&other)), "{\n  \"id\": 1\n}\n");
         assert_eq!(with(&other, &part_of(&other), "{\"id\": 2}").unwrap()["id"], 2);
         assert!(with(&other, &part_of(&other), "id").is_err());

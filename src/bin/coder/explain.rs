@@ -1,50 +1,41 @@
 //! What was found in a reply, as a person wants to read it.
 
+use crate::messages;
 use serde_json::Value;
-use toolfence::ToolCall;
 use toolfence::parse::Event;
+use toolfence::{Text, ToolCall};
 
 /// One event as a person wants to read it.
-pub(crate) fn explained(event: &Event<'_>) -> String {
+pub(crate) fn explained(event: &Event<'_>) -> Text {
     match event {
-        Event::Text { text, span } => format!("text       {}..{}  {text:?}", span.start, span.end),
-        Event::Reasoning { text, span, closed } => {
-            let open = if *closed == Some(false) { ", never closed" } else { "" };
-            format!("reasoning  {}..{}{open}  {text:?}", span.start, span.end)
+        Event::Text { text, span } => messages::found_text(span.start, span.end, format!("{text:?}")),
+        Event::Reasoning { text, span, closed: Some(false) } => {
+            messages::found_open_reasoning(span.start, span.end, format!("{text:?}"))
         }
-        Event::Started { id, name } => format!("started    {id}: {name}"),
-        Event::Progress { id, arg, text } => format!("progress   {id}: {arg} {text:?}"),
+        Event::Reasoning { text, span, .. } => messages::found_reasoning(span.start, span.end, format!("{text:?}")),
+        Event::Started { id, name } => messages::found_start(&**id, &**name),
+        Event::Progress { id, arg, text } => messages::found_progress(&**id, &**arg, format!("{text:?}")),
         Event::Call { call, index, span, .. } => {
-            let args = Value::Object(call.args.clone());
-            let head = format!("call       {}..{} [{index}]  {}: {} {args}", span.start, span.end, call.id, call.name);
-            format!("{head}\n           {}", repairs(call))
+            let args = Value::Object(call.args.clone()).to_string();
+            messages::found_call(span.start, span.end, *index, &call.id, &call.name, args, repairs(call))
         }
         Event::Malformed { error, span, .. } => {
-            format!(
-                "malformed  {}..{}  line {}, column {}: {}",
-                span.start, span.end, error.line, error.column, error.message
-            )
+            messages::found_malformed(span.start, span.end, error.line, error.column, error.message.clone())
         }
-        Event::Incomplete { span, .. } => {
-            format!("incomplete {}..{}  the reply ended inside this block", span.start, span.end)
-        }
-        Event::Ignored { why, span, .. } => {
-            format!("ignored    {}..{}  a call, but it does not count: {why:?}", span.start, span.end)
-        }
-        Event::ForgedResult { span, .. } => {
-            format!("forged     {}..{}  a result the model made up", span.start, span.end)
-        }
-        other => format!("{other:?}"),
+        Event::Incomplete { span, .. } => messages::found_incomplete(span.start, span.end),
+        Event::Ignored { why, span, .. } => messages::found_ignored(span.start, span.end, format!("{why:?}")),
+        Event::ForgedResult { span, .. } => messages::found_forged(span.start, span.end),
+        other => format!("{other:?}").into(),
     }
 }
 
-fn repairs(call: &ToolCall) -> String {
+fn repairs(call: &ToolCall) -> Text {
     if call.repairs.is_empty() {
-        return "read as written".into();
+        return messages::read_as_written();
     }
-    let named = call.repairs.iter().map(|repair| {
-        let kind = if repair.lossless() { "lossless" } else { "a guess" };
-        format!("{} ({kind})", repair.name())
+    let named = call.repairs.iter().map(|repair| match repair.lossless() {
+        true => messages::lossless_repair(repair.name()),
+        false => messages::guessed_repair(repair.name()),
     });
-    format!("mended: {}", named.collect::<Vec<_>>().join(", "))
+    messages::mended(Text::join(named, ", "))
 }

@@ -1,10 +1,11 @@
 //! Why a command ended early, and the status that says so.
 
-use std::fmt::{self, Display};
+use crate::messages;
+use crate::terminal::{Words, escaped};
 use std::io::{self, Write};
 use std::process::ExitCode;
-use toolfence::FinishReason;
 use toolfence::session::StopReason;
+use toolfence::{FinishReason, Text};
 
 /// Something that was asked for did not succeed.
 pub(crate) const UNSUCCESSFUL: u8 = 1;
@@ -34,51 +35,50 @@ Exit status:
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: u8,
-    message: String,
+    message: Text,
 }
 
 impl Failure {
     /// The person can mend it: what is wrong and what to do.
-    pub(crate) fn wrong_use(message: impl Into<String>) -> Failure {
+    pub(crate) fn wrong_use(message: impl Into<Text>) -> Failure {
         Failure { status: WRONG_USE, message: message.into() }
     }
 
     /// The backend or the machine failed.
-    pub(crate) fn broken(message: impl Display) -> Failure {
-        Failure { status: BROKEN, message: message.to_string() }
+    pub(crate) fn broken(message: impl Into<Text>) -> Failure {
+        Failure { status: BROKEN, message: message.into() }
     }
 
     /// Output could not be written. Nobody reads on: a quiet end, as with `coder ... | head`.
     pub(crate) fn output(error: io::Error) -> Failure {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure { status: 0, message: String::new() },
-            _ => Failure::broken(format!("cannot write the output: {error}")),
+            io::ErrorKind::BrokenPipe => Failure { status: 0, message: Text::default() },
+            _ => Failure::broken(messages::cannot_write_output(error.to_string())),
         }
     }
 
     /// A signal ended the program.
     pub(crate) fn signalled(status: u8) -> Failure {
-        Failure { status, message: "ended by a signal".into() }
+        Failure { status, message: messages::ended_by_signal() }
     }
 
     /// The turn ended without doing what was asked.
-    fn unsuccessful(message: impl Into<String>) -> Failure {
-        Failure { status: UNSUCCESSFUL, message: message.into() }
+    fn unsuccessful(message: Text) -> Failure {
+        Failure { status: UNSUCCESSFUL, message }
     }
 
     /// Says it on stderr and gives the status.
     pub(crate) fn report(self) -> ExitCode {
         if !self.message.is_empty() {
             // Where the terminal is gone there is nobody to tell.
-            let _ = writeln!(io::stderr(), "coder: {}", crate::terminal::escaped(&self.message));
+            let _ = writeln!(io::stderr(), "coder: {}", escaped(&self.message.words()));
         }
         ExitCode::from(self.status)
     }
-}
 
-impl Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+    /// What is said of it where the program goes on.
+    pub(crate) fn message(&self) -> &Text {
+        &self.message
     }
 }
 
@@ -89,17 +89,15 @@ impl Display for Failure {
 pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
     let message = match stopped {
         StopReason::Answered => return Ok(ExitCode::SUCCESS),
-        StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: "stopped".into() }),
-        StopReason::Failed(cause) => return Err(Failure::broken(cause)),
-        StopReason::Empty => "the model said nothing; ask again, or in other words",
-        StopReason::Unfinished(FinishReason::Length) => {
-            "the answer breaks off at the length limit; raise the backend's, or ask it to go on"
-        }
-        StopReason::Unfinished(_) => "the answer breaks off here; ask it to go on",
-        StopReason::FormatErrors => "the model could not write a readable call; a stronger model, or --lang, may help",
-        StopReason::RoundLimit => "the rounds of a turn are used up; say \"go on\" to go on",
-        StopReason::Loop => "the model repeats the same call; tell it another way",
-        _ => "the turn ended",
+        StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: messages::stopped() }),
+        StopReason::Failed(cause) => return Err(Failure::broken(cause.as_str())),
+        StopReason::Empty => messages::model_said_nothing(),
+        StopReason::Unfinished(FinishReason::Length) => messages::breaks_off_at_limit(),
+        StopReason::Unfinished(_) => messages::breaks_off(),
+        StopReason::FormatErrors => messages::no_readable_call(),
+        StopReason::RoundLimit => messages::rounds_used_up(),
+        StopReason::Loop => messages::repeats_itself(),
+        _ => messages::turn_ended(),
     };
     Err(Failure::unsuccessful(message))
 }

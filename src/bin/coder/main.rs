@@ -10,6 +10,7 @@ mod edit;
 mod explain;
 mod failure;
 mod marks;
+mod messages;
 mod preview;
 mod runtime;
 mod setup;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     // Before anything else: this program is also the helper that sets up the sandbox around a command.
     toolfence::sandbox::enter_if_asked();
     let cli = Cli::parse();
+    terminal::set_language(setup::language(&cli.options, None));
     if cli.options.debug {
         debug::start();
     }
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let options = &cli.options;
     match (&cli.command, &cli.prompt) {
-        (Some(_), Some(_)) => Err(Failure::wrong_use("-p is for a question by itself; leave it or the command out")),
+        (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
         (None, Some(prompt)) => commands::ask::run(options, prompt),
         (None, None) => commands::chat::run(options),
         (Some(Command::Demo), _) => commands::demo::run(options),
@@ -44,7 +46,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
-        (Some(Command::Proxy(arguments)), _) => commands::proxy::run(options, arguments),
+        (Some(Command::Proxy(arguments)), _) => commands::proxy::run(arguments),
         (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),

@@ -1,16 +1,17 @@
 //! A call in few words, and what it would do, for the person who is asked.
 
 use crate::marks;
-use crate::terminal::escaped;
+use crate::messages;
+use crate::terminal::{Words, escaped};
 use serde_json::Value;
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
-use toolfence::ToolCall;
 use toolfence::policy::{Decision, Target};
 use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
 use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace};
+use toolfence::{Text, ToolCall};
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
@@ -35,19 +36,24 @@ impl Preview {
     /// What the call would do: the command, all of it; or the real names of the files it would change, all of them, with a
     /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining.
     pub(crate) fn new(call: &ToolCall, decision: &Decision, colour: bool, workspace: &Workspace) -> Preview {
-        let text = |name: &str| call.args.get(name).and_then(Value::as_str);
-        let rows = match (text("command"), text("path"), text("content")) {
-            (Some(command), ..) => return command_rows(call, command, &decision.marks, colour),
-            (None, Some(path), Some(content)) => diff(path, content, workspace),
+        let catalog = toolfence::tool::catalog();
+        let spec = catalog.find(&call.name);
+        let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
+        let path = given(ParamKind::Path).map(|(_, path)| path);
+        let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
+            (Some((param, command)), ..) => {
+                return command_rows(call, &param.name, command, &decision.marks, colour);
+            }
+            (None, Some(path), Some((_, content))) => diff(path, content, workspace),
             _ => match edited(call, workspace) {
-                Some(diff) => [marked("a change:", "  ", "  "), marked(&diff, "  ", "  ")].concat(),
+                Some(diff) => [plain(&messages::a_change()), plain(&diff)].concat(),
                 None => arguments(call),
             },
         };
-        let names = match (decision.targets.as_slice(), text("path")) {
+        let names = match (decision.targets.as_slice(), path) {
             // Nobody could tell what it names.
-            ([], Some(path)) => marked(&format!("file: {}", quoted(path)), "  ", "  "),
-            (targets, _) => targets.iter().flat_map(|target| marked(&file_row(target), "  ", "  ")).collect(),
+            ([], Some(path)) => plain(&messages::file(quoted(path))),
+            (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target))).collect(),
         };
         Preview::of(names, rows)
     }
@@ -68,7 +74,7 @@ impl Preview {
         let shown = self.rows[..self.first].concat();
         match self.hidden() {
             0 => shown,
-            hidden => format!("{shown}  [{hidden} more lines that are not shown]\n"),
+            hidden => format!("{shown}  {}\n", messages::lines_not_shown(hidden).words()),
         }
     }
 
@@ -102,24 +108,24 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// The file that is really written, whole, then what the model called it.
-fn file_row(target: &Target) -> String {
+fn file_row(target: &Target) -> Text {
     /// Characters of a path as the model wrote it.
     const MOST_WRITTEN: usize = 60;
     let name = quoted(&target.name);
     let written = target.written.as_deref().map(|written| match written.char_indices().nth(MOST_WRITTEN) {
-        Some((end, _)) => format!("written as {} ...", quoted(&written[..end])),
-        None => format!("written as {}", quoted(written)),
+        Some((end, _)) => messages::written_as(format!("{} ...", quoted(&written[..end]))),
+        None => messages::written_as(quoted(written)),
     });
-    let link = target.link.as_deref().map(|link| format!("by the link {}", quoted(link)));
-    let more: Vec<String> = written.into_iter().chain(link).collect();
-    if more.is_empty() { format!("file: {name}") } else { format!("file: {name} ({})", more.join(", ")) }
+    let link = target.link.as_deref().map(|link| messages::by_link(quoted(link)));
+    let more: Vec<Text> = written.into_iter().chain(link).collect();
+    if more.is_empty() { messages::file(name) } else { messages::file_also(name, Text::join(more, ", ")) }
 }
 
 /// A command is never cut: nobody can say yes to what is not there.
-fn command_rows(call: &ToolCall, command: &str, asks: &[Range<usize>], colour: bool) -> Preview {
+fn command_rows(call: &ToolCall, argument: &str, command: &str, asks: &[Range<usize>], colour: bool) -> Preview {
     let mut rows = marks::rows(command, asks, colour);
-    for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != "command") {
-        rows.extend(marked(&format!("{name}: {value}"), "  ", "  "));
+    for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != argument) {
+        rows.extend(plain(&format!("{name}: {value}")));
     }
     Preview { first: rows.len(), rows }
 }
@@ -132,15 +138,15 @@ fn diff(path: &str, content: &str, workspace: &Workspace) -> Vec<String> {
     let old =
         workspace.files().read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
     let (head, body) = match old {
-        None => ("all of it would be:", marked(content, "  + ", "  + ")),
+        None => (messages::all_of_it(), marked(content, "  + ", "  + ")),
         Some(old) => {
             let mut config = TextDiff::configure();
             let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
             let changes = diff.unified_diff().context_radius(2).to_string();
-            ("a change:", marked(&changes, "  ", "  "))
+            (messages::a_change(), plain(&changes))
         }
     };
-    [marked(head, "  ", "  "), body].concat()
+    [plain(&head), body].concat()
 }
 
 /// What an edit or a patch would do, where it can be done and is text.
@@ -168,17 +174,22 @@ fn lines_of(edit: &Value) -> Option<EditLines> {
 
 fn arguments(call: &ToolCall) -> Vec<String> {
     let known = toolfence::program::tool::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
-    let mut rows = if known.is_empty() { Vec::new() } else { marked(known, "  ", "  ") };
+    let mut rows = if known.is_empty() { Vec::new() } else { plain(known) };
     for (name, value) in &call.args {
         match value.as_str() {
             Some(text) if text.contains('\n') => {
                 rows.push(format!("  {}:\n", one_line(name)));
                 rows.extend(marked(text, "  | ", "  | "));
             }
-            _ => rows.extend(marked(&format!("{}: {value}", one_line(name)), "  ", "  ")),
+            _ => rows.extend(plain(&format!("{}: {value}", one_line(name)))),
         }
     }
     rows
+}
+
+/// The lines of what is shown, indented.
+fn plain(words: &(impl Words + ?Sized)) -> Vec<String> {
+    marked(&words.words(), "  ", "  ")
 }
 
 /// The lines of a text, each with a mark before it, so that none can be taken for one of ours. Long ones are folded.
@@ -297,7 +308,8 @@ mod tests {
     #[test]
     fn a_command_is_shown_whole_and_every_row_is_marked() {
         let command = format!("echo {}; touch hidden\n{}\u{1b}\n\nend", "\t漢x".repeat(100), "y\n".repeat(MOST_ROWS));
-        let preview = command_rows(&call("bash", json!({"command": command, "cwd": "a"})), &command, &[], false);
+        let preview =
+            command_rows(&call("bash", json!({"command": command, "cwd": "a"})), "command", &command, &[], false);
         let shown = preview.shown();
         assert_eq!((preview.hidden(), &shown), (0, &preview.whole()));
         assert!(shown.lines().all(|row| ["  $ ", "  > ", "  \\ ", "  cwd: "].iter().any(|mark| row.starts_with(mark))));

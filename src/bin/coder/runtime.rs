@@ -1,6 +1,7 @@
 //! A runtime for one turn or many, and the signals that stop what it does.
 
 use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
+use crate::messages;
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +29,7 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
     server: impl FnOnce(oneshot::Receiver<()>) -> F,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
+    let runtime = runtime.map_err(cannot_start)?;
     let (asked, wait) = oneshot::channel();
     let status = Arc::new(AtomicU8::new(0));
     let seen = status.clone();
@@ -48,6 +49,11 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
     }
 }
 
+/// Why there is no runtime.
+pub(crate) fn cannot_start(error: std::io::Error) -> Failure {
+    Failure::broken(messages::cannot_start_runtime(error.to_string()))
+}
+
 /// A runtime with a listener for signals.
 pub(crate) struct Turns {
     runtime: Option<Runtime>,
@@ -63,11 +69,8 @@ struct State {
 
 impl Turns {
     pub(crate) fn new() -> Result<Turns, Failure> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot_start)?;
         let state: Arc<State> = Arc::default();
         let signals = runtime.block_on(async { Signals::new() })?;
         runtime.spawn(listen(signals, state.clone()));
@@ -135,7 +138,7 @@ impl Signals {
         let heard = wanted.into_iter().filter(|(_, kind)| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
         let signals = heard.map(|(status, kind)| signal(kind).map(|signal| (status, signal)));
         let signals = signals.collect::<Result<_, _>>();
-        signals.map(Signals).map_err(|error| Failure::broken(format!("cannot listen to signals: {error}")))
+        signals.map(Signals).map_err(|error| Failure::broken(messages::cannot_listen_to_signals(error.to_string())))
     }
 
     async fn next(&mut self) -> u8 {

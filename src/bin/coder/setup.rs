@@ -3,7 +3,8 @@
 use crate::args::{BackendKind, Color, Instructions, Lang, Options, Sandbox};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
-use crate::terminal;
+use crate::messages;
+use crate::terminal::{self, Words, escaped, tell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::Agent;
@@ -20,7 +21,7 @@ use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::validate::Checker;
 use toolfence::workspace::{GitSettings, Workspace};
-use toolfence::{Language, prompt};
+use toolfence::{Language, Text, prompt};
 
 /// The personas that come with the program: name, English, Portuguese.
 const PERSONAS: &[(&str, &str, &str)] = &[
@@ -50,17 +51,18 @@ pub(crate) struct Setup {
 impl Setup {
     /// What files of settings and options ask for.
     pub(crate) fn new(options: &Options) -> Result<Setup, Failure> {
-        let setup = Setup::of(Layers::read(options)?, &options.root)?;
-        setup.config.merged.notes().iter().for_each(|note| terminal::tell(note));
+        let setup = Setup::of(Layers::read(options)?, options)?;
+        setup.config.merged.notes().iter().for_each(tell);
         Ok(setup)
     }
 
     /// What these layers ask for.
-    pub(crate) fn of(layers: Layers, root: &Path) -> Result<Setup, Failure> {
-        let (layers, persona) = with_persona(layers)?;
+    pub(crate) fn of(layers: Layers, options: &Options) -> Result<Setup, Failure> {
+        let root = &options.root;
+        let (layers, persona) = with_persona(layers, options)?;
         let config = layers.merged();
         terminal::set_colours(config.choice::<Color>("color")?);
-        let policy = Policy::new(config.merged.settings()).map_err(|error| Failure::wrong_use(error.to_string()))?;
+        let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
         let log = layers.places.state.as_ref().map(|state| state.join(LOG));
         let audit = log.filter(|_| config.text("audit") != Some("off"));
         let history = history(&config, layers.places.state.as_deref(), root)?;
@@ -73,7 +75,8 @@ impl Setup {
     pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
         let config = Config::typed(options)?;
         terminal::set_colours(config.choice::<Color>("color")?);
-        let persona = built_in("coder", language(&config)?).unwrap_or_else(|| Err(Failure::broken("no persona")))?;
+        let missing = || Err(Failure::broken(messages::no_persona()));
+        let persona = built_in("coder", terminal::language()).unwrap_or_else(missing)?;
         Setup::build(config, persona, root, Policy::default(), None)
     }
 
@@ -96,7 +99,7 @@ impl Setup {
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
-        let language = language(&config)?;
+        let language = terminal::language();
         Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit: None, history })
     }
 
@@ -136,13 +139,13 @@ impl Setup {
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let redactor = Redactor::new().environment(own);
         let opened = Audit::open(self.audit.as_ref()?, redactor, self.commands.clone());
-        opened.map_err(|error| terminal::tell(&format!("{error}. Nothing is logged."))).ok()
+        opened.map_err(|error| tell(&messages::nothing_is_logged(error.text()))).ok()
     }
 
     /// Says what could not be recorded.
     pub(crate) fn tell_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());
-        notes.for_each(|note| terminal::tell(&note.render(self.language)));
+        notes.for_each(|note| tell(&note));
     }
 
     /// Persona and instructions, as the model is told them.
@@ -164,32 +167,32 @@ impl Setup {
         let model = self.config.text("model").map(str::to_owned).or_else(|| self.persona.model.clone());
         let local = base_url.is_some().then(|| "default".to_owned());
         let Some(model) = model.or(local) else {
-            return Err(Failure::wrong_use("the provider is known by its model: give --model, such as gpt-4o-mini"));
+            return Err(Failure::wrong_use(messages::provider_needs_model()));
         };
         let preset = if base_url.is_none() { Preset::of_model(&model).map(|(preset, _)| preset) } else { None };
         let mut wanted = HttpOptions::new(model);
         wanted.key = key(preset);
         wanted.base_url = base_url;
-        let http = Http::new(wanted).map_err(|error| Failure::wrong_use(error.to_string()))?;
+        let http = Http::new(wanted).map_err(Failure::wrong_use)?;
         Ok(Arc::new(http))
     }
 
     fn replay(&self) -> Result<Arc<dyn Backend>, Failure> {
         let Some(path) = self.config.file("replies") else {
-            return Err(Failure::wrong_use("the replay backend needs its recorded replies: give --replies FILE"));
+            return Err(Failure::wrong_use(messages::replay_needs_replies()));
         };
-        let wrong = |error: String| Failure::wrong_use(format!("cannot read {}: {error}", path.display()));
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.to_string()))?))
+        let wrong = |error: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error));
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string().into()))?;
+        Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.text()))?))
     }
 }
 
 /// The files of the project at this root.
 pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
-    let workspace = Workspace::open(root, paths)
-        .map_err(|error| Failure::wrong_use(format!("{error}. Give an existing folder with --root.")))?;
+    let workspace =
+        Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))?;
     for notice in workspace.notices() {
-        eprintln!("[an earlier run was killed while a command ran: {notice}]");
+        eprintln!("{}", escaped(&messages::killed_while_running(notice.clone()).words()));
     }
     Ok(workspace.git(git(config)?))
 }
@@ -223,7 +226,8 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
     rules
         .map(|(rule, origin)| {
             let checker = Checker::new(&rule.files, rule.command.iter().cloned());
-            let checker = checker.map_err(|error| Failure::wrong_use(format!("{origin}: {error}")))?;
+            let checker =
+                checker.map_err(|error| Failure::wrong_use(messages::located(origin.to_string(), error.text())))?;
             Ok(match &rule.project {
                 Some(file) => checker.in_project(file),
                 None => checker,
@@ -237,7 +241,7 @@ fn git(config: &Config) -> Result<GitSettings, Failure> {
     GitSettings::new()
         .writable(config.merged.texts("sandbox.git_writable"))
         .and_then(|settings| settings.hooks(config.merged.texts("sandbox.git_hooks")))
-        .map_err(|error| Failure::wrong_use(error.to_string()))
+        .map_err(Failure::wrong_use)
 }
 
 /// What the layers want around every command.
@@ -255,9 +259,7 @@ pub(crate) fn sandbox(config: &Config) -> Result<toolfence::sandbox::Settings, F
     Ok(match container(config)? {
         Some(container) => settings.container(container),
         None if mode == Sandbox::Container => {
-            let missing =
-                "--sandbox container needs to know which: set sandbox.container and sandbox.image in your settings";
-            return Err(Failure::wrong_use(missing));
+            return Err(Failure::wrong_use(messages::container_not_named()));
         }
         None => settings,
     })
@@ -271,36 +273,36 @@ fn container(config: &Config) -> Result<Option<Container>, Failure> {
     };
     match config.text("sandbox.image").filter(|image| !image.is_empty() && !image.starts_with('-')) {
         Some(image) => Ok(Some(Container::new(engine, image))),
-        None => {
-            Err(Failure::wrong_use("sandbox.container needs an image: set sandbox.image, such as \"debian:stable\""))
-        }
+        None => Err(Failure::wrong_use(messages::container_needs_image())),
     }
 }
 
-fn language(config: &Config) -> Result<Language, Failure> {
-    config.choice::<Lang>("lang").map(Language::from)
+/// The language of what the person reads and the model is told: that of `--lang`, or of the settings where they are read, or
+/// English.
+pub(crate) fn language(options: &Options, config: Option<&Config>) -> Language {
+    let set = || config?.choice::<Lang>("lang").ok();
+    options.lang.or_else(set).map_or(Language::English, Language::from)
 }
 
-/// The persona that the layers name, and the layers with what it asks for.
-pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
-    let persona = persona(&layers.merged())?;
+/// The persona that the layers name, and the layers with what it asks for. From here on the language is that of the layers.
+pub(crate) fn with_persona(layers: Layers, options: &Options) -> Result<(Layers, Persona), Failure> {
+    let config = layers.merged();
+    terminal::set_language(language(options, Some(&config)));
+    let persona = persona(&config)?;
     Ok((layers.with_persona(&persona)?, persona))
 }
 
 /// A persona by its name, or else from a file.
 fn persona(config: &Config) -> Result<Persona, Failure> {
     let wanted = config.text("persona").unwrap_or_default();
-    if let Some(persona) = built_in(wanted, language(config)?) {
+    if let Some(persona) = built_in(wanted, terminal::language()) {
         return persona;
     }
     let text = std::fs::read_to_string(config.file("persona").unwrap_or_default()).map_err(|error| {
         let names: Vec<&str> = PERSONAS.iter().map(|(name, ..)| *name).collect();
-        Failure::wrong_use(format!(
-            "there is no persona {wanted} ({error}); name a file, or one of {}",
-            names.join(", ")
-        ))
+        Failure::wrong_use(messages::no_persona_of_name(wanted, error.to_string(), names.join(", ")))
     })?;
-    Persona::parse(&text).map_err(|error| Failure::wrong_use(format!("{wanted}: {error}")))
+    Persona::parse(&text).map_err(|error| Failure::wrong_use(messages::located(wanted, error.text())))
 }
 
 fn built_in(wanted: &str, language: Language) -> Option<Result<Persona, Failure>> {

@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use toolfence::program::invisible::{self, Invisible};
+use toolfence::{Language, Text};
 
 /// What the person settled about colours, for every terminal that is opened from then on.
 static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
@@ -33,10 +34,53 @@ pub(crate) fn colours(is_terminal: bool) -> bool {
     }
 }
 
+/// Whether everything that is said from then on is in Portuguese.
+static PORTUGUESE: AtomicBool = AtomicBool::new(false);
+
+/// Settles the language of everything that is said from then on.
+pub(crate) fn set_language(wanted: Language) {
+    PORTUGUESE.store(wanted == Language::Portuguese, Ordering::Relaxed);
+}
+
+/// The language of what is said.
+pub(crate) fn language() -> Language {
+    if PORTUGUESE.load(Ordering::Relaxed) { Language::Portuguese } else { Language::English }
+}
+
+/// What can be shown: a string as it is, a text in the language that was settled.
+pub(crate) trait Words {
+    /// The words, not yet [`escaped`].
+    fn words(&self) -> Cow<'_, str>;
+}
+
+impl Words for str {
+    fn words(&self) -> Cow<'_, str> {
+        self.into()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Cow<'_, str> {
+        self.into()
+    }
+}
+
+impl Words for Text {
+    fn words(&self) -> Cow<'_, str> {
+        self.render(language()).into()
+    }
+}
+
+impl<W: Words + ?Sized> Words for &W {
+    fn words(&self) -> Cow<'_, str> {
+        (**self).words()
+    }
+}
+
 /// Tells the person something that is no failure, on standard error.
-pub(crate) fn tell(note: &str) {
+pub(crate) fn tell(note: &(impl Words + ?Sized)) {
     // Where the terminal is gone there is nobody to tell.
-    let _ = writeln!(io::stderr(), "coder: {}", escaped(note));
+    let _ = writeln!(io::stderr(), "coder: {}", escaped(&note.words()));
 }
 
 /// Standard output or standard error.
@@ -80,21 +124,27 @@ impl Terminal {
     }
 
     /// Writes text of any origin, and shows it at once.
-    pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled(Style::Plain, text)
     }
 
-    /// The same in a style.
-    pub(crate) fn styled(&mut self, style: Style, text: &str) -> Result<(), Failure> {
-        let shown = if self.is_terminal { escaped(text) } else { Cow::Borrowed(text) };
+    /// Writes text of any origin in a style, and shows it at once.
+    pub(crate) fn styled(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        let text = text.words();
+        let shown = if self.is_terminal { escaped(&text) } else { Cow::Borrowed(&*text) };
         let (on, off) = if self.colour { codes(style) } else { ("", "") };
         let written = write!(self.out, "{on}{shown}{off}").and_then(|()| self.out.flush());
         written.map_err(Failure::output)
     }
 
-    /// The same with a newline behind it.
-    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        self.write(text)?;
+    /// Writes text of any origin and a newline behind it.
+    pub(crate) fn line(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        self.styled_line(Style::Plain, text)
+    }
+
+    /// Writes text of any origin in a style, and a newline behind it that has none.
+    pub(crate) fn styled_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        self.styled(style, text)?;
         self.write("\n")
     }
 }

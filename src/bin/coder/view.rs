@@ -3,8 +3,9 @@
 //! A tool block is never shown as it was written.
 
 use crate::failure::Failure;
+use crate::messages;
 use crate::preview::{label, one_line};
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Style, Terminal, Words};
 use std::collections::HashMap;
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
@@ -83,8 +84,7 @@ impl<P: Person> View<P> {
         self.prose.out.write(if parted { "\n" } else { "" })?;
         self.current = Some(id.to_owned());
         let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
-        work.styled(Style::Action, &format!("→ {label}"))?;
-        work.write("\n")
+        work.styled_line(Style::Action, &format!("→ {label}"))
     }
 
     fn end_call(&mut self, result: &ToolResult) -> Result<(), Failure> {
@@ -94,12 +94,10 @@ impl<P: Person> View<P> {
         self.current = None;
         let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
         let (style, text) = summary(result);
-        work.styled(style, &text)?;
-        work.write("\n")?;
+        work.styled_line(style, &text)?;
         for line in details(result) {
             let style = line_style(&line);
-            work.styled(style, &format!("    {line}"))?;
-            work.write("\n")?;
+            work.styled_line(style, &format!("    {line}"))?;
         }
         Ok(())
     }
@@ -113,27 +111,22 @@ impl<P: Person> View<P> {
                 self.labels.insert(call.id.clone(), label(call));
                 Ok(())
             }
-            Event::Ignored { why: Ignored::Html, .. } => self.aside(Style::Dim, "a call in HTML does not count"),
-            Event::Ignored { why: Ignored::Indentation, .. } => {
-                self.aside(Style::Dim, "an indented call does not count")
-            }
-            Event::Ignored { why: Ignored::InfoWord, .. } => {
-                self.aside(Style::Dim, "a call in a block of another kind does not count")
-            }
+            Event::Ignored { why: Ignored::Html, .. } => self.aside(Style::Dim, messages::call_in_html()),
+            Event::Ignored { why: Ignored::Indentation, .. } => self.aside(Style::Dim, messages::indented_call()),
+            Event::Ignored { why: Ignored::InfoWord, .. } => self.aside(Style::Dim, messages::call_in_other_block()),
             Event::ForgedResult { .. } => {
                 self.told = true;
-                self.aside(Style::Bad, "the model made up a result; that and what follows it is dropped")
+                self.aside(Style::Bad, messages::made_up_result())
             }
             _ => Ok(()),
         }
     }
 
     /// A line about the reply, between prose and calls.
-    fn aside(&mut self, style: Style, text: &str) -> Result<(), Failure> {
+    fn aside(&mut self, style: Style, text: Text) -> Result<(), Failure> {
         self.prose.interrupt()?;
         let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
-        work.styled(style, &format!("! {text}"))?;
-        work.write("\n")
+        work.styled_line(style, &format!("! {}", text.words()))
     }
 
     /// Another reply begins. Where the one before was neither an answer nor answered, the model was told why not.
@@ -144,7 +137,7 @@ impl<P: Person> View<P> {
         self.prose.end_line()?;
         match std::mem::take(&mut self.told) || self.rounds == 1 {
             true => Ok(()),
-            false => self.aside(Style::Dim, "no call in this reply counts; the model is reminded how to write one"),
+            false => self.aside(Style::Dim, messages::no_call_counts()),
         }
     }
 }
@@ -156,7 +149,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn broke_off(&mut self, why: &Text) {
-        let written = self.aside(Style::Bad, &format!("the reply broke off: {}", one_line(&why.to_string())));
+        let written = self.aside(Style::Bad, messages::reply_broke_off(one_line(&why.words())));
         self.keep(written);
     }
 
@@ -242,23 +235,19 @@ impl Flow {
 
 /// `✓ 3 lines, 2 ms`, or `✗ exit_status: ...`.
 fn summary(result: &ToolResult) -> (Style, String) {
-    let time = format!("{} ms", result.execution_time_ms);
     let Some(error) = &result.error else {
-        let cut = if result.truncated { ", cut" } else { "" };
-        return (Style::Good, format!("  ✓ {}{cut}, {time}", lines(&result.output)));
+        let size = match result.output.lines().count() {
+            0 => messages::no_output(),
+            count => messages::lines_of_output(count),
+        };
+        let size = if result.truncated { messages::output_cut(size) } else { size };
+        let told = messages::output_in_time(size, result.execution_time_ms);
+        return (Style::Good, format!("  ✓ {}", told.words()));
     };
     let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
-    let message = error.message.to_string();
+    let message = error.message.words();
     let message = message.lines().next().unwrap_or_default();
     (Style::Bad, format!("  ✗ {}: {message}", code.unwrap_or_default()))
-}
-
-fn lines(text: &str) -> String {
-    match text.lines().count() {
-        0 => "no output".into(),
-        1 => "1 line".into(),
-        count => format!("{count} lines"),
-    }
 }
 
 /// What is worth showing of a result: the diff of a change, the first lines of a command's output.
@@ -270,7 +259,7 @@ fn details(result: &ToolResult) -> Vec<String> {
     let count = text.lines().count();
     let mut shown: Vec<String> = text.lines().take(most).map(String::from).collect();
     if count > most {
-        shown.push(format!("... {} lines more", count - most));
+        shown.push(messages::lines_more(count - most).words().into_owned());
     }
     shown
 }

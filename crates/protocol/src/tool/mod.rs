@@ -251,6 +251,16 @@ impl ToolSpec {
         Some((param, given?.as_str()?))
     }
 
+    /// The argument of this kind with its text, where the tool has one such argument and the call gives a string for it: the
+    /// command of a call, the path, the content of a file. `None` where the tool has several, such as an old and a new text.
+    pub fn sole<'a>(&self, kind: &ParamKind, args: &'a Args) -> Option<(&Param, &'a str)> {
+        let mut params = self.params.iter().filter(|param| param.kind == *kind);
+        match (params.next(), params.next()) {
+            (Some(param), None) => Some((param, args.get(param.name.as_ref())?.as_str()?)),
+            _ => None,
+        }
+    }
+
     /// Whether another server described the tool. Then the model knows of its arguments only what it is shown.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign

@@ -4,7 +4,9 @@ use crate::args::Options;
 use crate::commands::read_stdin;
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
+use crate::messages;
 use crate::setup::Setup;
+use crate::terminal::Words;
 use crate::view::View;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -15,7 +17,7 @@ pub(crate) fn run(options: &Options, prompt: &str) -> Result<ExitCode, Failure> 
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
     let mut agent = setup.agent(setup.backend()?)?;
-    agent.attach("what was piped in", &piped);
+    agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut view = View::new(person, agent.canceller(), true);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;

@@ -4,23 +4,13 @@ use crate::args::Options;
 use crate::commands::{stdin_lines, undo};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
+use crate::messages;
 use crate::runtime::Turns;
 use crate::setup::Setup;
 use crate::terminal::{Style, Terminal};
 use crate::view::View;
 use std::process::ExitCode;
 use toolfence::agent::Agent;
-
-const HELP: &str = "\
-Write what you want done and press Enter. Ctrl-C stops what a tool does, twice or without a tool the
-turn; at the prompt it ends the program.
-  /help     this
-  /tools    the tools the model has
-  /allowed  what you said always to, until the end
-  /diff     what the last turn changed; /diff 3 the last three, /diff all what this session has
-  /undo     take back what the last turn changed; /undo 3 the last three, /undo list those there are
-  /redo     take the last undo back
-  /quit     end (so does the end of input)";
 
 /// Talks until the input ends.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
@@ -29,7 +19,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = setup.workspace.root().path().display().to_string();
-    out.styled(Style::Dim, &format!("{} in {root}; /help for help\n", setup.persona.name))?;
+    out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
     let mut lines = stdin_lines();
     loop {
         out.write("> ")?;
@@ -37,7 +27,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
         match line?.trim() {
             "" => {}
             "/quit" | "/exit" => return Ok(ExitCode::SUCCESS),
-            "/help" => out.line(HELP)?,
+            "/help" => out.line(&messages::conversation_help())?,
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
             command if command.starts_with('/') => typed(command, &setup, &mut agent, &mut out)?,
@@ -53,11 +43,11 @@ fn typed(command: &str, setup: &Setup, agent: &mut Agent, out: &mut Terminal) ->
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let done = match name {
         "/undo" | "/redo" | "/diff" => undo::typed(setup, &name[1..], rest.trim(), out),
-        _ => return out.line(&format!("There is no command {command}; /help lists them.")),
+        _ => return out.line(&messages::no_such_command(command)),
     };
     // What went back is not what the model has in mind.
     let told = done.map(|note| note.into_iter().for_each(|note| agent.note(&note)));
-    told.or_else(|failure| out.styled(Style::Bad, &format!("{failure}\n")))
+    told.or_else(|failure| out.styled_line(Style::Bad, failure.message()))
 }
 
 fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
@@ -66,7 +56,7 @@ fn list(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
 
 fn allowed(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
     match agent.session().policy().remembered() {
-        [] => out.line("nothing but what the settings allow; `coder config show` has those"),
+        [] => out.line(&messages::nothing_is_allowed()),
         rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
     }
 }
@@ -83,7 +73,7 @@ fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut T
         Err(error) => Some(Failure::broken(error)),
     };
     match failed {
-        Some(failure) => out.styled(Style::Bad, &format!("{failure}\n")),
+        Some(failure) => out.styled_line(Style::Bad, failure.message()),
         None => Ok(()),
     }
 }

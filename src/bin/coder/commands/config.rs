@@ -4,28 +4,41 @@ use crate::args::{ConfigCommand, Options, ShowArguments, TrustArguments};
 use crate::config::places::{self, Places};
 use crate::config::{Config, Layers, Project, keys, trust};
 use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
+use crate::runtime::cannot_start;
 use crate::setup;
-use crate::terminal::{Style, Terminal, set_colours};
+use crate::terminal::{Style, Terminal, Words, language, set_colours, set_language};
 use serde_json::{Value, json};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
+use toolfence::Text;
+use toolfence::persona::Persona;
 use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
 
 /// Does what was asked.
 pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode, Failure> {
     match command {
         ConfigCommand::Show(arguments) => show(options, arguments),
-        ConfigCommand::Init => init(&Places::of(&options.root)?),
-        ConfigCommand::Path => path(&Places::of(&options.root)?),
-        ConfigCommand::Trust(arguments) => trust(options, &Places::of(&options.root)?, arguments),
+        ConfigCommand::Init => init(&settled(options)?),
+        ConfigCommand::Path => path(&settled(options)?),
+        ConfigCommand::Trust(arguments) => trust(options, &settled(options)?, arguments),
     }
 }
 
+/// The places of the files, once the language is that of the settings. A file that cannot be read is no reason to fail here: these
+/// commands help to mend it.
+fn settled(options: &Options) -> Result<Places, Failure> {
+    if let Ok(layers) = Layers::read(options) {
+        set_language(setup::language(options, Some(&layers.merged())));
+    }
+    Places::of(&options.root)
+}
+
 fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let (layers, _) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, persona) = setup::with_persona(Layers::read(options)?, options)?;
     let config = layers.merged();
     set_colours(config.choice("color")?);
     let mut out = Terminal::stdout();
@@ -33,23 +46,24 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
         out.line(&told(&layers, &config).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    keys::all().iter().try_for_each(|key| shown(&config, key, &mut out))?;
+    keys::all().iter().try_for_each(|key| shown(&config, &persona, key, &mut out))?;
     let places = &layers.places;
     let project = match layers.project {
-        Project::Absent => "there is none",
-        Project::Untrusted => "it can only tighten; `coder config trust` trusts it",
-        Project::Trusted => "trusted as it is",
+        Project::Absent => messages::project_absent(),
+        Project::Untrusted => messages::project_untrusted(),
+        Project::Trusted => messages::project_trusted(),
     };
-    out.styled(Style::Dim, &format!("\nproject file  {}: {project}\n", places.project.display()))?;
-    config.merged.notes().iter().try_for_each(|note| out.styled(Style::Bad, &format!("{note}\n")))?;
+    out.write("\n")?;
+    out.styled_line(Style::Dim, &messages::project_file(places.project.display().to_string(), project))?;
+    config.merged.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A key with its value and the place of it; a list with one line an item.
-fn shown(config: &Config, key: &Key, out: &mut Terminal) -> Result<(), Failure> {
+fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> Result<(), Failure> {
     let mut row = |name: &str, value: &str, origin: &Origin| {
         out.write(&format!("{name:<16}{value:<28}  "))?;
-        out.styled(Style::Dim, &format!("{origin}\n"))
+        out.styled_line(Style::Dim, &named(origin, persona))
     };
     if !key.takes.is_list() {
         return row(key.name, config.text(key.name).unwrap_or("-"), &config.merged.origin(key.name));
@@ -64,17 +78,26 @@ fn shown(config: &Config, key: &Key, out: &mut Terminal) -> Result<(), Failure> 
         name = "";
     }
     if key.name == "commands.only" {
-        let left = effective_only(config);
-        out.styled(Style::Dim, &format!("{:<16}so that what may run begins with: {}\n", "", left.join(", ")))?;
+        let left = Text::join(effective_only(config), ", ");
+        out.styled_line(Style::Dim, &format!("{:<16}{}", "", messages::may_run_begins_with(left).words()))?;
     }
     Ok(())
 }
 
+/// The place of a value in the person's language. In JSON it has the name that the library gives it.
+fn named(origin: &Origin, persona: &Persona) -> Text {
+    match origin.layer {
+        Layer::Default => messages::by_default(),
+        Layer::Persona => messages::the_persona(&persona.name),
+        _ => origin.to_string().into(),
+    }
+}
+
 /// The beginnings that every layer's list allows.
-fn effective_only(config: &Config) -> Vec<String> {
+fn effective_only(config: &Config) -> Vec<Text> {
     let rules = config.merged.only();
     let words = rules.iter().map(|rule| rule.words().join(" "));
-    words.map(|words| if words.is_empty() { "nothing".to_owned() } else { words }).collect()
+    words.map(|words| if words.is_empty() { messages::nothing() } else { words.into() }).collect()
 }
 
 fn told(layers: &Layers, config: &Config) -> Value {
@@ -99,7 +122,7 @@ fn told_of(config: &Config, key: &Key) -> Value {
     let items: Vec<Value> = config.merged.entries(key.name).map(item).collect();
     let mut told = json!({"key": key.name, "items": items});
     if key.name == "commands.only" && !items.is_empty() {
-        told["effective"] = effective_only(config).into();
+        told["effective"] = json!(effective_only(config));
     }
     told
 }
@@ -118,80 +141,72 @@ fn place(origin: &Origin) -> Value {
 fn init(places: &Places) -> Result<ExitCode, Failure> {
     let path = own(places)?;
     let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::wrong_use(format!("{} is there already; it is left as it is", path.display()))
-        }
-        _ => Failure::broken(format!("cannot write {}: {error}", path.display())),
+        std::io::ErrorKind::AlreadyExists => Failure::wrong_use(messages::is_there_already(path.display().to_string())),
+        _ => Failure::broken(messages::cannot_write(path.display().to_string(), error.to_string())),
     };
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(wrong)?;
     file.write_all(documented().as_bytes()).map_err(wrong)?;
-    Terminal::stdout().line(&format!("wrote {}", path.display()))?;
+    Terminal::stdout().line(&messages::wrote(path.display().to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The person's file with every key explained.
 fn documented() -> String {
-    let head = "\
-# Settings of coder. What stands behind a # is a comment; take the # before a key away to set it.
-# The command line counts over the persona, that over the project's .toolfence.toml, and that over this file; but a
-# project or a persona can only make what may run stricter. `coder config show` tells what counts and why.
-
-";
-    format!("{head}{}", template(&keys::all()))
+    format!("{}{}", messages::own_file_head().words(), template(&keys::all()))
 }
 
 fn own(places: &Places) -> Result<&Path, Failure> {
-    places.user.as_deref().ok_or_else(|| {
-        Failure::wrong_use("there is no place for your own file: set HOME or XDG_CONFIG_HOME to an absolute path")
-    })
+    places.user.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_own_file()))
 }
 
 fn path(places: &Places) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
-    let rows =
-        [("user", places.user.as_deref()), ("project", Some(&*places.project)), ("state", places.state.as_deref())];
-    for (name, path) in rows {
-        let there = if path.is_some_and(Path::exists) { "" } else { "  (not there)" };
-        let path = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
-        out.line(&format!("{name:<9}{path}{there}"))?;
+    for (name, path) in [
+        (messages::place_of_user(), places.user.as_deref()),
+        (messages::place_of_project(), Some(&*places.project)),
+        (messages::place_of_state(), places.state.as_deref()),
+    ] {
+        let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+        let shown = if path.is_some_and(Path::exists) { shown.into() } else { messages::not_there(shown) };
+        out.line(&format!("{:<9}{}", name.words(), shown.words()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
-    let shown = places.project.display();
+    let shown = places.project.display().to_string();
     if arguments.forget {
         trust::store(places, None)?;
-        out.line(&format!("{shown} is trusted no more"))?;
+        out.line(&messages::trusted_no_more(shown))?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(text) = places::read_of_project(&places.project)? else {
-        return Err(Failure::wrong_use(format!("there is no {shown} to trust")));
+        return Err(Failure::wrong_use(messages::nothing_to_trust(shown)));
     };
     out.line(&format!("{shown}:\n"))?;
     text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
-    out.line("\nTrusted, it may also choose backend, server and model: whatever you say to the model goes there, with the key\nin TOOLFENCE_API_KEY. What may run it can only tighten.")?;
+    out.write("\n")?;
+    out.line(&messages::trust_allows())?;
     if !options.yes && !agreed()? {
-        out.line("It is not trusted.")?;
+        out.line(&messages::is_not_trusted())?;
         return Ok(UNSUCCESSFUL.into());
     }
     let hash = trust::store(places, Some(&text))?.unwrap_or_default();
-    out.line(&format!("{shown} is trusted as it is: sha256 {hash}"))?;
+    out.line(&messages::trusted_as_it_is(shown, hash))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks on the terminal itself. Without one there is nobody to agree.
 fn agreed() -> Result<bool, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
-    let line = runtime.block_on(crate::confirm::put("Trust it? [y/N] "));
-    let nobody = "there is no terminal to ask on; read the file, then say `coder config trust --yes`";
-    let line = line.map_err(|_| Failure::wrong_use(nobody))?;
-    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+    let runtime = runtime.map_err(cannot_start)?;
+    let line = runtime.block_on(crate::confirm::put(&messages::trust_it().words()));
+    let line = line.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?;
+    Ok(crate::confirm::is_yes(&line, language()))
 }
 
 #[cfg(test)]

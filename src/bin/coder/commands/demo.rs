@@ -2,8 +2,9 @@
 
 use crate::args::Options;
 use crate::failure::{Failure, UNSUCCESSFUL, status_of};
+use crate::messages;
 use crate::setup::Setup;
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Style, Terminal, Words};
 use crate::view::{Person, View};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -13,7 +14,7 @@ use toolfence::backend::Replay;
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Catalog, FinishReason, ToolCall, parse};
+use toolfence::{Catalog, FinishReason, Text, ToolCall, parse};
 
 const FILES: &[(&str, &str)] = &[
     ("README.md", include_str!("../demo/README.md")),
@@ -23,39 +24,36 @@ const FILES: &[(&str, &str)] = &[
 
 const RECORDING: &str = include_str!("../demo/recording.txt");
 
-const TASK: &str = "A test of this project fails. Find out why and mend it.";
-
 /// Lays out the project, plays the recording, and runs the test once more by itself.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let folder = tempfile::Builder::new().prefix("coder-demo-").tempdir();
-    let folder = folder.map_err(|error| Failure::broken(format!("cannot make a folder for the demo: {error}")))?;
+    let folder = folder.map_err(|error| Failure::broken(messages::cannot_make_demo_folder(error.to_string())))?;
     lay_out(folder.path())?;
     let mut out = Terminal::stdout();
-    out.styled(
-        Style::Dim,
-        "A small project with a failing test, a recorded model, and real tools. Nothing else is needed.\n\n",
-    )?;
-    out.line(&format!("> {TASK}\n"))?;
+    out.styled_line(Style::Dim, &messages::demo_begins())?;
+    out.line(&format!("\n> {}\n", messages::demo_task().words()))?;
     let answered = play(options, folder.path(), out.is_terminal())?;
     let passes = test_passes(folder.path())?;
     match (answered, passes) {
         (true, true) => {
-            out.styled(Style::Good, "\nThe test was run once more, by the demo itself: it passes.\n")?;
+            out.write("\n")?;
+            out.styled_line(Style::Good, &messages::demo_passes())?;
             Ok(ExitCode::SUCCESS)
         }
-        (_, true) => failed(&mut out, "The test passes, but the turn did not end as recorded."),
-        (_, false) => failed(&mut out, "The test still fails: the demo did not do what it should."),
+        (_, true) => failed(&mut out, messages::demo_ended_otherwise()),
+        (_, false) => failed(&mut out, messages::demo_still_fails()),
     }
 }
 
-fn failed(out: &mut Terminal, message: &str) -> Result<ExitCode, Failure> {
-    out.styled(Style::Bad, &format!("\n{message}\n"))?;
+fn failed(out: &mut Terminal, message: Text) -> Result<ExitCode, Failure> {
+    out.write("\n")?;
+    out.styled_line(Style::Bad, &message)?;
     Ok(UNSUCCESSFUL.into())
 }
 
 fn lay_out(folder: &Path) -> Result<(), Failure> {
     let written = FILES.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text));
-    written.map_err(|error| Failure::broken(format!("cannot lay out the demo's project: {error}")))
+    written.map_err(|error| Failure::broken(messages::cannot_lay_out_demo(error.to_string())))
 }
 
 /// Plays the recording against the project; says whether the turn ended with the last recorded reply.
@@ -67,7 +65,7 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
     let mut agent = setup.agent(replay.clone())?;
     let person = Recording { left: recorded_calls(&setup.toolbox.catalog()) };
     let mut view = View::new(person, agent.canceller(), false);
-    let stopped = crate::runtime::run(agent.canceller(), agent.run(TASK, &mut view))?;
+    let stopped = crate::runtime::run(agent.canceller(), agent.run(&messages::demo_task().words(), &mut view))?;
     view.end()?;
     let stopped = stopped.map_err(Failure::broken)?;
     if stopped == StopReason::Cancelled {
@@ -78,7 +76,8 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
 
 fn test_passes(folder: &Path) -> Result<bool, Failure> {
     let test = Command::new("bash").arg("test.sh").current_dir(folder).stdin(Stdio::null()).output();
-    test.map(|output| output.status.success()).map_err(|error| Failure::broken(format!("cannot run bash: {error}")))
+    test.map(|output| output.status.success())
+        .map_err(|error| Failure::broken(messages::cannot_run_bash(error.to_string())))
 }
 
 /// Says yes to the calls of the recording, each once, and to nothing else.
@@ -95,7 +94,7 @@ impl Person for Recording {
                 self.left.remove(index);
                 Answer::Yes
             }
-            None => Answer::No("The demo runs only what was recorded.".into()),
+            None => Answer::No(messages::demo_runs_recorded_calls()),
         };
         Box::pin(async { answer })
     }

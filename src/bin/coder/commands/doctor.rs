@@ -5,16 +5,19 @@ use crate::args::{DoctorArguments, Options};
 use crate::checks;
 use crate::config::Layers;
 use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
+use crate::runtime::cannot_start;
 use crate::setup;
-use crate::terminal::{Style, Terminal, set_colours};
+use crate::terminal::{Style, Terminal, Words, set_colours};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use toolfence::Text;
 use toolfence::program::trial::{self, Finding, Held, Trial};
 use toolfence::sandbox::{Kind, Mode, Settings};
 
 /// Tries the sandbox of the settings, and tells.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
-    let (layers, _) = setup::with_persona(Layers::read(options)?)?;
+    let (layers, _) = setup::with_persona(Layers::read(options)?, options)?;
     let config = layers.merged();
     set_colours(config.choice("color")?);
     let settings = setup::sandbox(&config)?;
@@ -36,9 +39,10 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
 }
 
 fn tried(settings: &Settings) -> Result<Trial, Failure> {
-    let scratch = tempfile::tempdir().map_err(|error| Failure::broken(format!("no temporary folder: {error}")))?;
+    let scratch =
+        tempfile::tempdir().map_err(|error| Failure::broken(messages::no_temporary_folder(error.to_string())))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::broken(format!("cannot start the runtime: {error}")))?;
+    let runtime = runtime.map_err(cannot_start)?;
     runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
 }
 
@@ -52,9 +56,10 @@ fn told(trial: &Trial, settings: &Settings) -> Value {
 
 fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), Failure> {
     let user = rustix::process::geteuid();
-    out.line(&format!("Linux {}, user {}\n", kernel(), user.as_raw()))?;
+    out.line(&messages::system(kernel(), user.as_raw()))?;
+    out.write("\n")?;
     let (style, sentence) = headline(trial, settings);
-    out.styled(style, &format!("{sentence}\n"))?;
+    out.styled_line(style, &sentence)?;
     trial.report.why.iter().try_for_each(|why| out.line(&format!("  {why}")))?;
     let mut barrier = "";
     for finding in &trial.findings {
@@ -64,78 +69,56 @@ fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), F
         }
         row(finding, out)?;
     }
-    advice(trial, settings).iter().try_for_each(|advice| out.line(&format!("\n{advice}")))
+    advice(trial, settings).iter().try_for_each(|advice| out.line(&format!("\n{}", advice.words())))
 }
 
 fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match finding.result {
-        Held::Yes => (Style::Good, "holds"),
-        Held::No => (Style::Bad, "BROKEN"),
-        Held::Open => (Style::Dim, "open"),
-        _ => (Style::Bad, "unknown"),
+        Held::Yes => (Style::Good, messages::holds()),
+        Held::No => (Style::Bad, messages::broken()),
+        Held::Open => (Style::Dim, messages::open()),
+        _ => (Style::Bad, messages::unknown()),
     };
-    out.styled(style, &format!("  {word:<8}"))?;
+    out.styled(style, &format!("  {:<8}", word.words()))?;
     out.write(&format!(" {:<44}", finding.attempt))?;
-    out.styled(Style::Dim, &format!(" {}\n", finding.said))?;
+    out.styled_line(Style::Dim, &format!(" {}", finding.said))?;
     finding.advice.map_or(Ok(()), |advice| out.line(&format!("           {advice}")))
 }
 
-fn headline(trial: &Trial, settings: &Settings) -> (Style, &'static str) {
+fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
     let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
     match trial.report.kind {
-        Kind::Nothing if settings.mode == Mode::Off => {
-            (Style::Dim, "The sandbox is switched off: what only the sandbox holds asks.")
-        }
-        Kind::Nothing if settings.container.is_some() => {
-            (Style::Bad, "The container that was asked for is not there: no command runs.")
-        }
-        Kind::Nothing => (Style::Bad, "No sandbox is available here: what only the sandbox holds asks."),
-        Kind::Landlock => {
-            (Style::Bad, "A sandbox is available, and it does not fully hold: what only the sandbox holds asks.")
-        }
-        _ if broken => (Style::Bad, "The sandbox is set up, and something gets through it. Please report it."),
-        _ if !trial.all_held() => (Style::Dim, "The sandbox is set up, and not all of it could be tried."),
-        _ if settings.network => {
-            (Style::Dim, "The sandbox is set up with an open network: what only the sandbox holds asks.")
-        }
-        _ => (Style::Good, "The whole sandbox holds: tests, builds and checks of the project run without a question."),
+        Kind::Nothing if settings.mode == Mode::Off => (Style::Dim, messages::sandbox_off()),
+        Kind::Nothing if settings.container.is_some() => (Style::Bad, messages::container_missing()),
+        Kind::Nothing => (Style::Bad, messages::no_sandbox_here()),
+        Kind::Landlock => (Style::Bad, messages::sandbox_holds_in_part()),
+        _ if broken => (Style::Bad, messages::sandbox_broken()),
+        _ if !trial.all_held() => (Style::Dim, messages::sandbox_not_all_tried()),
+        _ if settings.network => (Style::Dim, messages::sandbox_with_network()),
+        _ => (Style::Good, messages::sandbox_holds()),
     }
 }
 
 /// What can be done about a sandbox that cannot be set up.
-fn advice(trial: &Trial, settings: &Settings) -> Vec<String> {
+fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
     if trial.report.kind > Kind::Landlock || settings.mode == Mode::Off {
         return Vec::new();
     }
     if let Some(container) = &settings.container {
         let (engine, image) = (container.engine.name(), &container.image);
-        return vec![format!(
-            "`{engine} run --rm {image} bash -c true` has to work: start the engine, or get the image with `{engine} pull \
-             {image}`. Without it set sandbox.container to off."
-        )];
+        return vec![messages::engine_has_to_work(engine, image)];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let known = [
-        (
-            setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
-            "AppArmor keeps namespaces from ordinary users: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` \
-             allows them, or a profile for this program with the rule `userns,`.",
-        ),
-        (
-            setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0),
-            "The kernel keeps namespaces from ordinary users: `sudo sysctl kernel.unprivileged_userns_clone=1` allows them.",
-        ),
-        (
-            setting("/proc/sys/user/max_user_namespaces") == Some(0),
-            "The kernel allows no user namespaces: `sudo sysctl user.max_user_namespaces=10000` allows them.",
-        ),
+        (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1), messages::apparmor_restricts()),
+        (setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0), messages::kernel_restricts()),
+        (setting("/proc/sys/user/max_user_namespaces") == Some(0), messages::no_user_namespaces()),
         (
             std::path::Path::new("/.dockerenv").exists() || std::path::Path::new("/run/.containerenv").exists(),
-            "This is a container: what is around it may refuse namespaces. Start it with a seccomp profile that allows \
-             unshare and mount, or rely on the container.",
+            messages::inside_a_container(),
         ),
     ];
-    known.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice.to_owned()).collect()
+    known.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice).collect()
 }
 
 fn kernel() -> String {

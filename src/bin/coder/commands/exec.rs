@@ -7,8 +7,9 @@ use crate::commands::read_stdin;
 use crate::confirm::AtTheTerminal;
 use crate::explain::explained;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
+use crate::messages;
 use crate::setup::Setup;
-use crate::terminal::{self, Terminal};
+use crate::terminal::{Terminal, tell};
 use crate::view::{Person, debug_call, debug_result};
 use serde_json::json;
 use std::process::ExitCode;
@@ -76,7 +77,7 @@ impl Listener {
             (_, true) => self.results.iter().try_for_each(|result| out.line(&line(result))),
             (Some(answer), false) => out.line(answer),
             (None, false) if self.results.is_empty() => {
-                eprintln!("coder: there is no call in this text; nothing was run");
+                tell(&messages::no_call_in_text());
                 Ok(())
             }
             (None, false) => out.line(&format::results(&self.results, &format::Format::default())),
@@ -110,21 +111,21 @@ impl Host for Listener {
             debug_call(call);
         }
         if self.explain && !matches!(event, Event::Text { .. } | Event::Started { .. } | Event::Progress { .. }) {
-            terminal::tell(&explained(event));
+            tell(&explained(event));
         }
     }
 
     fn running(&mut self, call: &ToolCall) {
         if self.explain {
-            terminal::tell(&format!("running    {}: {}", call.id, call.name));
+            tell(&messages::call_running(&call.id, &call.name));
         }
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug_result(result);
         if self.explain {
-            let what = result.error.as_ref().map_or_else(|| "done".to_owned(), |error| error.message.to_string());
-            terminal::tell(&format!("answered   {}: {what}", result.id));
+            let what = result.error.as_ref().map_or_else(messages::call_done, |error| error.message.clone());
+            tell(&messages::call_answered(&result.id, what));
         }
         self.results.push(result.clone());
     }

@@ -2,6 +2,7 @@
 
 use crate::args::{GrammarArguments, GrammarFormat};
 use crate::failure::Failure;
+use crate::messages;
 use crate::terminal::Terminal;
 use std::process::ExitCode;
 use toolfence::Catalog;
@@ -32,7 +33,7 @@ fn catalog(names: &[String]) -> Result<Catalog, Failure> {
     let known = |name: &String| {
         all.find(name).cloned().ok_or_else(|| {
             let tools: Vec<&str> = all.specs().iter().map(|spec| spec.name.as_ref()).collect();
-            Failure::wrong_use(format!("there is no tool {name:?}; the tools are {}", tools.join(", ")))
+            Failure::wrong_use(messages::no_tool_of_name(format!("{name:?}"), tools.join(", ")))
         })
     };
     names.iter().map(known).collect()

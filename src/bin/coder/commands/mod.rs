@@ -17,13 +17,15 @@ pub(crate) mod tools;
 pub(crate) mod undo;
 
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::terminal::Terminal;
+use crate::messages;
+use crate::terminal::{Terminal, tell};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::ExitCode;
+use toolfence::Text;
 
 /// The version of every JSON output, as `"v"`: it grows when a field changes its meaning or goes away.
 pub(crate) const SCHEMA: u32 = 1;
@@ -35,8 +37,8 @@ const MOST_BYTES: usize = 64 << 20;
 /// the rest is read on; then the status says so.
 pub(crate) fn batch<T: DeserializeOwned>(
     out: &mut Terminal,
-    wanted: &str,
-    answer: impl Fn(T) -> Result<Value, String>,
+    wanted: Text,
+    answer: impl Fn(T) -> Result<Value, Text>,
 ) -> Result<ExitCode, Failure> {
     let mut status = ExitCode::SUCCESS;
     for (index, line) in stdin_lines().enumerate() {
@@ -45,10 +47,11 @@ pub(crate) fn batch<T: DeserializeOwned>(
         if line.trim().is_empty() {
             continue;
         }
-        let asked = serde_json::from_str::<T>(line).map_err(|error| format!("this is not {wanted}: {error}"));
+        let asked = serde_json::from_str::<T>(line)
+            .map_err(|error| messages::not_what_is_wanted(wanted.clone(), error.to_string()));
         let value = asked.and_then(&answer).unwrap_or_else(|error| {
             status = UNSUCCESSFUL.into();
-            json!({"v": SCHEMA, "id": id_of(line), "error": format!("line {}: {error}", index + 1)})
+            json!({"v": SCHEMA, "id": id_of(line), "error": messages::in_line(index + 1, error)})
         });
         out.line(&value.to_string())?;
     }
@@ -83,7 +86,8 @@ pub(crate) fn lines_of(path: &Path) -> Result<Box<dyn Iterator<Item = Result<Str
         return Ok(Box::new(stdin_lines()));
     }
     let file = File::open(path);
-    let file = file.map_err(|error| Failure::wrong_use(format!("cannot read {}: {error}", path.display())))?;
+    let file =
+        file.map_err(|error| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error.to_string())))?;
     Ok(Box::new(lines(BufReader::new(file), MOST_BYTES).map(|line| line.map(text_of))))
 }
 
@@ -103,20 +107,19 @@ fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<V
 }
 
 fn too_long(most: usize) -> Failure {
-    Failure::wrong_use(format!("stdin has more than {} MiB at a time; send less", most >> 20))
+    Failure::wrong_use(messages::stdin_too_long(most >> 20))
 }
 
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let at = error.utf8_error().valid_up_to();
-        // A warning that nobody can see is no reason to stop.
-        let _ = writeln!(std::io::stderr(), "coder: stdin is not UTF-8 at byte {at}; such bytes are read as U+FFFD");
+        tell(&messages::stdin_not_utf8(at));
         String::from_utf8_lossy(error.as_bytes()).into_owned()
     })
 }
 
 fn unreadable(error: std::io::Error) -> Failure {
-    Failure::broken(format!("cannot read stdin: {error}"))
+    Failure::broken(messages::cannot_read_stdin(error.to_string()))
 }
 
 #[cfg(test)]
@@ -127,10 +130,7 @@ mod tests {
     fn stdin_without_an_end_is_an_error() {
         assert_eq!(read_all(&b"four"[..], 4).unwrap(), b"four");
         assert!(read_all(std::io::repeat(b'y'), 4).is_err());
-        let read = |text: &'static [u8]| {
-            let lines: Vec<_> = lines(text, 4).take(4).map(|line| line.map_err(|error| error.to_string())).collect();
-            lines.into_iter().map(Result::ok).collect::<Vec<_>>()
-        };
+        let read = |text: &'static [u8]| lines(text, 4).take(4).map(Result::ok).collect::<Vec<_>>();
         let line = |text: &str| Some(text.as_bytes().to_vec());
         assert_eq!(read(b"four\n\nlast"), [line("four"), line(""), line("last")]);
         assert_eq!(read(b"a\nfives\n")[..2], [line("a"), None]);

@@ -4,6 +4,7 @@ use crate::args::{End, ParseArguments};
 use crate::commands::read_stdin;
 use crate::explain::explained;
 use crate::failure::Failure;
+use crate::messages;
 use crate::terminal::Terminal;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,9 +43,9 @@ struct Stored {
 
 fn batch(arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
     let reader = Reader::new(arguments);
-    super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#, |stored: Stored| {
+    super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#.into(), |stored: Stored| {
         if stored.chunk == Some(0) {
-            return Err("a chunk has at least 1 byte".into());
+            return Err(messages::chunk_too_small());
         }
         let reason = stored.finish.unwrap_or(finish(arguments.finish));
         let events = reader.read(&stored.text, stored.chunk.or(arguments.chunk), reason);

@@ -3,13 +3,14 @@
 use crate::args::{ExplainArguments, Options, PolicyCommand};
 use crate::failure::Failure;
 use crate::marks;
+use crate::messages;
 use crate::setup::Setup;
 use crate::terminal::{Style, Terminal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::policy::{Decision, Effective, Judgement, Met};
-use toolfence::{Args, ToolCall, ToolFailure};
+use toolfence::{Args, ParamKind, Text, ToolCall, ToolFailure};
 
 /// Explains, or compares with other settings.
 pub(crate) fn run(options: &Options, command: &PolicyCommand) -> Result<ExitCode, Failure> {
@@ -26,8 +27,8 @@ fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, 
         return batch(&setup, &mut out);
     }
     let call = asked_call(arguments)?;
-    let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
-    let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message.to_string()))?;
+    let command = command_of(&call);
+    let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message))?;
     match arguments.json {
         true => out.line(&told(&setup, &decision).to_string())?,
         false => shown(&setup, command.as_deref(), &decision, &mut out)?,
@@ -47,28 +48,44 @@ struct Asked {
 }
 
 fn batch(setup: &Setup, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    super::batch(out, r#"{"id":..,"command":..} or {"id":..,"tool":..,"args":..}"#, |asked: Asked| {
+    super::batch(out, messages::a_call_to_judge(), |asked: Asked| {
         let call = match (asked.command, asked.tool) {
-            (Some(command), None) if asked.args.is_empty() => bash(&command),
+            (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
             (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
-            _ => return Err("either a command is wanted, or a tool with its args".into()),
+            _ => return Err(messages::command_or_tool()),
         };
-        let decision = decide(setup, call).map_err(|failure| failure.message.to_string())?;
+        let decision = decide(setup, call).map_err(|failure| failure.message)?;
         let mut value = told(setup, &decision);
         value["id"] = asked.id;
         Ok(value)
     })
 }
 
-/// A call of bash with this command.
-pub(crate) fn bash(command: &str) -> ToolCall {
-    ToolCall::new("1", "bash", Args::from_iter([("command".to_owned(), command.into())]))
+/// A call of the tool that takes a command, with this one.
+pub(crate) fn call_of_command(command: &str) -> ToolCall {
+    let catalog = toolfence::tool::catalog();
+    let named = catalog.specs().iter().find_map(|spec| {
+        let param = spec.params.iter().find(|param| param.kind == ParamKind::Command)?;
+        Some((spec.name.clone().into_owned(), param.name.clone().into_owned()))
+    });
+    // Without such a tool the call names none, and whoever judges it says so.
+    let (tool, argument) = named.unwrap_or_default();
+    ToolCall::new("1", tool, Args::from_iter([(argument, command.into())]))
+}
+
+/// The command of a call, where its tool takes one.
+fn command_of(call: &ToolCall) -> Option<String> {
+    let catalog = toolfence::tool::catalog();
+    let (_, command) = catalog.find(&call.name)?.sole(&ParamKind::Command, &call.args)?;
+    Some(command.to_owned())
 }
 
 fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
-    let Some(tool) = &arguments.tool else { return Ok(bash(arguments.command.as_deref().unwrap_or_default())) };
+    let Some(tool) = &arguments.tool else {
+        return Ok(call_of_command(arguments.command.as_deref().unwrap_or_default()));
+    };
     let args = serde_json::from_str(arguments.args.as_deref().unwrap_or("{}"))
-        .map_err(|error| Failure::wrong_use(format!("--args is not a JSON object: {error}")))?;
+        .map_err(|error| Failure::wrong_use(messages::args_not_object(error.to_string())))?;
     Ok(ToolCall::new("1", tool, args))
 }
 
@@ -97,37 +114,38 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
 fn shown(setup: &Setup, command: Option<&str>, decision: &Decision, out: &mut Terminal) -> Result<(), Failure> {
     let (style, verdict) = named(decision.judgement);
     out.styled(style, verdict)?;
-    out.line(&format!(": {}", done(setup.policy.effective(decision, &*setup.commands))))?;
-    out.line(&format!("  rule    {}", decision.rule))?;
-    out.line(&format!("  reason  {}", decision.reason))?;
+    out.write(": ")?;
+    out.line(&done(setup.policy.effective(decision, &*setup.commands)))?;
+    out.line(&messages::by_rule(&*decision.rule))?;
+    out.line(&messages::for_reason(decision.reason.clone()))?;
     if decision.writes_git {
-        out.line("  git     the repository is writable for this call: it is git alone")?;
+        out.line(&messages::git_writable())?;
     }
     if let Some(text) = command.filter(|_| !decision.marks.is_empty()) {
         marks::rows(text, &decision.marks, false).iter().try_for_each(|row| out.write(row))?;
     }
     for (index, command) in decision.commands.iter().enumerate() {
-        out.line(&format!("  runs    {command}"))?;
+        out.line(&messages::would_run(command))?;
         decision.met.iter().filter(|met| met.command == Some(index)).try_for_each(|met| rule(met, out))?;
     }
     decision.met.iter().filter(|met| met.command.is_none()).try_for_each(|met| rule(met, out))?;
     match decision.always() {
-        Ok(rules) => rules.iter().try_for_each(|rule| out.line(&format!("  always  would store: {rule}"))),
-        Err(why) if decision.judgement == Judgement::Ask => out.line(&format!("  always  is not on offer: {why}")),
+        Ok(rules) => rules.iter().try_for_each(|rule| out.line(&messages::always_would_store(rule.to_string()))),
+        Err(why) if decision.judgement == Judgement::Ask => out.line(&messages::always_stores_nothing(why)),
         Err(_) => Ok(()),
     }
 }
 
 fn rule(met: &Met, out: &mut Terminal) -> Result<(), Failure> {
-    out.line(&format!("  met     {} by {}: {}", named(met.judgement).1, met.rule, met.reason))
+    out.line(&messages::met_rule(named(met.judgement).1, &*met.rule, met.reason.clone()))
 }
 
 /// What is done, in words.
-pub(crate) fn done(effective: Effective) -> &'static str {
+pub(crate) fn done(effective: Effective) -> Text {
     match effective {
-        Effective::Run => "it runs",
-        Effective::Ask => "a person is asked",
-        Effective::Deny => "it does not run",
+        Effective::Run => messages::it_runs(),
+        Effective::Ask => messages::person_is_asked(),
+        Effective::Deny => messages::it_does_not_run(),
     }
 }
 

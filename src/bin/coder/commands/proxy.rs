@@ -1,42 +1,42 @@
 //! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
 
-use crate::args::{Options, ProxyArguments};
+use crate::args::ProxyArguments;
 use crate::failure::Failure;
+use crate::messages;
 use crate::runtime;
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, language, tell};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use toolfence::Language;
 use toolfence::proxy::{Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.
-pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
-    let wanted = wanted(options, arguments);
+pub(crate) fn run(arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
+    let wanted = wanted(arguments);
     let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
-    let proxy = Proxy::new(wanted).map_err(|error| Failure::wrong_use(error.to_string()))?;
+    let proxy = Proxy::new(wanted).map_err(Failure::wrong_use)?;
     if open {
-        tell("other machines can use this proxy without a key; set TOOLFENCE_PROXY_KEY to ask them for one");
+        tell(&messages::proxy_is_open());
     }
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
-            Failure::broken(format!("cannot listen on {}: {error}; choose another --listen", arguments.listen))
+            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), error.to_string()))
         })?;
-        let address = listener.local_addr().map_err(Failure::broken)?;
-        Terminal::stdout().line(&format!("listening on http://{address}/v1, in front of {}", arguments.upstream))?;
+        let address = listener.local_addr().map_err(|error| Failure::broken(error.to_string()))?;
+        Terminal::stdout().line(&messages::listening(address.to_string(), &arguments.upstream))?;
         let end = async { drop(end.await) };
         proxy.serve(listener, end).await.map_err(Failure::broken)
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted(options: &Options, arguments: &ProxyArguments) -> ProxyOptions {
+fn wanted(arguments: &ProxyArguments) -> ProxyOptions {
     let variable = |name| std::env::var(name).ok().filter(|key: &String| !key.is_empty());
     let mut wanted = ProxyOptions::new(&arguments.upstream);
     wanted.key = variable("TOOLFENCE_PROXY_KEY");
     wanted.upstream_key = variable("TOOLFENCE_API_KEY");
-    wanted.language = options.lang.map_or(Language::English, Language::from);
+    wanted.language = language();
     wanted.connect = Duration::from_secs(arguments.connect_timeout);
     wanted.first_byte = Duration::from_secs(arguments.first_byte_timeout);
     wanted.between = Duration::from_secs(arguments.between_timeout);

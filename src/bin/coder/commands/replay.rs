@@ -4,26 +4,27 @@
 //! rules ask of the world is answered by the project as it is now.
 
 use crate::args::{Options, ReplayArguments};
-use crate::commands::policy::{bash, decide, done, named};
+use crate::commands::policy::{call_of_command, decide, done, named};
 use crate::config::Layers;
 use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
 use crate::preview::label;
 use crate::setup::Setup;
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, Words, tell};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::policy::{Decision, Effective, Judgement};
-use toolfence::{Args, Effect, ToolCall, ToolFailure};
+use toolfence::{Args, Effect, Text, ToolCall, ToolFailure};
 
 /// Compares.
 pub(crate) fn run(options: &Options, arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
-    let now = Setup::of(Layers::read(options)?.without_typed_rules(), &options.root)?;
+    let now = Setup::of(Layers::read(options)?.without_typed_rules(), options)?;
     let mut other = Layers::read(options)?;
     if let Some(path) = &arguments.config {
         other = other.with_own(path)?;
     }
-    let then = Setup::of(other, &options.root)?;
+    let then = Setup::of(other, options)?;
     let mut replay = Replay { now, then, arguments, out: Terminal::stdout(), count: Count::default() };
     for (index, line) in super::lines_of(&arguments.file)?.enumerate() {
         let line = line?;
@@ -78,7 +79,7 @@ struct Said {
     verdict: Judgement,
     effective: Effective,
     rule: String,
-    reason: String,
+    reason: Text,
 }
 
 impl Replay<'_> {
@@ -88,7 +89,7 @@ impl Replay<'_> {
                 events.into_iter().try_for_each(|event| self.record(Record { id: id.clone(), ..event }, number))
             }
             Ok(record) => self.record(record, number),
-            Err(error) => self.unreadable(number, &error.to_string()),
+            Err(error) => self.unreadable(number, error.to_string().into()),
         }
     }
 
@@ -96,9 +97,9 @@ impl Replay<'_> {
         let Record { id, event, name, args, command, repairs, .. } = record;
         let call = match (name, command, event.as_deref()) {
             (Some(name), None, None | Some("call" | "tool_call")) => ToolCall::new("1", name, args),
-            (None, Some(command), None) => bash(&command),
+            (None, Some(command), None) => call_of_command(&command),
             (_, _, Some(_)) => return Ok(()),
-            _ => return self.unreadable(number, "it has neither a tool nor a command"),
+            _ => return self.unreadable(number, messages::neither_tool_nor_command()),
         };
         let guessed = repairs.iter().any(|repair| !repair.lossless);
         let (now, then) = (said(&self.now, &call, guessed), said(&self.then, &call, guessed));
@@ -114,26 +115,27 @@ impl Replay<'_> {
         }
         if differs || self.arguments.all {
             self.out.line(&format!("{number}: {}", label(&call)))?;
-            self.side("now ", &now)?;
-            self.side("then", &then)?;
+            self.side(messages::decided_now(), &now)?;
+            self.side(messages::decided_then(), &then)?;
         }
         Ok(())
     }
 
-    fn side(&mut self, name: &str, said: &Said) -> Result<(), Failure> {
+    fn side(&mut self, name: Text, said: &Said) -> Result<(), Failure> {
         let (style, verdict) = named(said.verdict);
-        self.out.write(&format!("  {name}  "))?;
+        self.out.write(&format!("  {}  ", name.words()))?;
         self.out.styled(style, &format!("{verdict:<5}"))?;
-        self.out.line(&format!("  {}, by {}: {}", done(said.effective), said.rule, said.reason))
+        let by = messages::decided_by(done(said.effective), &said.rule, said.reason.clone());
+        self.out.line(&format!("  {}", by.words()))
     }
 
-    fn unreadable(&mut self, number: usize, why: &str) -> Result<(), Failure> {
+    fn unreadable(&mut self, number: usize, why: Text) -> Result<(), Failure> {
         self.count.unreadable += 1;
         if self.arguments.json {
             let told = json!({"v": super::SCHEMA, "event": "error", "line": number, "error": why});
             return self.out.line(&told.to_string());
         }
-        tell(&format!("line {number} is no record of a call: {why}"));
+        tell(&messages::no_record_of_call(number, why));
         Ok(())
     }
 
@@ -145,7 +147,7 @@ impl Replay<'_> {
             });
             self.out.line(&told.to_string())?;
         } else {
-            self.out.line(&format!("{calls} calls; {differ} would be decided differently"))?;
+            self.out.line(&messages::calls_compared(calls, differ))?;
         }
         Ok(if unreadable == 0 { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
     }
@@ -153,13 +155,11 @@ impl Replay<'_> {
 
 fn said(setup: &Setup, call: &ToolCall, guessed: bool) -> Said {
     match decide(setup, call.clone()) {
-        Ok(_) if guessed && effect(call) != Effect::Read => {
-            refused("malformed_call", "It could only be read by a guess, and it does more than read.")
-        }
+        Ok(_) if guessed && effect(call) != Effect::Read => refused("malformed_call", messages::read_by_guess()),
         Ok(decision) => judged(setup, decision),
         Err(ToolFailure { code, message, .. }) => {
             let code = serde_json::to_value(code).ok();
-            refused(code.as_ref().and_then(Value::as_str).unwrap_or_default(), &message.to_string())
+            refused(code.as_ref().and_then(Value::as_str).unwrap_or_default(), message)
         }
     }
 }
@@ -172,10 +172,10 @@ fn effect(call: &ToolCall) -> Effect {
 
 fn judged(setup: &Setup, decision: Decision) -> Said {
     let effective = setup.policy.effective(&decision, &*setup.commands);
-    Said { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason.to_string() }
+    Said { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason }
 }
 
 /// What does not even come to the rules.
-fn refused(code: &str, why: &str) -> Said {
-    Said { verdict: Judgement::Deny, effective: Effective::Deny, rule: code.to_owned(), reason: why.to_owned() }
+fn refused(code: &str, why: Text) -> Said {
+    Said { verdict: Judgement::Deny, effective: Effective::Deny, rule: code.to_owned(), reason: why }
 }

@@ -1,10 +1,11 @@
-//! `coder undo`, `coder redo`, `coder diff`, and the same in a conversation.
+//! `coder undo`, `coder redo`, `coder diff`, and `/undo`, `/redo`, `/diff` in a conversation.
 
 use super::SCHEMA;
 use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
 use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
 use crate::setup::Setup;
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Style, Terminal, Words, language};
 use crate::view::line_style;
 use serde_json::json;
 use std::process::ExitCode;
@@ -46,7 +47,7 @@ pub(crate) fn diff(options: &Options, arguments: &DiffArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same as a line of a conversation. Gives what the model has to be told of it.
+/// Undoes, redoes or shows what turns changed, as a line of a conversation asks for. Gives what the model has to be told of it.
 pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -> Result<Option<String>, Failure> {
     let number = || match rest {
         "" => Ok(1),
@@ -72,28 +73,27 @@ fn note(outcomes: &[Outcome], way: Way) -> Option<String> {
     const MOST: usize = 50;
     /// Characters of one name: those of files that people have are shorter.
     const LONGEST: usize = 300;
-    let done: Vec<String> = outcomes
+    let mut done: Vec<Text> = outcomes
         .iter()
         .flat_map(|outcome| &outcome.done)
-        .map(|done| format!("{} ({})", clip::middle(&done.name, LONGEST), done.what))
+        .map(|done| messages::name_and_change(clip::middle(&done.name, LONGEST), done.what.clone()))
         .collect();
+    if done.is_empty() {
+        return None;
+    }
     let more = done.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let names = done.get(..MOST).unwrap_or(&done).join(", ");
+    done.truncate(MOST);
+    let names = Text::join(done, ", ");
+    let names = if more > 0 { messages::names_and_more(names, more) } else { names };
     let what = match way {
-        Way::Back => "took back what was changed in your turns before",
-        Way::Forth => "took an undo back",
+        Way::Back => messages::took_turns_back(),
+        Way::Forth => messages::took_undo_back(),
     };
-    (!done.is_empty()).then(|| {
-        format!(
-            "Note: the user {what}. These files are not as you have them in mind: {names}{more}. Read them again before \
-             you rely on them, and do not make the same change again unless it is asked for."
-        )
-    })
+    Some(messages::files_went_back(what, names).into_string(language()))
 }
 
 fn wrong_words(name: &str, rest: &str) -> Failure {
-    Failure::wrong_use(format!("/{name} {rest} says nothing; /{name} 2 is for two turns"))
+    Failure::wrong_use(messages::number_wanted(name, rest))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,12 +111,7 @@ struct How {
 }
 
 fn kept(setup: &Setup) -> Result<&History, Failure> {
-    setup.history.as_deref().ok_or_else(|| {
-        Failure::wrong_use(
-            "nothing is kept that could be undone: undo.journal is off, or there is no place for it (set HOME or \
-             XDG_STATE_HOME)",
-        )
-    })
+    setup.history.as_deref().ok_or_else(|| Failure::wrong_use(messages::nothing_is_kept()))
 }
 
 fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
@@ -148,15 +143,11 @@ fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(Exit
 }
 
 fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failure> {
-    out.line(match way {
-        Way::Forth => "There is nothing to redo.",
-        Way::Back if history.has_dropped() => {
-            "There is nothing more to undo: older turns were dropped (undo.turns, undo.megabytes)."
-        }
-        Way::Back if history.has_looked() => {
-            "There is nothing to undo. Of what commands change, names that git ignores and blocked ones are not covered."
-        }
-        Way::Back => "There is nothing to undo.",
+    out.line(&match way {
+        Way::Forth => messages::nothing_to_redo(),
+        Way::Back if history.has_dropped() => messages::nothing_more_to_undo(),
+        Way::Back if history.has_looked() => messages::commands_not_covered(),
+        Way::Back => messages::nothing_to_undo(),
     })
 }
 
@@ -164,39 +155,40 @@ fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> 
     if how.json {
         return out.line(&as_json(outcome, how));
     }
-    let done = match (how.way, how.would) {
-        _ if outcome.turn.is_bare() => "Could not undo",
-        (Way::Back, false) => "Undid",
-        (Way::Forth, false) => "Redid",
-        (Way::Back, true) => "Would undo",
-        (Way::Forth, true) => "Would redo",
-    };
-    out.line(&format!("{done} {}:", titled(&outcome.turn)))?;
+    let turn = titled(&outcome.turn);
+    out.line(&match (how.way, how.would) {
+        _ if outcome.turn.is_bare() => messages::could_not_undo(turn),
+        (Way::Back, false) => messages::undid(turn),
+        (Way::Forth, false) => messages::redid(turn),
+        (Way::Back, true) => messages::would_undo(turn),
+        (Way::Forth, true) => messages::would_redo(turn),
+    })?;
     for done in outcome.done.iter().take(MOST_NAMED) {
         let mut done = done.clone();
         done.name = clip::middle(&done.name, LONGEST_NAME).into_owned();
-        out.styled(Style::Good, &format!("  {done}\n"))?;
+        out.styled_line(Style::Good, &format!("  {}", done.text().words()))?;
     }
     and_more(outcome.done.len(), out)?;
     for refused in outcome.refused.iter().take(MOST_NAMED) {
         let mut refused = refused.clone();
         refused.name = clip::middle(&refused.name, LONGEST_NAME).into_owned();
-        out.styled(Style::Bad, &format!("  {refused}; left as it is\n"))?;
+        let left = messages::left_as_it_is(refused.text());
+        out.styled_line(Style::Bad, &format!("  {}", left.words()))?;
     }
     and_more(outcome.refused.len(), out)?;
     if outcome.turn.is_bare() {
-        out.line("  nothing can be: all that it changed is not covered")?;
+        out.line(&format!("  {}", messages::nothing_covered().words()))?;
     } else if outcome.done.is_empty() && outcome.refused.is_empty() {
-        out.line("  all of it is so already")?;
+        out.line(&format!("  {}", messages::all_so_already().words()))?;
     }
-    outcome.turn.notes.iter().try_for_each(|note| out.styled(Style::Dim, &format!("  [{note}]\n")))
+    outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
 }
 
 /// How many of so many names were not shown.
 fn and_more(names: usize, out: &mut Terminal) -> Result<(), Failure> {
     match names.saturating_sub(MOST_NAMED) {
         0 => Ok(()),
-        more => out.styled(Style::Dim, &format!("  … and {more} more (--json lists all)\n")),
+        more => out.styled_line(Style::Dim, &format!("  {}", messages::more_names(more).words())),
     }
 }
 
@@ -213,9 +205,11 @@ fn as_json(outcome: &Outcome, how: How) -> String {
     .to_string()
 }
 
-fn titled(turn: &Listed) -> String {
-    let title = if turn.title.is_empty() { "" } else { ", " };
-    format!("turn {}{title}{}", turn.number, turn.title)
+fn titled(turn: &Listed) -> Text {
+    match turn.title.as_str() {
+        "" => messages::turn(turn.number),
+        title => messages::turn_titled(turn.number, title),
+    }
 }
 
 fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
@@ -231,29 +225,29 @@ fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure>
         });
     }
     for turn in &turns {
-        let undone = if turn.undone { "  (undone)" } else { "" };
-        let names = if turn.names == 1 { "1 name " } else { &format!("{} names", turn.names) };
-        let style = if turn.undone { Style::Dim } else { Style::Plain };
-        out.styled(style, &format!("{:>6}  {:>9}  {names:>10}  {}{undone}\n", turn.number, age(turn.at), turn.title))?;
+        let (age, names) = (age(turn.at), messages::names_of_turn(turn.names));
+        let row = format!("{:>6}  {:>9}  {:>10}  {}", turn.number, age.words(), names.words(), turn.title);
+        match turn.undone {
+            true => out.styled_line(Style::Dim, &format!("{row}  {}", messages::undone().words()))?,
+            false => out.line(&row)?,
+        }
     }
     match turns.is_empty() {
         true => nothing(history, Way::Back, out),
-        false if history.has_dropped() => {
-            out.styled(Style::Dim, "Older turns were dropped (undo.turns, undo.megabytes).\n")
-        }
+        false if history.has_dropped() => out.styled_line(Style::Dim, &messages::older_turns_dropped()),
         false => Ok(()),
     }
 }
 
 /// How long ago something was.
-fn age(at: u64) -> String {
+fn age(at: u64) -> Text {
     let then = SystemTime::UNIX_EPOCH + Duration::from_millis(at);
     let seconds = SystemTime::now().duration_since(then).map_or(0, |age| age.as_secs());
     match seconds {
-        0..=99 => format!("{seconds} s ago"),
-        100..=5999 => format!("{} min ago", seconds / 60),
-        6000..=172_799 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} d ago", seconds / 86_400),
+        0..=99 => messages::seconds_ago(seconds),
+        100..=5999 => messages::minutes_ago(seconds / 60),
+        6000..=172_799 => messages::hours_ago(seconds / 3600),
+        _ => messages::days_ago(seconds / 86_400),
     }
 }
 
@@ -265,7 +259,7 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
         return differences.iter().try_for_each(|difference| out.line(&line(&difference.name, &difference.text)));
     }
     if differences.is_empty() {
-        return out.line("Nothing was changed.");
+        return out.line(&messages::nothing_was_changed());
     }
     let mut sentences = 0;
     for text in differences.iter().map(|difference| difference.text.render(setup.language)) {
@@ -280,7 +274,7 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
         for line in text.lines() {
             sentences += 1;
             if sentences <= MOST_NAMED {
-                out.styled(line_style(line), &clip::middle(line, LONGEST_NAME))?;
+                out.styled(line_style(line), &*clip::middle(line, LONGEST_NAME))?;
                 out.write("\n")?;
             }
         }

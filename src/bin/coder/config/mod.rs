@@ -9,9 +9,11 @@ mod typed;
 
 use crate::args::Options;
 use crate::failure::Failure;
+use crate::messages;
 use clap::ValueEnum;
 use places::Places;
 use std::path::{Path, PathBuf};
+use toolfence::Text;
 use toolfence::persona::Persona;
 use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
 
@@ -48,29 +50,29 @@ impl Layers {
         Ok(Layers { places, project, user, of_project, of_persona: Vec::new(), typed: typed::entries(options)? })
     }
 
-    /// The same with another file in the place of the person's own.
+    /// These layers with another file in the place of the person's own.
     pub(crate) fn with_own(mut self, path: &Path) -> Result<Layers, Failure> {
         if !path.exists() {
-            return Err(Failure::wrong_use(format!("there is no file {}", path.display())));
+            return Err(Failure::wrong_use(messages::no_file(path.display().to_string())));
         }
         self.user = own(path)?;
         Ok(self)
     }
 
-    /// The same without what was typed about what may run.
+    /// These layers without what was typed about what may run.
     pub(crate) fn without_typed_rules(mut self) -> Layers {
         let rules = keys::of_policy();
         self.typed.retain(|entry| !rules.iter().any(|key| key.name == entry.key.name));
         self
     }
 
-    /// The same with what the persona asks for.
+    /// These layers with what the persona asks for.
     pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
         let Some(text) = &persona.policy else { return Ok(self) };
-        let name = format!("the persona {}", persona.name);
-        let entries = read(text, &name, Layer::Persona, &keys::of_policy()).map_err(|mistake| {
+        let name = messages::the_persona(&persona.name);
+        let entries = read(text, &name.to_string(), Layer::Persona, &keys::of_policy()).map_err(|mistake| {
             // Its lines are not those of the persona's file.
-            Failure::wrong_use(format!("{name}: in its policy: {}", mistake.message))
+            Failure::wrong_use(messages::in_its_policy(name, mistake.message))
         })?;
         self.of_persona = entries;
         self.of_persona.iter_mut().for_each(|entry| entry.origin.line = None);
@@ -98,9 +100,8 @@ fn of_project(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
 }
 
 fn wrong(mistake: Mistake) -> Failure {
-    let advice =
-        if mistake.untrusted { " Read the file, then say `coder config trust`; or take the key out." } else { "" };
-    Failure::wrong_use(format!("{mistake}{advice}"))
+    let said = Text::from(mistake.to_string());
+    Failure::wrong_use(if mistake.untrusted { said.then(messages::trust_or_take_out()) } else { said })
 }
 
 /// What counts.
@@ -131,13 +132,13 @@ impl Config {
         self.text(key).and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// The same as one of the words of the command line.
+    /// The value of a key that takes a word, as the command line has it.
     pub(crate) fn choice<T: ValueEnum>(&self, key: &str) -> Result<T, Failure> {
         let word = self.text(key).unwrap_or_default();
-        T::from_str(word, true).map_err(|error| Failure::wrong_use(format!("{key}: {error}")))
+        T::from_str(word, true).map_err(|error| Failure::wrong_use(messages::located(key, error)))
     }
 
-    /// The same as a file: one that a file of settings names is looked for beside it.
+    /// The value of a key that takes a file: one that a file of settings names is looked for beside it.
     pub(crate) fn file(&self, key: &str) -> Option<PathBuf> {
         let path = PathBuf::from(self.text(key)?);
         let origin = self.merged.origin(key);

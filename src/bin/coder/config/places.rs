@@ -1,11 +1,13 @@
 //! Where files of settings are, and how they are read: whole, bounded, and never anything but a plain file.
 
 use crate::failure::Failure;
+use crate::messages;
 use rustix::fs::{FileType, Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use toolfence::Text;
 
 /// The project's file, in its root.
 pub(crate) const PROJECT_FILE: &str = ".toolfence.toml";
@@ -30,10 +32,7 @@ impl Places {
     /// Those for a project.
     pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
         let root = root.canonicalize().map_err(|error| {
-            let root = root.display();
-            Failure::wrong_use(format!(
-                "cannot open the project root {root}: {error}. Give an existing folder with --root."
-            ))
+            Failure::wrong_use(messages::cannot_open_root(root.display().to_string(), error.to_string()))
         })?;
         let user = base("XDG_CONFIG_HOME", ".config").map(|base| base.join("toolfence/config.toml"));
         let state = base("XDG_STATE_HOME", ".local/state").map(|base| base.join("toolfence"));
@@ -81,23 +80,24 @@ pub(crate) fn read_of_project(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 fn read(path: &Path, more: OFlags) -> Result<Option<String>, Failure> {
-    let wrong = |why: &str| Failure::wrong_use(format!("cannot read {}: {why}", path.display()));
+    let wrong = |why: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), why));
+    let system = |error: &dyn std::error::Error| wrong(error.to_string().into());
     // A pipe must not make it wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => file,
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
-        Err(rustix::io::Errno::LOOP) => return Err(wrong("it is a link; put the file itself there")),
-        Err(error) => return Err(wrong(&error.to_string())),
+        Err(rustix::io::Errno::LOOP) => return Err(wrong(messages::is_a_link())),
+        Err(error) => return Err(system(&error)),
     };
-    let stat = rustix::fs::fstat(&file).map_err(|error| wrong(&error.to_string()))?;
+    let stat = rustix::fs::fstat(&file).map_err(|error| system(&error))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(wrong("it is not a plain file"));
+        return Err(wrong(messages::not_a_plain_file()));
     }
     let mut bytes = Vec::new();
-    File::from(file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error.to_string()))?;
+    File::from(file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| system(&error))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(wrong(&format!("it has more than {} KiB", MOST_BYTES >> 10)));
+        return Err(wrong(messages::larger_than(MOST_BYTES >> 10)));
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| wrong("it is not UTF-8 text"))
+    String::from_utf8(bytes).map(Some).map_err(|_| wrong(messages::not_utf8()))
 }

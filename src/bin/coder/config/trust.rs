@@ -2,6 +2,7 @@
 
 use super::places::{Places, read_own};
 use crate::failure::Failure;
+use crate::messages;
 use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::io::Write as _;
@@ -47,14 +48,11 @@ fn entry(places: &Places, content: &str) -> Result<Trusted, Failure> {
 
 fn name(places: &Places) -> Result<String, Failure> {
     let name = places.project.to_str().map(str::to_owned);
-    name.ok_or_else(|| Failure::wrong_use("the path of this project is not UTF-8, so its file cannot be trusted"))
+    name.ok_or_else(|| Failure::wrong_use(messages::project_path_not_utf8()))
 }
 
 fn folder(places: &Places) -> Result<&Path, Failure> {
-    places
-        .state
-        .as_deref()
-        .ok_or_else(|| Failure::wrong_use("there is no place to remember what is trusted: set HOME or XDG_STATE_HOME"))
+    places.state.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_trust()))
 }
 
 /// What is trusted so far. A line that is none is left out: it trusts nothing.
@@ -64,7 +62,9 @@ fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
 }
 
 fn write(folder: &Path, text: &str) -> Result<(), Failure> {
-    let broken = |error: std::io::Error| Failure::broken(format!("cannot write to {}: {error}", folder.display()));
+    let broken = |error: std::io::Error| {
+        Failure::broken(messages::cannot_write_to(folder.display().to_string(), error.to_string()))
+    };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;
     file.write_all(text.as_bytes()).map_err(broken)?;

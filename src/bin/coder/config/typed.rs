@@ -3,6 +3,7 @@
 use super::keys;
 use crate::args::{AskMode, Options};
 use crate::failure::Failure;
+use crate::messages;
 use clap::ValueEnum;
 use toolfence::policy::PathRules;
 use toolfence::program::settings::{CommandRule, Entry, Layer, Origin, Value};
@@ -33,15 +34,15 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("commands.only", "--only", &rules.only),
     ] {
         for line in lines {
-            let rule =
-                CommandRule::line(line).map_err(|wrong| Failure::wrong_use(format!("{option} {line:?}: {wrong}")))?;
+            let rule = CommandRule::line(line)
+                .map_err(|wrong| Failure::wrong_use(messages::bad_rule(option, format!("{line:?}"), wrong)))?;
             entries.push(entry(key, option, Value::Command(rule)));
         }
     }
     for (key, option, globs) in
         [("paths.allow", "--allow-path", &rules.allow_path), ("paths.deny", "--deny-path", &rules.deny_path)]
     {
-        PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(format!("{option}: {wrong}")))?;
+        PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(messages::located(option, wrong.text())))?;
         entries.extend(globs.iter().map(|glob| entry(key, option, Value::Glob(glob.clone()))));
     }
     Ok(entries.into_iter().flatten().collect())

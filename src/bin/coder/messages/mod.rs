@@ -1,0 +1,29 @@
+//! What the program tells a person in the two languages, in files by what a person is doing. The help of the command line is
+//! in `args.rs`.
+//!
+//! What a text names stays as it is: options, settings' keys, commands, tools, and the words that are typed in a conversation.
+
+mod failures;
+mod question;
+mod reports;
+mod turn;
+mod undo;
+
+pub(crate) use failures::*;
+pub(crate) use question::*;
+pub(crate) use reports::*;
+pub(crate) use turn::*;
+pub(crate) use undo::*;
+
+toolfence::program::texts! { "coder"
+    /// What is wrong with something that has a name or a place: an option, a key, a file.
+    located(place, what) {
+        en: "{place}: {what}",
+        pt: "{place}: {what}",
+    }
+    /// So many things beside those that were named.
+    and_more(count) {
+        en: "and {count} more",
+        pt: "e mais {count}",
+    }
+}

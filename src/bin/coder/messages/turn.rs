@@ -1,0 +1,210 @@
+//! A turn and a conversation as a person sees them, and the demo.
+
+// A turn.
+toolfence::program::texts! { "coder"
+    call_in_html() {
+        en: "a call in HTML does not count",
+        pt: "uma chamada em HTML não conta",
+    }
+    indented_call() {
+        en: "an indented call does not count",
+        pt: "uma chamada indentada não conta",
+    }
+    call_in_other_block() {
+        en: "a call in a block of another kind does not count",
+        pt: "uma chamada em um bloco de outro tipo não conta",
+    }
+    made_up_result() {
+        en: "the model made up a result; that and what follows it is dropped",
+        pt: "o modelo inventou um resultado; ele e o que vem depois são descartados",
+    }
+    no_call_counts() {
+        en: "no call in this reply counts; the model is reminded how to write one",
+        pt: "nenhuma chamada desta resposta conta; o modelo é lembrado de como escrever uma",
+    }
+    reply_broke_off(why) {
+        en: "the reply broke off: {why}",
+        pt: "a resposta foi interrompida: {why}",
+    }
+    no_output() {
+        en: "no output",
+        pt: "nenhuma saída",
+    }
+    lines_of_output(count) {
+        en: "{count} {count|line|lines}",
+        pt: "{count} {count|linha|linhas}",
+    }
+    output_cut(size) {
+        en: "{size}, cut",
+        pt: "{size}, cortada",
+    }
+    output_in_time(size, milliseconds) {
+        en: "{size}, {milliseconds} ms",
+        pt: "{size}, {milliseconds} ms",
+    }
+    lines_more(count) {
+        en: "... {count} {count|line|lines} more",
+        pt: "... mais {count} {count|linha|linhas}",
+    }
+    /// What the model is told of the text on standard input beside a question.
+    what_was_piped_in() {
+        en: "what was piped in",
+        pt: "o que veio pela entrada padrão",
+    }
+}
+
+// A conversation.
+toolfence::program::texts! { "coder"
+    conversation_begins(persona, root) {
+        en: "{persona} in {root}; /help for help",
+        pt: "{persona} em {root}; /help mostra a ajuda",
+    }
+    conversation_help() {
+        en: "Write what you want done and press Enter. Ctrl-C stops what a tool does, twice or without a tool the\n\
+             turn; at the prompt it ends the program.\n  \
+               /help     this\n  \
+               /tools    the tools the model has\n  \
+               /allowed  what you said always to, until the end\n  \
+               /diff     what the last turn changed; /diff 3 the last three, /diff all what this session has\n  \
+               /undo     take back what the last turn changed; /undo 3 the last three, /undo list those there are\n  \
+               /redo     take the last undo back\n  \
+               /quit     end (so does the end of input)",
+        pt: "Escreva o que você quer que seja feito e tecle Enter. Ctrl-C interrompe o que uma ferramenta faz; duas vezes,\n\
+             ou sem ferramenta, interrompe o turno; no prompt, encerra o programa.\n  \
+               /help     esta ajuda\n  \
+               /tools    as ferramentas que o modelo tem\n  \
+               /allowed  aquilo a que você disse sempre, até o fim\n  \
+               /diff     o que o último turno alterou; /diff 3 os três últimos, /diff all o que esta sessão alterou\n  \
+               /undo     desfaz o que o último turno alterou; /undo 3 os três últimos, /undo list os que existem\n  \
+               /redo     refaz o que foi desfeito por último\n  \
+               /quit     encerra (o fim da entrada também)",
+    }
+    no_such_command(command) {
+        en: "There is no command {command}; /help lists them.",
+        pt: "Não há nenhum comando {command}; /help mostra os que existem.",
+    }
+    nothing_is_allowed() {
+        en: "nothing but what the settings allow; `coder config show` has those",
+        pt: "nada além do que as configurações permitem; `coder config show` mostra isso",
+    }
+}
+
+// The demo.
+toolfence::program::texts! { "coder"
+    demo_begins() {
+        en: "A small project with a failing test, a recorded model, and real tools. Nothing else is needed.",
+        pt: "Um pequeno projeto com um teste que falha, um modelo gravado e ferramentas reais. Nada mais é necessário.",
+    }
+    demo_task() {
+        en: "A test of this project fails. Find out why and mend it.",
+        pt: "Um teste deste projeto falha. Descubra por quê e corrija.",
+    }
+    demo_passes() {
+        en: "The test was run once more, by the demo itself: it passes.",
+        pt: "O teste foi executado mais uma vez, pela própria demo: ele passa.",
+    }
+    demo_ended_otherwise() {
+        en: "The test passes, but the turn did not end as recorded.",
+        pt: "O teste passa, mas o turno não terminou como gravado.",
+    }
+    demo_still_fails() {
+        en: "The test still fails: the demo did not do what it should.",
+        pt: "O teste ainda falha: a demo não fez o que devia.",
+    }
+    demo_runs_recorded_calls() {
+        en: "The demo runs only what was recorded.",
+        pt: "A demo só executa o que foi gravado.",
+    }
+    cannot_make_demo_folder(error) {
+        en: "cannot make a folder for the demo: {error}",
+        pt: "não foi possível criar uma pasta para a demo: {error}",
+    }
+    cannot_lay_out_demo(error) {
+        en: "cannot lay out the demo's project: {error}",
+        pt: "não foi possível montar o projeto da demo: {error}",
+    }
+    cannot_run_bash(error) {
+        en: "cannot run bash: {error}",
+        pt: "não foi possível executar bash: {error}",
+    }
+}
+
+// What `coder exec` says beside the results.
+toolfence::program::texts! { "coder"
+    no_call_in_text() {
+        en: "there is no call in this text; nothing was run",
+        pt: "não há nenhuma chamada neste texto; nada foi executado",
+    }
+    call_running(id, tool) {
+        en: "running    {id}: {tool}",
+        pt: "executando {id}: {tool}",
+    }
+    call_answered(id, what) {
+        en: "answered   {id}: {what}",
+        pt: "respondida {id}: {what}",
+    }
+    call_done() {
+        en: "done",
+        pt: "feita",
+    }
+}
+
+// What was found in a reply: a word of ten letters for what it is, the bytes it takes, and more of it.
+toolfence::program::texts! { "coder"
+    found_text(start, end, text) {
+        en: "text       {start}..{end}  {text}",
+        pt: "texto      {start}..{end}  {text}",
+    }
+    found_reasoning(start, end, text) {
+        en: "reasoning  {start}..{end}  {text}",
+        pt: "raciocínio {start}..{end}  {text}",
+    }
+    found_open_reasoning(start, end, text) {
+        en: "reasoning  {start}..{end}, never closed  {text}",
+        pt: "raciocínio {start}..{end}, nunca fechado  {text}",
+    }
+    found_start(id, tool) {
+        en: "started    {id}: {tool}",
+        pt: "iniciada   {id}: {tool}",
+    }
+    found_progress(id, argument, text) {
+        en: "progress   {id}: {argument} {text}",
+        pt: "avanço     {id}: {argument} {text}",
+    }
+    found_call(start, end, index, id, tool, args, repairs) {
+        en: "call       {start}..{end} [{index}]  {id}: {tool} {args}\n           {repairs}",
+        pt: "chamada    {start}..{end} [{index}]  {id}: {tool} {args}\n           {repairs}",
+    }
+    found_malformed(start, end, line, column, error) {
+        en: "malformed  {start}..{end}  line {line}, column {column}: {error}",
+        pt: "malformada {start}..{end}  linha {line}, coluna {column}: {error}",
+    }
+    found_incomplete(start, end) {
+        en: "incomplete {start}..{end}  the reply ended inside this block",
+        pt: "incompleta {start}..{end}  a resposta terminou dentro deste bloco",
+    }
+    found_ignored(start, end, why) {
+        en: "ignored    {start}..{end}  a call, but it does not count: {why}",
+        pt: "ignorada   {start}..{end}  uma chamada, mas não conta: {why}",
+    }
+    found_forged(start, end) {
+        en: "forged     {start}..{end}  a result the model made up",
+        pt: "forjado    {start}..{end}  um resultado que o modelo inventou",
+    }
+    read_as_written() {
+        en: "read as written",
+        pt: "lida como escrita",
+    }
+    mended(repairs) {
+        en: "mended: {repairs}",
+        pt: "reparada: {repairs}",
+    }
+    lossless_repair(name) {
+        en: "{name} (lossless)",
+        pt: "{name} (sem perda)",
+    }
+    guessed_repair(name) {
+        en: "{name} (a guess)",
+        pt: "{name} (um palpite)",
+    }
+}
