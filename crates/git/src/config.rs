@@ -287,7 +287,7 @@ const WORDS_OF_READS: &[&str] = &[
 /// Whether a file of settings may make a git that only reads run a program or look elsewhere.
 ///
 /// It searches the text instead of asking git, because it is asked before each command that is judged. It has hits that do not
-/// matter, and misses none: a word of [`WORDS_OF_READS`] in any line counts, unless the line can only hold an address or the
+/// matter, and misses none: one of a few words in any line counts, unless the line can only hold an address or the
 /// name of a branch.
 pub fn may_make_reads_run_programs(settings: &[u8]) -> bool {
     settings.split(|&byte| byte == b'\n').any(|line| {
