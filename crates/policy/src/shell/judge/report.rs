@@ -4,6 +4,7 @@ use crate::answers::Offer;
 use crate::decision::MOST_MET;
 use crate::shell::syntax::{Fault, shown};
 use crate::{Decision, Judgement, Met, Rule};
+use std::collections::HashSet;
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Text};
 
@@ -61,6 +62,8 @@ impl From<Fault> for Finding {
 pub(crate) struct Report {
     worst: Option<Finding>,
     met: Vec<Met>,
+    /// Rule and reason of each in `met`. To compare two texts both are written out, so each is only looked up.
+    known: HashSet<(String, Text)>,
     pub(crate) unreadable: bool,
     pub(crate) needs_person: bool,
     pub(crate) beyond_sandbox: bool,
@@ -150,8 +153,7 @@ impl Report {
     }
 
     fn meet(&mut self, met: Met) {
-        let known = self.met.iter().any(|known| known.rule == met.rule && known.reason == met.reason);
-        if !known && self.met.len() < MOST_MET {
+        if self.met.len() < MOST_MET && self.known.insert((met.rule.clone(), met.reason.clone())) {
             self.met.push(met);
         }
     }
@@ -230,7 +232,7 @@ impl Report {
         decision.marks = self.marks.iter().filter_map(|mark| bytes(script, mark)).collect();
         decision.offer = self.offer;
         // The one that decided is told even where the list was full before it.
-        if self.met.iter().any(|met| met.rule == decision.rule && met.reason == decision.reason) {
+        if self.known.contains(&(decision.rule.clone(), decision.reason.clone())) {
             decision.met = self.met;
         } else {
             decision.met.extend(self.met.into_iter().take(MOST_MET - 1));
