@@ -2,6 +2,7 @@
 //! other commands stand around them.
 
 use super::World;
+use toolfence::Language;
 use toolfence::policy::{Decision, Judgement, Policy};
 use toolfence_kit::{CaseFiles, Comparison, Expected, signs};
 
@@ -43,13 +44,18 @@ fn verdict(command: &str) -> &'static str {
     }
 }
 
-/// Holds the verdicts against those of the files. One that the folder must not have, `UPDATE=1` does not write.
+/// Holds the verdicts against those of the files, and every reason has words in Portuguese. A verdict that the folder must not
+/// have, `UPDATE=1` does not write.
 fn assert_verdicts(cases: &[Case], possible: &[&str]) {
     let mut comparison = Comparison::new();
     for Case { verdict: expected, command } in cases {
         assert!(possible.contains(&expected.text()), "{expected}: {}", expected.text());
         let (got, decision) = (verdict(command), judged(command, false));
         let title = format!("{command}: {} says {}", decision.rule, decision.reason);
+        for reason in std::iter::once(&decision.reason).chain(decision.met.iter().map(|met| &met.reason)) {
+            let in_portuguese = reason.render(Language::Portuguese);
+            assert!(reason.key().is_some() && reason != in_portuguese.as_str(), "{command}: {reason}");
+        }
         if possible.contains(&got) {
             comparison.expect(expected, &title, got);
         } else {

@@ -5,6 +5,7 @@
 
 mod expand;
 mod judge;
+mod messages;
 mod programs;
 mod syntax;
 

@@ -9,11 +9,12 @@ use super::{Simple, Walker, command};
 use crate::answers::{self, Exact};
 use crate::shell::expand::Word;
 use crate::shell::programs::wrappers;
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 use crate::{Judgement, PathFact, Rule};
 use brush_parser::SourceSpan;
 use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item, SourceLocation};
 use std::ops::Range;
+use toolfence_protocol::Text;
 
 /// What a command is given by what stands around it.
 pub(crate) struct Given {
@@ -35,43 +36,43 @@ pub(crate) fn settle(
     if own.judgement() != Judgement::Ask {
         return match simple.filter(|_| own.judgement() == Judgement::Allow).and_then(|simple| named(walker, simple)) {
             Some(reason) => walker.report.allow(own, "commands.allow", reason),
-            None => walker.report.absorb(own, Err(String::new()), mark),
+            None => walker.report.absorb(own, Err(Text::default()), mark),
         };
     }
     let exact = match simple {
-        _ if own.needs_person => Err("only a person may say yes to it, each time".to_owned()),
+        _ if own.needs_person => Err(messages::only_a_person()),
         Some(simple) if !own.unreadable => exact(walker, command, simple, given),
-        _ => Err("it cannot be read with certainty".to_owned()),
+        _ => Err(messages::not_certain()),
     };
     match exact {
         Ok(exact) if walker.ground.answers.holds(&exact) => {
-            walker.report.allow(own, answers::ANSWERED, "You allowed exactly this command for the session.");
+            walker.report.allow(own, answers::ANSWERED, messages::allowed_before());
         }
         exact => walker.report.absorb(own, exact.map(Rule::command), mark),
     }
 }
 
 /// The rule of the settings that allows the command, in a sentence.
-fn named(walker: &Walker<'_>, simple: &Simple) -> Option<String> {
+fn named(walker: &Walker<'_>, simple: &Simple) -> Option<Text> {
     let mut rules = walker.ground.settings.commands.allow.iter();
     let rule = rules.find(|rule| rule.begins(simple.argv.iter().map(Word::literal)))?;
-    Some(format!("Commands that begin with {:?} are allowed.", shown(&rule.words().join(" "), 80)))
+    Some(messages::rule_allows(format!("{:?}", shown(&rule.words().join(" "), 80))))
 }
 
 /// The command as it would be stored; or why it would not be.
-fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, given: &Given) -> Result<Exact, String> {
+fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, given: &Given) -> Result<Exact, Text> {
     if walker.depth != 1 || walker.groups > 0 {
-        return Err("it is inside of another command".into());
+        return Err(messages::inside_another());
     }
     if walker.sourced || !walker.exported.is_empty() {
-        return Err("what stands before it may change what it does".into());
+        return Err(messages::changed_before());
     }
     if given.fed || reads_text(command) {
-        return Err("it reads what another command or a text gives it".into());
+        return Err(messages::reads_given());
     }
     let words: Option<Vec<&str>> = simple.argv.iter().map(|word| word.literal()).collect();
     let Some(words) = words.filter(|words| !words.is_empty()) else {
-        return Err("not every word of it is literal".into());
+        return Err(messages::words_not_literal());
     };
     let cwd = folder(walker, given.folders.as_deref())?;
     if !walker.ground.facts.sandbox().hold {
@@ -82,29 +83,29 @@ fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, giv
 }
 
 /// The real name of the one folder it runs in.
-fn folder(walker: &Walker<'_>, folders: Option<&[String]>) -> Result<String, String> {
-    let Some([folder]) = folders else { return Err("it may run in more than one folder".into()) };
+fn folder(walker: &Walker<'_>, folders: Option<&[String]>) -> Result<String, Text> {
+    let Some([folder]) = folders else { return Err(messages::several_folders()) };
     if folder.is_empty() {
         return Ok(String::new());
     }
     match walker.ground.facts.path("", folder) {
-        PathFact::Inside { names } => names.into_iter().next().ok_or_else(|| "its folder is not known".into()),
-        _ => Err("its folder is not known to be in the project".into()),
+        PathFact::Inside { names } => names.into_iter().next().ok_or_else(messages::folder_unknown),
+        _ => Err(messages::folder_outside()),
     }
 }
 
 /// Refuses what would run more than its own words say.
-fn harmless(walker: &Walker<'_>, name: &str, simple: &Simple) -> Result<(), String> {
+fn harmless(walker: &Walker<'_>, name: &str, simple: &Simple) -> Result<(), Text> {
     let program = name.rsplit('/').next().unwrap_or(name);
     let place = name.strip_suffix(program).unwrap_or("");
     if let Some(kind) = answers::runs_others(program) {
-        return Err(format!("{} is {kind}", shown(program, 40)));
+        return Err(messages::is_kind(shown(program, 40), kind));
     }
     if !wrappers::inner(program, &simple.argv).is_empty() {
-        return Err(format!("{} runs another command", shown(program, 40)));
+        return Err(messages::runs_another(shown(program, 40)));
     }
     if !matches!(place, "" | "/bin/" | "/usr/bin/") || !command::is_system(walker, program) {
-        return Err(format!("{} is not known to be a program of the system", shown(name, 40)));
+        return Err(messages::foreign_program(shown(name, 40)));
     }
     Ok(())
 }
@@ -117,7 +118,7 @@ fn reads_text(command: &ast::SimpleCommand) -> bool {
 }
 
 /// Assignments and redirects as they were written, where nothing in them expands.
-fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), String> {
+fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), Text> {
     let (mut assignments, mut redirects) = (Vec::new(), Vec::new());
     let before = command.prefix.iter().flat_map(|prefix| &prefix.0).count();
     for (at, item) in items(command).enumerate() {
@@ -129,7 +130,7 @@ fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), St
     }
     let expands = |text: &String| text.contains(['$', '`', '*', '?', '[', '{', '~', '(']);
     if assignments.iter().chain(&redirects).any(expands) {
-        return Err("not every redirect and assignment of it is literal".into());
+        return Err(messages::around_not_literal());
     }
     Ok((assignments, redirects))
 }

@@ -3,10 +3,9 @@
 pub(crate) use super::reach::collapsed;
 use super::reach::{everything, resolve};
 use super::report::Finding;
-use crate::messages;
 use crate::shell::expand::Word;
 use crate::shell::programs::{fact, has, is, text};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 use std::ops::Range;
 use toolfence_protocol::Text;
 
@@ -29,7 +28,7 @@ pub(crate) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Optio
     }
     let erases = |words: &str| args.iter().filter_map(Word::guess).any(|arg| has(words, arg));
     if fact(program, "erases").is_some_and(erases) {
-        return Some(deny(format!("{program} is blocked here: it erases a disk.")));
+        return Some(deny(messages::erases_disk(program)));
     }
     reached(program, args, folders).or_else(|| writes_system(program, args, folders))
 }
@@ -109,7 +108,7 @@ pub(crate) fn device(path: &str, folders: &[String]) -> Option<Finding> {
     if path.starts_with('/') {
         places.extend(resolve("/", path));
     }
-    places.iter().any(|names| is_device(names)).then(|| deny(format!("{} is a device.", shown(path, 80))))
+    places.iter().any(|names| is_device(names)).then(|| deny(messages::is_device(shown(path, 80))))
 }
 
 fn is_device(names: &[&str]) -> bool {
@@ -123,21 +122,21 @@ pub(crate) fn system_file(path: &str) -> Option<Finding> {
     let names = resolve("/", path).filter(|_| path.starts_with('/'))?;
     let own = matches!(names.as_slice(), ["proc", "self" | "thread-self", ..]);
     let system = matches!(names.first(), Some(&("etc" | "proc" | "sys" | "boot")));
-    (system && !own).then(|| deny(format!("{} is a file of the system.", shown(path, 80))))
+    (system && !own).then(|| deny(messages::is_system_file(shown(path, 80))))
 }
 
 /// A function that calls itself beside itself.
 pub(crate) fn fork_bomb(name: &str) -> Finding {
-    Finding::deny("fork_bomb", format!("The function {} starts itself again and again.", shown(name, 40)))
+    Finding::deny("fork_bomb", messages::fork_bomb(shown(name, 40)))
 }
 
-pub(crate) fn deny(reason: impl Into<Text>) -> Finding {
+pub(crate) fn deny(reason: Text) -> Finding {
     Finding::deny("blocked_command", reason)
 }
 
 fn removes_everything(args: &[Word], folders: &[String]) -> Option<Finding> {
     if args.iter().filter_map(Word::guess).any(|arg| arg.len() > 6 && "--no-preserve-root".starts_with(arg)) {
-        return Some(deny("rm --no-preserve-root is blocked."));
+        return Some(deny(messages::no_preserve_root()));
     }
     let recursive = is_set(args, 'r', "--recursive") || is_set(args, 'R', "--recursive");
     if recursive { everything(args, folders, "rm") } else { None }
@@ -161,17 +160,17 @@ fn stops_machine(args: &[Word]) -> Option<Finding> {
     let starts = has_any(args, &["isolate", "start"]);
     let target = |arg: &str| starts && arg.strip_suffix(".target").is_some_and(|name| stops.contains(&name));
     let verb = args.iter().filter_map(Word::guess).find(|arg| stops.contains(arg) || target(arg))?;
-    Some(deny(format!("{verb} is blocked: it stops the machine.")))
+    Some(deny(messages::verb_stops_machine(verb)))
 }
 
 fn runlevel(arg: &Word) -> Option<Finding> {
-    matches!(arg.guess(), Some("0" | "6")).then(|| deny("It stops the machine."))
+    matches!(arg.guess(), Some("0" | "6")).then(|| deny(messages::runlevel_stops_machine()))
 }
 
 /// `kill -9 -1`: the first word is a signal, `-1` behind it is everybody.
 fn ends_everything(args: &[Word]) -> Option<Finding> {
     let all = args.iter().skip(1).any(|arg| arg.guess() == Some("-1"));
-    all.then(|| deny("kill with -1 ends every process; name the one that is meant."))
+    all.then(|| deny(messages::kills_all()))
 }
 
 /// A device, or a file of the system, that the program would write to.

@@ -7,7 +7,7 @@ use crate::shell::expand::Word;
 use crate::shell::programs;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
 use crate::shell::programs::{has, options};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 use crate::{CommandRule, Judgement, ProgramFact};
 use std::ops::Range;
 
@@ -43,19 +43,17 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     };
     let first = simple.assigned.iter().find(|(name, value)| !known(name, value.as_deref()));
     if let Some((name, _)) = first {
-        let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
-        walker.report.note(Finding::ask("assignment", reason));
+        walker.report.note(Finding::ask("assignment", messages::sets_variable(shown(name, 40))));
     }
     // What was set for all that follows is judged as what stands in front of this command alone.
     let argv = run(&simple.argv);
     let steered = argv.first().is_some_and(|word| !word.literal().is_some_and(|name| has(UNSTEERED, name)));
     let exported = walker.exported.iter().find(|name| steered && !inspection.holds_variable(argv, (name, "")));
     if let Some(name) = exported {
-        let reason = format!("It sets {} for this command too, and what that changes is not known.", shown(name, 40));
-        walker.report.note(Finding::ask("assignment", reason));
+        walker.report.note(Finding::ask("assignment", messages::sets_variable_for_all(shown(name, 40))));
     }
     if simple.assigned.iter().any(|(name, _)| !wrappers::is_harmless_variable(name)) {
-        walker.git.other("an assignment");
+        walker.git.other(messages::assignment());
     }
 }
 
@@ -87,7 +85,7 @@ pub(crate) fn renames(walker: &mut Walker<'_>, variable: &str) {
     if !["BASH_CMDS", "BASH_ALIASES"].iter().any(|name| variable.starts_with(name)) {
         return;
     }
-    walker.report.note(Finding::ask("unknown_program", "It changes which program a name stands for."));
+    walker.report.note(Finding::ask("unknown_program", messages::renames_program()));
     if let Some(finding) = deny_rules::unknown_program(walker.ground) {
         walker.report.note(finding);
     }
@@ -114,8 +112,8 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     restrictions(walker, argv);
     let Some(name) = name.guess() else {
-        walker.git.other("a program that only a run would tell");
-        walker.report.note(Finding::ask("unknown_program", "The program is a word that only a run would tell."));
+        walker.git.other(messages::untold_program());
+        walker.report.note(Finding::ask("unknown_program", messages::program_not_told()));
         names(walker, "", argv, &[]);
         return suspect_tail(walker, "", argv);
     };
@@ -178,9 +176,7 @@ fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
     }
     let settings = &walker.ground.settings.commands;
     if !settings.only.is_empty() && !settings.only.iter().any(|rule| matches(rule, argv)) {
-        walker
-            .report
-            .note(Finding::deny("commands.only", "The settings allow only some commands; this is none of them."));
+        walker.report.note(Finding::deny("commands.only", messages::only_some_commands()));
     }
 }
 
@@ -188,7 +184,7 @@ fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
 fn allowed(walker: &mut Walker<'_>, argv: &[Word]) -> bool {
     let allowed = walker.ground.settings.commands.allow.iter().any(|rule| matches(rule, argv));
     if allowed && argv.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
-        walker.report.note(Finding::ask("not_known_read_only", "It holds a word that only a run would tell."));
+        walker.report.note(known::ask(messages::holds_untold_word()));
     }
     allowed
 }
@@ -229,7 +225,7 @@ fn is_of_the_system(name: &str, program: &str) -> bool {
 /// Notes why a command is not known to only read, unless it is.
 fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word], input: &Input) {
     if argv[0].literal().is_none() {
-        walker.report.note(Finding::ask("not_known_read_only", "The program is not a literal word."));
+        walker.report.note(known::ask(messages::program_not_literal()));
         return suspect_tail(walker, program, argv);
     }
     let fed = *input != Input::Nothing;
@@ -260,8 +256,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         walker.report.stores();
     }
     if system && !is_system(walker, program) {
-        let reason = format!("{} is not known to be a program of the system.", shown(name, 40));
-        walker.report.note(Finding::ask("unknown_program", reason));
+        walker.report.note(Finding::ask("unknown_program", messages::not_of_system(shown(name, 40))));
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Input, Walker, block_list, files};
 use crate::Judgement;
 use crate::shell::expand::{MOST_VALUES, Word};
 use crate::shell::programs::options;
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 use brush_parser::ast;
 
 impl Walker<'_> {
@@ -38,7 +38,7 @@ impl Walker<'_> {
                 self.looped(|walker| walker.list(&clause.body.list));
             }
             ast::CompoundCommand::Coprocess(clause) => {
-                self.construct("coproc");
+                self.construct(messages::coproc());
                 self.command(&clause.body, Input::Unknown);
             }
         }
@@ -58,7 +58,7 @@ impl Walker<'_> {
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
         if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
-            self.git.other("a loop over what only a run would tell");
+            self.git.other(messages::untold_loop());
             return self.looped(|walker| walker.rounds(clause, name, &words));
         }
         let before = self.rounds;
@@ -112,14 +112,13 @@ impl Walker<'_> {
     fn variable(&mut self, name: &str) {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         if options::steers(name) || !name.bytes().all(plain) {
-            self.git.other("an assignment");
-            let reason = format!("It sets {}, and what that changes is not known.", shown(name, 40));
-            self.report.note(Finding::ask("assignment", reason));
+            self.git.other(messages::assignment());
+            self.report.note(Finding::ask("assignment", messages::sets_variable(shown(name, 40))));
         }
     }
 
     fn case(&mut self, clause: &ast::CaseClauseCommand) {
-        self.unheld("case");
+        self.unheld(messages::case());
         self.words(&clause.value.value);
         for item in &clause.cases {
             item.patterns.iter().for_each(|pattern| drop(self.words(&pattern.value)));
@@ -128,7 +127,7 @@ impl Walker<'_> {
     }
 
     pub(crate) fn function(&mut self, function: &ast::FunctionDefinition) {
-        self.construct("a function");
+        self.construct(messages::function());
         let name = &function.fname.value;
         // The classic fork bomb, `:(){ :|:& };:`. One in disguise is asked about, as every function is.
         let body: String = function.body.0.to_string().split_whitespace().collect();
@@ -140,7 +139,7 @@ impl Walker<'_> {
     }
 
     fn arithmetic(&mut self, expr: &ast::UnexpandedArithmeticExpr) {
-        self.construct("arithmetic");
+        self.construct(messages::arithmetic());
         self.words(&expr.value);
     }
 
@@ -157,7 +156,7 @@ impl Walker<'_> {
                 match test {
                     // The name of a variable, in whose subscript commands could hide.
                     Test::ShellVariableIsSetAndAssigned | Test::ShellVariableIsSetAndNameRef => {
-                        self.construct("a test of a variable by its name");
+                        self.construct(messages::test_of_name());
                     }
                     // The answer would be another one where nothing can be written.
                     Test::FileExistsAndIsWritable => self.report.writes(),
@@ -180,7 +179,7 @@ impl Walker<'_> {
                 let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 if compares_numbers && !words.iter().all(|word| word.is_number() || word.literal().is_some_and(digits))
                 {
-                    self.construct("arithmetic");
+                    self.construct(messages::arithmetic());
                 }
             }
         }

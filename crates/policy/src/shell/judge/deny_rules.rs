@@ -10,7 +10,7 @@ use crate::CommandRule;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has, is};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 
 /// Whether a rule meets a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,19 +111,16 @@ pub(crate) fn unknown_program(ground: Ground<'_>) -> Option<Finding> {
 }
 
 fn denied(rule: &CommandRule) -> Finding {
-    let reason = format!("The settings deny commands that begin with {:?}.", rule.words().join(" "));
-    Finding::deny("commands.deny", reason)
+    Finding::deny("commands.deny", messages::rule_denies(format!("{:?}", rule.words().join(" "))))
 }
 
 fn untold() -> Finding {
-    let reason = "Which program runs can only be told by running it, and the settings deny some.";
-    Finding { needs_person: true, ..Finding::ask("commands.deny", reason) }
+    Finding { needs_person: true, ..Finding::ask("commands.deny", messages::rules_may_deny()) }
 }
 
 fn perhaps(rule: &CommandRule) -> Finding {
     let words = shown(&rule.words().join(" "), 80);
-    let reason = format!("Only a run would tell whether it begins with {words:?}, which the settings deny.");
-    Finding { needs_person: true, ..Finding::ask("commands.deny", reason) }
+    Finding { needs_person: true, ..Finding::ask("commands.deny", messages::rule_may_deny(format!("{words:?}"))) }
 }
 
 /// What the program of a command can be called.

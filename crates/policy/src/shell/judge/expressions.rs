@@ -4,7 +4,7 @@ use super::files;
 use super::known::{Checked, Inspection, unknown};
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has, options};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 
 pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let (tests, valued) = (fact("find", "tests").unwrap_or_default(), fact("find", "valued").unwrap_or_default());
@@ -20,25 +20,27 @@ pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
             Some(text) if has(valued, text) => {
                 if rest.next().and_then(Word::literal).is_none() {
-                    return unknown(format!("The value of find {text} is not literal."));
+                    return unknown(messages::value_not_literal(text));
                 }
             }
             // The last letter says what the argument is: a time, or a file whose time is taken.
             Some("-newerat" | "-newerBt" | "-newerct" | "-newermt") => {
                 if rest.next().and_then(Word::literal).is_none() {
-                    return unknown("The time that find compares with is not literal.");
+                    return unknown(messages::time_not_literal());
                 }
             }
             Some("-newer" | "-anewer" | "-cnewer" | "-newermm" | "-samefile") => {
                 rest.next().map_or(Ok(()), |file| inspection.path(file))?;
             }
-            Some(text) if text.starts_with('-') => return unknown(format!("find {} is not known.", shown(text, 40))),
+            Some(text) if text.starts_with('-') => {
+                return unknown(messages::argument_not_known("find", shown(text, 40)));
+            }
             // A name that a glob matches may begin with `-` and be an action.
             None if word.may_be_option() => {
-                return unknown("A glob may stand for an action of find.");
+                return unknown(messages::glob_as_action());
             }
-            _ if expression => return unknown("A path behind the expression of find is not known."),
-            _ if word.is_found() => return unknown("find is not known with names that another command found."),
+            _ if expression => return unknown(messages::path_behind_expression()),
+            _ if word.is_found() => return unknown(messages::with_found_names("find")),
             _ => inspection.path(word)?,
         }
     }
@@ -61,7 +63,7 @@ pub(crate) fn echo(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     // In the sandbox the surroundings hold no secret.
     let known = |word: &&Word| is_printable(word) || inspection.held() && !word.is_hidden();
     match args.iter().find(|word| !known(word)) {
-        Some(word) => unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80))),
+        Some(word) => unknown(messages::word_not_told(shown(&word.pattern(), 80))),
         None => Ok(()),
     }
 }
@@ -84,7 +86,8 @@ pub(crate) fn test(inspection: &Inspection<'_>, program: &str, args: &[Word]) ->
     }
     match tests(args) {
         Ok(()) => Ok(()),
-        Err(word) => unknown(format!("{program} {word} is not known.")),
+        Err(Some(word)) => unknown(messages::argument_not_known(program, shown(word, 40))),
+        Err(None) => unknown(messages::test_with_such_words(program)),
     }
 }
 
@@ -92,12 +95,11 @@ fn is_test(operator: &str) -> bool {
     fact("test", "tests").is_some_and(|words| has(words, operator))
 }
 
-/// Whether all words are literal and every operator looks at files and strings; otherwise the word that does not.
-pub(crate) fn tests(args: &[Word]) -> Result<(), String> {
-    let literal: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
-    let Some(words) = literal else { return Err("with such words".into()) };
-    match words.iter().find(|word| word.starts_with('-') && word.len() > 1 && !is_test(word)) {
-        Some(word) => Err(shown(word, 40)),
+/// Whether all words are literal and every operator looks at files and strings; otherwise the operator that does not.
+pub(crate) fn tests(args: &[Word]) -> Result<(), Option<&str>> {
+    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
+    match words.ok_or(None)?.iter().find(|word| word.starts_with('-') && word.len() > 1 && !is_test(word)) {
+        Some(word) => Err(Some(word)),
         None => Ok(()),
     }
 }
@@ -129,16 +131,16 @@ fn compares_output(inspection: &Inspection<'_>, program: &str, args: &[Word]) ->
 pub(crate) fn read(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
-        let Some(text) = word.literal() else { return unknown("read is only known with literal names.") };
+        let Some(text) = word.literal() else { return unknown(messages::read_not_literal()) };
         match text.strip_prefix('-') {
             Some("d" | "n" | "N" | "t" | "p") if rest.next().is_some_and(|value| value.literal().is_some()) => {}
             Some(options) if !options.is_empty() && options.bytes().all(|byte| b"rs".contains(&byte)) => {}
-            Some(_) => return unknown(format!("read {} is not known.", shown(text, 40))),
-            None if options::steers(text) => return unknown(format!("read is not known to set {}.", shown(text, 40))),
+            Some(_) => return unknown(messages::argument_not_known("read", shown(text, 40))),
+            None if options::steers(text) => return unknown(messages::read_steers(shown(text, 40))),
             None => {}
         }
     }
-    if inspection.held() { Ok(()) } else { unknown("read is not on the list of commands that only read.") }
+    if inspection.held() { Ok(()) } else { unknown(messages::read_not_listed()) }
 }
 
 /// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
@@ -152,7 +154,7 @@ pub(crate) fn private(inspection: &Inspection<'_>, program: &str, args: &[Word])
             false => files::is_private(inspection.ground, text),
         });
         if !known {
-            return unknown(format!("{program} is not known with {}.", shown(&word.pattern(), 80)));
+            return unknown(messages::not_known_with(program, shown(&word.pattern(), 80)));
         }
     }
     let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
@@ -165,7 +167,7 @@ pub(crate) fn printf(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let format = args.first().and_then(Word::literal);
     match format {
         Some(format) if !format.starts_with('-') && !assigns(format) => echo(inspection, args),
-        _ => unknown("printf is only known with a literal format that assigns nothing."),
+        _ => unknown(messages::printf_format()),
     }
 }
 
@@ -180,7 +182,7 @@ fn assigns(format: &str) -> bool {
 pub(crate) fn command(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     match args.split_first() {
         Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(inspection, names),
-        _ => unknown("command is not known with these options."),
+        _ => unknown(messages::command_options()),
     }
 }
 
@@ -192,11 +194,7 @@ pub(crate) fn set(args: &[Word]) -> Checked {
             text == "pipefail" || letters.is_some_and(|l| !l.is_empty() && l.chars().all(|c| "euo".contains(c)))
         })
     };
-    if !args.is_empty() && args.iter().all(known) {
-        Ok(())
-    } else {
-        unknown("set is only known with -e, -u and -o pipefail.")
-    }
+    if !args.is_empty() && args.iter().all(known) { Ok(()) } else { unknown(messages::set_options()) }
 }
 
 /// `tar tf ARCHIVE`: names of what an archive holds.
@@ -209,12 +207,12 @@ pub(crate) fn tar(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             let plain = |word: &Word| word.literal().is_some_and(|text| !text.starts_with('-'));
             // A name with a colon is a file of another machine.
             if !args[1..].iter().all(plain) || archive.literal().is_none_or(|text| text.contains(':')) {
-                return unknown("tar is only known with literal names.");
+                return unknown(messages::tar_names());
             }
             inspection.path(archive)?;
             members.iter().try_for_each(|member| inspection.path(member))
         }
-        _ => unknown("tar is only known to list: `tar tf ARCHIVE`."),
+        _ => unknown(messages::tar_lists()),
     }
 }
 
@@ -229,7 +227,7 @@ pub(crate) fn date(args: &[Word]) -> Checked {
             None => false,
         };
         if !known {
-            return unknown(format!("date {} is not known: it may set the clock.", shown(&word.pattern(), 40)));
+            return unknown(messages::date_not_known(shown(&word.pattern(), 40)));
         }
     }
     Ok(())
@@ -242,6 +240,6 @@ pub(crate) fn cd(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
             inspection.path(folder)?;
             inspection.collapsed(folder.literal().unwrap_or_default())
         }
-        _ => unknown("cd is only known with one literal folder."),
+        _ => unknown(messages::cd_one_folder()),
     }
 }

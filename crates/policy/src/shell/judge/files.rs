@@ -4,7 +4,7 @@ use super::block_list;
 use super::report::Finding;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 use crate::{PathFact, Seen};
 use toolfence_rules::{Blocked, Harmless};
 
@@ -25,8 +25,7 @@ pub(crate) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Wo
         if word.literal().is_some_and(|path| is_private(ground, path)) {
             return findings;
         }
-        let reason = format!("It writes to {}.", shown(&pattern, 80));
-        findings.push(Finding::ask("writes_file", reason));
+        findings.push(Finding::ask("writes_file", messages::writes_to(shown(&pattern, 80))));
     } else {
         findings.extend(operand(ground, folders, word));
     }
@@ -55,16 +54,11 @@ pub(crate) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
     if (rule.starts_with(".env") || rule == ".ssh") && is_aimed(component) {
         return Some(deny_blocked(&pattern, rule));
     }
-    let reason = format!("{} could match a name blocked by {rule}.", shown(&pattern, 80));
-    Some(Finding::ask("blocked_path", reason))
+    Some(Finding::ask("blocked_path", messages::could_match_blocked(shown(&pattern, 80), rule)))
 }
 
 fn deny_blocked(text: &str, rule: &str) -> Finding {
-    let reason = format!(
-        "{} names a file that is blocked by {rule}. Its content is not for tools, in no other way either; work without it.",
-        shown(text, 80)
-    );
-    Finding::deny("blocked_path", reason)
+    Finding::deny("blocked_path", messages::names_blocked(shown(text, 80), rule))
 }
 
 /// Whether a pattern for hidden names says enough of one to mean it: `.en*`, `.[e]nv`.
@@ -132,10 +126,7 @@ fn looked_at(ground: Ground<'_>, folders: Option<&[String]>, name: &str, asked: 
         Some(Harmless::NoFile) => {
             let worst = everywhere.find(|seen| matches!(seen, Seen::File | Seen::Certificates | Seen::Unknown));
             match worst.or((!is_known).then_some(Seen::Unknown))? {
-                Seen::Unknown => {
-                    let reason = format!("Nobody can tell whether {} is a file blocked by {rule}.", shown(word, 80));
-                    Some(Finding::ask("blocked_path", reason))
-                }
+                Seen::Unknown => Some(Finding::ask("blocked_path", messages::may_be_blocked(shown(word, 80), rule))),
                 _ => Some(deny_blocked(word, rule)),
             }
         }
@@ -182,10 +173,10 @@ pub(crate) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         None if ground.facts.sandbox().hold && !word.is_hidden() && !word.parts.contains(&Part::Home) => {
             word.guess()?
         }
-        None => return Some(Finding::ask("unknown_path", format!("{} is not literal.", shown(&pattern, 80)))),
+        None => return Some(Finding::ask("unknown_path", messages::path_not_literal(shown(&pattern, 80)))),
     };
     let Some(folders) = folders else {
-        return Some(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+        return Some(Finding::ask("unknown_path", messages::folder_not_known()));
     };
     folders.iter().find_map(|folder| outside(ask(ground, folder, if name.is_empty() { "." } else { name }), name))
 }
@@ -207,8 +198,8 @@ fn outside(fact: PathFact, name: &str) -> Option<Finding> {
     let name = shown(name, 80);
     match fact {
         PathFact::Inside { .. } => None,
-        PathFact::Outside => Some(Finding::ask("outside_root", format!("{name} is outside the project."))),
-        PathFact::Unknown => Some(Finding::ask("unknown_path", format!("Nobody can tell what {name} is."))),
+        PathFact::Outside => Some(Finding::ask("outside_root", messages::is_outside(name))),
+        PathFact::Unknown => Some(Finding::ask("unknown_path", messages::path_not_told(name))),
     }
 }
 
@@ -222,7 +213,5 @@ pub(crate) fn protected(ground: Ground<'_>, folders: Option<&[String]>, word: &W
             _ => None,
         });
     }
-    let rule = rule?;
-    let reason = format!("{} is below {rule}, which tools may read but never write.", shown(&pattern, 80));
-    Some(Finding::deny("protected_path", reason))
+    Some(Finding::deny("protected_path", messages::is_protected(shown(&pattern, 80), rule?)))
 }

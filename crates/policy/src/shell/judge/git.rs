@@ -10,8 +10,9 @@ use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
 use crate::shell::programs::{self, Profile, has};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 use crate::{HistoryFact, RepositoryFact, Seen};
+use toolfence_protocol::Text;
 
 /// Options that leave nothing but names and numbers of a change.
 const SUMMARIES: &str =
@@ -67,7 +68,7 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
         if text == "-C" {
             // A second one would be below the first.
             if folder.is_some() {
-                unknown("git with two folders is not known.")?;
+                unknown(messages::two_folders())?;
             }
             folder = args.get(at).and_then(Word::literal);
             at += 1;
@@ -82,7 +83,7 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Fi
 fn before_subcommand(args: &[Word]) -> Checked {
     match programs::git("git-before", "git") {
         Some(profile) => Arguments::of("git", profile, args, false).map(drop).map_err(ask),
-        None => unknown("git is not known."),
+        None => unknown(messages::git_unknown()),
     }
 }
 
@@ -122,22 +123,22 @@ fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
         return repository(inspection, false);
     }
     let (Some(profile), Some(name)) = (name.literal().and_then(known), name.literal()) else {
-        return unknown(format!("git {} is not on the list of what only reads.", shown(&name.pattern(), 40)));
+        return unknown(messages::git_not_listed(shown(&name.pattern(), 40)));
     };
     if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
-        return unknown(format!("{} may start the program that verifies signatures.", shown(format, 80)));
+        return unknown(messages::verifies(shown(format, 80)));
     }
     let read = Arguments::of("git", profile, rest, false).map_err(ask)?;
     if !profile.needs.is_empty() && !read.has_any(profile.needs) {
-        return unknown(format!("git {name} is only known with one of: {}.", profile.needs));
+        return unknown(messages::only_with_one_of(format!("git {name}"), profile.needs));
     }
     if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(LISTS) {
-        return unknown(format!("git {name} with a name makes one."));
+        return unknown(messages::makes_one(name));
     }
     inspection.operands("git", profile, &read)?;
     let magic = |word: &&&Word| word.pattern().starts_with(':') && excluded(word).is_none();
     if let Some(word) = read.operands.iter().find(magic) {
-        return unknown(format!("{} is a name that git reads in its own way.", shown(&word.pattern(), 80)));
+        return unknown(messages::magic(shown(&word.pattern(), 80)));
     }
     if !contents_are_named(name, profile, &read) {
         inspection.sandbox(&format!("git {name}"))?;
@@ -233,7 +234,7 @@ fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Ar
         _ => false,
     };
     if folders.is_empty() {
-        return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+        return Err(Finding::ask("unknown_path", messages::folder_not_known()));
     }
     let commits_only =
         !matches!(name, "show" | "cat-file") || revisions.iter().all(|word| word.literal().is_some_and(is_commit));
@@ -246,20 +247,10 @@ fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Ar
                 if !(all && commits_only && names.iter().all(left_out)) {
                     let specs: Vec<String> =
                         names.iter().take(3).map(|held| shown(&exclusion(held, &prefix), 120)).collect();
-                    return history_is_asked(format!(
-                        "git {name} would print what is committed of blocked files: {}. Name the files that are wanted, \
-                         or add -- {} to leave those out.",
-                        some(&names),
-                        specs.join(" ")
-                    ));
+                    return history_is_asked(messages::prints_blocked(name, some(&names), specs.join(" ")));
                 }
             }
-            HistoryFact::Unknown => {
-                return history_is_asked(format!(
-                    "git {name} prints what is committed, and nobody can tell in time whether blocked files are. Name the files: \
-                     git {name} -- src/main.rs"
-                ));
-            }
+            HistoryFact::Unknown => return history_is_asked(messages::prints_untold(name)),
         }
     }
     Ok(())
@@ -275,7 +266,7 @@ pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Chec
         GitCall::Reads if !subcommand.is_some_and(|name| has(PRINT, name)) => return Ok(()),
         GitCall::Reads | GitCall::Other(_) => {}
     }
-    let what = subcommand.map_or_else(|| "this command of git".to_owned(), |name| format!("git {}", shown(name, 40)));
+    let what = subcommand.map_or_else(messages::this_command, |name| format!("git {}", shown(name, 40)).into());
     let folders: Vec<String> = match (leading.folder, inspection.folders) {
         _ if leading.elsewhere => Vec::new(),
         (Some(folder), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
@@ -285,18 +276,11 @@ pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Chec
     let facts: Vec<_> = folders.iter().map(|folder| inspection.ground.facts.history_has_blocked(folder)).collect();
     for fact in &facts {
         if let HistoryFact::Holds { names, .. } = fact {
-            return history_is_asked(format!(
-                "Nobody can tell whether {what} would print what is committed of blocked files: {}. \
-                 git log, git show, git diff and git grep that name the files which are wanted are known not to.",
-                some(names)
-            ));
+            return history_is_asked(messages::may_print_blocked(what, some(names)));
         }
     }
     if facts.is_empty() || facts.contains(&HistoryFact::Unknown) {
-        return history_is_asked(format!(
-            "Nobody can tell whether {what} would print what is committed of blocked files. \
-             git log, git show, git diff and git grep that name the files which are wanted are known not to."
-        ));
+        return history_is_asked(messages::may_print(what));
     }
     Ok(())
 }
@@ -333,14 +317,14 @@ fn leading(args: &[Word]) -> Leading<'_> {
 }
 
 /// What is committed is in git's own folder, which the sandbox does not hide.
-fn history_is_asked(reason: String) -> Checked {
+fn history_is_asked(reason: Text) -> Checked {
     Err(Finding { beyond_sandbox: true, ..Finding::ask("history", reason) })
 }
 
 /// The first three of the names.
-fn some(names: &[String]) -> String {
-    let first: Vec<String> = names.iter().take(3).map(|name| shown(name, 80)).collect();
-    format!("{}{}", first.join(", "), if names.len() > 3 { " and others" } else { "" })
+fn some(names: &[String]) -> Text {
+    let first = names.iter().take(3).map(|name| shown(name, 80)).collect::<Vec<_>>().join(", ");
+    if names.len() > 3 { messages::and_others(first) } else { first.into() }
 }
 
 /// The word that makes git leave out a name, for a command in the folder of this prefix.
@@ -401,23 +385,20 @@ fn repository(inspection: &Inspection<'_>, named_from_top: bool) -> Checked {
         return Ok(());
     }
     let Some(folders) = inspection.folders else {
-        return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+        return Err(Finding::ask("unknown_path", messages::folder_not_known()));
     };
     for folder in folders {
         match inspection.ground.facts.repository(folder) {
             RepositoryFact::Plain => {}
             RepositoryFact::Above if !named_from_top => {}
             RepositoryFact::Above => {
-                let reason = "The repository begins above the project: its commits hold more than the project.";
-                return Err(Finding::ask("outside_root", reason));
+                return Err(Finding::ask("outside_root", messages::begins_above()));
             }
             RepositoryFact::Special => {
-                let reason = "The settings of the repository may make git run programs of its own.";
-                return Err(Finding::ask("repository_runs", reason));
+                return Err(Finding::ask("repository_runs", messages::runs_programs()));
             }
             RepositoryFact::Unknown => {
-                let reason = "Nobody can tell what the repository would make git run.";
-                return Err(Finding::ask("repository_runs", reason));
+                return Err(Finding::ask("repository_runs", messages::may_run_programs()));
             }
         }
     }

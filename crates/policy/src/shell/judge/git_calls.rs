@@ -10,7 +10,8 @@ use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Operands, Profile, has};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
+use toolfence_protocol::Text;
 use toolfence_rules::git_config as keys;
 use toolfence_rules::git_config::{is_network_url, is_relative, is_remote_name};
 
@@ -23,9 +24,9 @@ pub(crate) enum GitCall {
     Writes,
     /// It sets configuration that is not known to be harmless: only a person may allow it. `alone` says whether git runs
     /// no other program for it and writes the repository, so that it can be done in a call of git alone.
-    Configures { reason: String, alone: bool },
+    Configures { reason: Text, alone: bool },
     /// It may make git run another program, or write elsewhere; or nobody knows. The reason is the end of a sentence.
-    Other(String),
+    Other(Text),
 }
 
 /// Strategies of merges that are part of git: for another name git runs `git-merge-NAME`.
@@ -45,28 +46,28 @@ pub(crate) fn git_call(ground: Ground<'_>, folders: Option<&[String]>, args: &[W
                 .take_while(|word| word.literal() != Some("--"))
                 .any(|word| word.literal() == Some("config")) =>
         {
-            person("The configuration of git may be set", "and what it would be cannot be told", false)
+            person(messages::may_be_set(), false)
         }
         Err(reason) => GitCall::Other(reason),
     }
 }
 
-fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Result<GitCall, String> {
+fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Result<GitCall, Text> {
     if matches!(args, [word] if word.literal() == Some("--version")) {
         return Ok(GitCall::Reads);
     }
-    let (folder, args) = split_globals(args).map_err(|finding| finding.reason.to_string())?;
-    let folders = folders.ok_or("the folder it runs in cannot be known")?;
+    let (folder, args) = split_globals(args).map_err(|finding| finding.reason)?;
+    let folders = folders.ok_or_else(messages::call_no_folder)?;
     let folders: Vec<String> = match folder {
         Some(folder) => folders.iter().map(|place| below(place, folder)).collect(),
         None => folders.to_vec(),
     };
     let site = Site { ground, folders };
     if !site.is_outside_git(".") {
-        return Err("it runs in git's own folder".into());
+        return Err(messages::own_folder());
     }
     let Some((name, rest)) = args.split_first() else { return Ok(GitCall::Reads) };
-    let name = name.literal().ok_or("its command is a word that only a run would tell")?;
+    let name = name.literal().ok_or_else(messages::untold_command)?;
     if name == "config" {
         return Ok(git_config::judged(rest));
     }
@@ -97,13 +98,13 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn writes(&self, name: &str, args: &[Word]) -> Result<GitCall, String> {
+    fn writes(&self, name: &str, args: &[Word]) -> Result<GitCall, Text> {
         let verb = args.first().and_then(Word::literal).map(|verb| format!("{name}/{verb}"));
         let with_verb = verb.as_deref().and_then(|verb| Some((verb, known(verb)?)));
         let (name, profile, args) = match with_verb {
             Some((verb, profile)) => (verb, profile, &args[1..]),
             None => {
-                let profile = known(name).ok_or_else(|| format!("git {} is not known", shown(name, 40)))?;
+                let profile = known(name).ok_or_else(|| messages::call_unknown(shown(name, 40)))?;
                 // A word that is no verb: `git stash create`, were it unknown, must not pass for `git stash`.
                 let mut verbs =
                     programs::git_entries("git-writes").flat_map(|profile| profile.names.split_ascii_whitespace());
@@ -111,19 +112,19 @@ impl Site<'_> {
                 if has_verbs
                     && args.first().is_some_and(|word| !word.literal().is_some_and(|text| text.starts_with('-')))
                 {
-                    return Err(format!("git {} is not known with this verb", shown(name, 40)));
+                    return Err(messages::unknown_verb(shown(name, 40)));
                 }
                 (name, profile, args)
             }
         };
         let args = with_messages(args);
         if let Some(word) = args.iter().find(|word| !is_told(profile, word)) {
-            return Err(format!("{} is a word that only a run would tell", shown(&word.pattern(), 80)));
+            return Err(messages::call_untold_word(shown(&word.pattern(), 80)));
         }
-        let read = Arguments::of("git", profile, &args, false).map_err(|wrong| wrong.to_string())?;
+        let read = Arguments::of("git", profile, &args, false)?;
         Self::values(name, &read)?;
         if let Some(word) = read.operands.iter().find(|word| names_git(&word.pattern())) {
-            return Err(format!("{} is a file of git's own", shown(&word.pattern(), 80)));
+            return Err(messages::own_file(shown(&word.pattern(), 80)));
         }
         if has(PLACES, name) {
             self.places(name, &read)?;
@@ -132,21 +133,21 @@ impl Site<'_> {
     }
 
     /// The values of options: strategies that are part of git, no files of git's own, a rebase that starts no editor.
-    fn values(name: &str, read: &Arguments<'_>) -> Result<(), String> {
+    fn values(name: &str, read: &Arguments<'_>) -> Result<(), Text> {
         for (option, value) in &read.values {
             // `-s` of `git restore` is the commit to restore from.
             let strategy = name != "restore" && matches!(*option, "s" | "strategy") && !has(STRATEGIES, value);
             let interactive = *option == "rebase" && !matches!(*value, "true" | "false" | "merges");
             let place = matches!(*option, "directory" | "pathspec-from-file" | "name") && names_git(value);
             if strategy || interactive || place {
-                return Err(format!("{} is not known for the option {option}", shown(value, 80)));
+                return Err(messages::value(shown(value, 80), *option));
             }
         }
         Ok(())
     }
 
     /// What is made must not be made in a folder of git's own, which a link in the project may lead to.
-    fn places(&self, name: &str, read: &Arguments<'_>) -> Result<(), String> {
+    fn places(&self, name: &str, read: &Arguments<'_>) -> Result<(), Text> {
         let operands = read.operands.iter().map(|word| word.pattern().into_owned());
         let derived = read.operands.first().filter(|_| matches!(name, "clone" | "submodule/add")).map(|word| {
             let address = word.pattern();
@@ -154,7 +155,7 @@ impl Site<'_> {
             last.strip_suffix(".git").unwrap_or(last).to_owned()
         });
         match operands.chain(derived).find(|place| !self.is_outside_git(place)) {
-            Some(place) => Err(format!("{} may be a folder of git's own", shown(&place, 80))),
+            Some(place) => Err(messages::place(shown(&place, 80))),
             None => Ok(()),
         }
     }
@@ -206,30 +207,26 @@ fn with_messages(args: &[Word]) -> Vec<Word> {
 
 /// Addresses that git would reach: names of remotes, and what is reached over the network by git's own transports. A folder
 /// of this machine is none of them: git runs the hooks of a repository it pushes to.
-fn addresses(name: &str, read: &Arguments<'_>) -> Result<GitCall, String> {
+fn addresses(name: &str, read: &Arguments<'_>) -> Result<GitCall, Text> {
     let operand = |at: usize| read.operands.get(at).map(|word| word.literal().unwrap_or_default());
-    let odd = |address: &str| {
-        let what = format!("The address {}", shown(address, 80));
-        person(&what, "is no http, https, ssh or git address; another one can make git run a program", true)
-    };
+    let odd = |address: &str| person(messages::odd_address(shown(address, 80)), true);
     match name {
         "fetch" if read.has_any("multiple") => {
             match read.operands.iter().all(|word| word.literal().is_some_and(is_remote_name)) {
                 true => Ok(GitCall::Writes),
-                false => Err("not every word is the name of a remote".into()),
+                false => Err(messages::no_remotes()),
             }
         }
         "fetch" | "pull" | "push" => match operand(0) {
-            Some(remote) if !is_remote_name(remote) && !is_network_url(remote) => Err(format!(
-                "{} is neither the name of a remote nor an http, https, ssh or git address",
-                shown(remote, 80)
-            )),
+            Some(remote) if !is_remote_name(remote) && !is_network_url(remote) => {
+                Err(messages::no_remote(shown(remote, 80)))
+            }
             _ => Ok(GitCall::Writes),
         },
         "clone" => match operand(0) {
             Some(address) if is_network_url(address) => Ok(GitCall::Writes),
-            Some(address) => Err(format!("{} is no http, https, ssh or git address", shown(address, 80))),
-            None => Err("the address is missing".into()),
+            Some(address) => Err(messages::no_address(shown(address, 80))),
+            None => Err(messages::missing_address()),
         },
         "remote/set-url" if read.has_any("delete") => Ok(GitCall::Writes),
         "remote/add" | "remote/set-url" => match (operand(0), operand(1)) {
@@ -243,7 +240,7 @@ fn addresses(name: &str, read: &Arguments<'_>) -> Result<GitCall, String> {
             _ => Ok(GitCall::Writes),
         },
         "symbolic-ref" => match operand(1) {
-            Some(target) if !target.starts_with("refs/") => Err("a symbolic ref must point below refs/".into()),
+            Some(target) if !target.starts_with("refs/") => Err(messages::outside_refs()),
             _ => Ok(GitCall::Writes),
         },
         _ => Ok(GitCall::Writes),
@@ -251,8 +248,8 @@ fn addresses(name: &str, read: &Arguments<'_>) -> Result<GitCall, String> {
 }
 
 /// A question for a person alone, in a sentence.
-pub(crate) fn person(what: &str, why: &str, alone: bool) -> GitCall {
-    GitCall::Configures { reason: format!("{what} {why}. Only a person may allow it, each time."), alone }
+pub(crate) fn person(what: Text, alone: bool) -> GitCall {
+    GitCall::Configures { reason: messages::for_a_person(what), alone }
 }
 
 /// Whether the words hold one that only a run would tell.
@@ -263,15 +260,11 @@ pub(crate) fn literals(words: &[Word]) -> Option<Vec<&str>> {
 /// What the configuration is asked or told: see [`keys`].
 pub(crate) fn sets(key: &str, value: Option<&str>) -> GitCall {
     let Some(normal) = keys::normal(key) else {
-        return person(
-            &format!("{} is set in git's configuration, which", shown(key, 80)),
-            "cannot be read as a key",
-            true,
-        );
+        return person(messages::no_key(shown(key, 80)), true);
     };
     let harmless = value.map_or_else(|| keys::is_listed(&normal), |value| keys::is_harmless(&normal, Some(value)));
     match harmless {
         true => GitCall::Writes,
-        false => person(&shown(&normal, 80), keys::danger(&normal), true),
+        false => person(messages::key(shown(&normal, 80), keys::danger(&normal)), true),
     }
 }

@@ -4,7 +4,7 @@
 use super::git_calls::{GitCall, literals, person, sets};
 use crate::shell::expand::Word;
 use crate::shell::programs::has;
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 
 /// Options without a value that change nothing about what is written.
 const FLAGS: &str = "local z null name-only show-origin show-scope show-names no-show-names includes no-includes no-type bool \
@@ -28,7 +28,7 @@ enum Action {
 /// What `git config` with these words does.
 pub(crate) fn judged(args: &[Word]) -> GitCall {
     let Some(words) = literals(args) else {
-        return person("The configuration of git may be set", "and what it would be cannot be told", false);
+        return person(messages::may_be_set(), false);
     };
     let (mut action, mut verb, mut file, mut elsewhere) = (None, false, None, None);
     let mut operands = Vec::new();
@@ -44,11 +44,7 @@ pub(crate) fn judged(args: &[Word]) -> GitCall {
                 _ if operands.is_empty() && !verb && !ended && action.is_none() && is_verb(word) => {
                     (verb, action) = (true, verb_action(word));
                     if action.is_none() {
-                        return person(
-                            &format!("git config {}", shown(word, 40)),
-                            "lets the configuration be written freely",
-                            false,
-                        );
+                        return person(messages::opens_editor(shown(word, 40)), false);
                     }
                 }
                 _ => operands.push(word),
@@ -72,9 +68,7 @@ pub(crate) fn judged(args: &[Word]) -> GitCall {
             "blob" => drop(value()),
             _ if has(VALUES, name) => drop(value()),
             _ if has(FLAGS, name) && attached.is_none() => {}
-            _ => {
-                return person(&format!("git config {}", shown(word, 40)), "is not known, and may set anything", false);
-            }
+            _ => return person(messages::unknown_option(shown(word, 40)), false),
         }
     }
     let action = action.unwrap_or(if operands.len() < 2 { Action::Reads } else { Action::Sets });
@@ -82,16 +76,12 @@ pub(crate) fn judged(args: &[Word]) -> GitCall {
         return GitCall::Reads;
     }
     if let Some(scope) = elsewhere {
-        return person(&format!("git config --{scope}"), "changes what git does outside of the project", false);
+        return person(messages::outside(scope), false);
     }
     match file {
         // Another file may be anything, a script among it.
         Some(file) if file != ".gitmodules" => {
-            return person(
-                &format!("git config --file {}", shown(file, 80)),
-                "writes a file that it names itself",
-                false,
-            );
+            return person(messages::other_file(shown(file, 80)), false);
         }
         _ => {}
     }
@@ -103,7 +93,7 @@ pub(crate) fn judged(args: &[Word]) -> GitCall {
         {
             GitCall::Writes
         }
-        _ => person("git config with these words", "may set anything", false),
+        _ => person(messages::may_set_anything(), false),
     }
 }
 

@@ -7,7 +7,8 @@ use super::git_calls::{GitCall, git_call};
 use super::report::Finding;
 use super::{Input, Walker, known};
 use crate::shell::expand::Word;
-use crate::shell::shown;
+use crate::shell::{messages, shown};
+use toolfence_protocol::Text;
 
 /// What the commands of a line do to a repository.
 #[derive(Debug, Clone, Default)]
@@ -15,7 +16,7 @@ pub(crate) struct GitCalls {
     /// Whether a command of git writes a repository and makes git run no other program.
     writes: bool,
     /// The first thing in the line that is neither such a command, nor git that reads, nor one of [`BESIDE`].
-    other: Option<String>,
+    other: Option<Text>,
 }
 
 /// What may stand beside git: built into the shell, these run nothing and write no file.
@@ -23,8 +24,8 @@ const BESIDE: &[&str] = &["cd", "echo", "true", "printf"];
 
 impl GitCalls {
     /// Something in the line is not git alone.
-    pub(crate) fn other(&mut self, what: &str) {
-        self.other.get_or_insert_with(|| what.to_owned());
+    pub(crate) fn other(&mut self, what: impl Into<Text>) {
+        self.other.get_or_insert_with(|| what.into());
     }
 
     /// Whether the line writes a repository and is git alone.
@@ -35,14 +36,8 @@ impl GitCalls {
     /// The answer to a line that writes a repository and is more than git: a sandbox in which the repository is read-only
     /// would make it fail halfway.
     pub(crate) fn mixed(&self) -> Option<Finding> {
-        let other = self.other.as_deref().filter(|_| self.writes)?;
-        let reason = format!(
-            "It writes the git repository and holds {} too: the repository is only writable for a call of git commands \
-             alone. Send the git commands as a call of their own, without pipes, redirects and wrappers (cd, echo, true \
-             and printf may stand beside them); a commit message from a file is `git commit -F FILE`.",
-            shown(other, 80)
-        );
-        Some(Finding::deny("git_mixed", reason))
+        let other = self.other.clone().filter(|_| self.writes)?;
+        Some(Finding::deny("git_mixed", messages::mixed(other)))
     }
 }
 
@@ -51,7 +46,7 @@ impl GitCalls {
 pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, system: bool) {
     let literal = argv.first().is_some_and(|word| word.literal().is_some());
     if !literal || !system {
-        return walker.git.other(program);
+        return walker.git.other(shown(program, 80));
     }
     let folders = walker.folders.clone();
     if program == "git" {
@@ -62,11 +57,11 @@ pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 walker.report.note(Finding { needs_person: true, ..Finding::ask("git_config", reason) });
                 match alone {
                     true => walker.git.writes = true,
-                    false => walker.git.other("git that sets configuration"),
+                    false => walker.git.other(messages::sets_configuration()),
                 }
             }
             GitCall::Other(reason) => {
-                walker.git.other(&format!("git that is not known to run nothing else ({reason})"));
+                walker.git.other(messages::may_run_more(reason));
             }
         }
         return;
@@ -76,6 +71,6 @@ pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
     let is_beside =
         || BESIDE.contains(&program) && known::is_known(walker.ground, folders.as_deref(), program, &argv[1..]);
     if !quotes && !is_beside() {
-        walker.git.other(program);
+        walker.git.other(shown(program, 80));
     }
 }

@@ -4,13 +4,13 @@
 use super::cwd::below;
 use super::report::Finding;
 use super::{block_list, expressions, files, git};
+use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::wrappers::{self, Adds, Inner};
 use crate::shell::programs::{self, Operands, Profile, Reads, has, options};
-use crate::shell::shown;
-use crate::{PathFact, messages};
+use crate::shell::{messages, shown};
 use std::cell::Cell;
 use toolfence_protocol::Text;
 
@@ -70,7 +70,7 @@ impl<'a> Inspection<'a> {
         // In the sandbox the place of such a word says what it may be.
         let open = self.held() && !matches!(program, "git" | "tar" | "date" | "set" | "command" | "cd");
         if let Some(word) = args.iter().find(|word| word.is_open() && (!open || word.is_hidden())) {
-            return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
+            return unknown(messages::word_not_told(shown(&word.pattern(), 80)));
         }
         match program {
             "read" => expressions::read(self, args),
@@ -111,16 +111,16 @@ impl<'a> Inspection<'a> {
         let name = shown(&program.pattern(), 80);
         let open = |word: &&Word| word.is_open() && (!self.held() || word.is_hidden()) || word.is_found();
         if let Some(word) = args.iter().find(open) {
-            return unknown(format!("{} is a word that only a run would tell.", shown(&word.pattern(), 80)));
+            return unknown(messages::word_not_told(shown(&word.pattern(), 80)));
         }
         let Some(folders) = self.folders else {
-            return Err(Finding::ask("unknown_path", "The folder it runs in cannot be known."));
+            return Err(Finding::ask("unknown_path", messages::folder_not_known()));
         };
-        let Some(text) = program.literal() else { return unknown(format!("{name} is not literal.")) };
+        let Some(text) = program.literal() else { return unknown(messages::path_not_literal(name)) };
         let inside = |folder: &String| matches!(files::ask(self.ground, folder, text), PathFact::Inside { .. });
         // A name like `PAGER=less x` was meant for something else.
         if text.starts_with('-') || text.contains(' ') || !folders.iter().all(inside) {
-            return unknown(format!("{name} is a program at a place of its own."));
+            return unknown(messages::at_its_own_place(name));
         }
         self.runs(&name)
     }
@@ -156,7 +156,7 @@ impl<'a> Inspection<'a> {
         }
         self.operands(program, profile, &read)?;
         if read.paths.contains(&"-") {
-            return unknown(format!("{program} is not known with a file that is its input."));
+            return unknown(messages::file_is_input(program));
         }
         read.paths.iter().try_for_each(|path| match profile.runs {
             true => self.inside(path),
@@ -165,7 +165,7 @@ impl<'a> Inspection<'a> {
         if let Some(output) =
             read.outputs.iter().find(|path| **path != "/dev/null" && !files::is_private(self.ground, path))
         {
-            return unknown(format!("{program} would write to {}.", shown(output, 80)));
+            return unknown(messages::would_write(program, shown(output, 80)));
         }
         if !read.outputs.is_empty() {
             self.deeds.stores.set(true);
@@ -184,7 +184,7 @@ impl<'a> Inspection<'a> {
     pub(crate) fn operands(&self, program: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
         let operands = &read.operands;
         match profile.operands {
-            Operands::None if !operands.is_empty() => return unknown(format!("{program} with operands is not known.")),
+            Operands::None if !operands.is_empty() => return unknown(messages::with_operands(program)),
             Operands::None | Operands::Text => return Ok(()),
             Operands::Checked(passes) => {
                 // What does no harm whatever its words are.
@@ -198,11 +198,11 @@ impl<'a> Inspection<'a> {
                     Some(verb) if verb.literal().is_some() => {
                         unknown(not_listed(program, verb.literal().unwrap_or_default()))
                     }
-                    _ => unknown(format!("{program} is only known with one of: {verbs}.")),
+                    _ => unknown(messages::only_with_one_of(program, verbs)),
                 };
             }
             Operands::One if operands.len() > 1 || operands.iter().any(|word| word.is_open() && word.is_loose()) => {
-                return unknown(format!("{program} may write to its second operand."));
+                return unknown(messages::writes_second_operand(program));
             }
             Operands::ScriptThenPaths(only_reads) => self.script(program, read, only_reads)?,
             Operands::Program => return self.program(program, operands),
@@ -218,7 +218,7 @@ impl<'a> Inspection<'a> {
                 return self.path(operand);
             }
             if !profile.reads_only {
-                return unknown(format!("{program} is not known with names that another command found."));
+                return unknown(messages::with_found_names(program));
             }
             return self.sandbox(program);
         }
@@ -226,7 +226,7 @@ impl<'a> Inspection<'a> {
             self.code(operand)?;
         }
         if programs::is(program, "at-file") && operand.pattern().starts_with('@') {
-            return unknown(format!("{program} would take options from {}.", shown(&operand.pattern(), 80)));
+            return unknown(messages::takes_options_from(program, shown(&operand.pattern(), 80)));
         }
         self.path(operand)?;
         if (operand.is_glob() || operand.is_open()) && profile.reads != Reads::Names {
@@ -240,11 +240,10 @@ impl<'a> Inspection<'a> {
         let operand = if read.has_pattern { None } else { read.operands.first().copied() };
         let texts = scripts(read);
         if texts.is_empty() {
-            return unknown(format!("{program} is only known with a literal program."));
+            return unknown(messages::only_literal_program(program));
         }
         if !only_reads(&texts) {
-            let text = shown(&texts.join("; "), 80);
-            return unknown(format!("{text} is not a program for {program} that is known to only read."));
+            return unknown(messages::no_reading_program(shown(&texts.join("; "), 80), program));
         }
         // The yq in Go takes an expression that is the name of a file for that file.
         let names = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
@@ -260,7 +259,7 @@ impl<'a> Inspection<'a> {
                 self.code(file)?;
                 self.path(file)
             }
-            _ => unknown(format!("{program} is only known with a file of the project.")),
+            _ => unknown(messages::only_project_file(program)),
         }
     }
 
@@ -273,7 +272,7 @@ impl<'a> Inspection<'a> {
     /// a command beside, is code that the command line itself has made.
     pub(crate) fn code(&self, word: &Word) -> Checked {
         let made = word.literal().is_some_and(|path| files::is_private(self.ground, path)) || *word == Word::stream();
-        if made { unknown(format!("{} is no file of the project.", shown(&word.pattern(), 80))) } else { Ok(()) }
+        if made { unknown(messages::no_project_file(shown(&word.pattern(), 80))) } else { Ok(()) }
     }
 
     /// A path in the project.
@@ -297,20 +296,16 @@ impl<'a> Inspection<'a> {
         if self.held() {
             return Ok(());
         }
-        let reason = format!(
-            "{program} would read files that no word names, blocked ones too; only the sandbox could hide those."
-        );
-        Err(Finding::ask("unnamed_files", reason))
+        Err(Finding::ask("unnamed_files", messages::reads_unnamed(program)))
     }
 }
 
 /// What the project means by a program is not known, and only the sandbox holds it.
 pub(crate) fn project_code(program: &str) -> Finding {
-    let reason = format!("{} runs code of the project, which only the sandbox could hold.", shown(program, 80));
-    Finding::ask("project_code", reason)
+    Finding::ask("project_code", messages::runs_project(shown(program, 80)))
 }
 
-pub(crate) fn ask(reason: impl Into<Text>) -> Finding {
+pub(crate) fn ask(reason: Text) -> Finding {
     Finding::ask("not_known_read_only", reason)
 }
 
@@ -330,14 +325,14 @@ fn not_listed(program: &str, verb: &str) -> Text {
 }
 
 /// The reason that a command has none of the options that its entry asks for.
-fn needs(program: &str, profile: &Profile) -> String {
+fn needs(program: &str, profile: &Profile) -> Text {
     let dashes =
         |name: &str| if name.len() == 1 || profile.one_dash { format!("-{name}") } else { format!("--{name}") };
     let options: Vec<String> = profile.needs.split_ascii_whitespace().map(dashes).collect();
-    format!("{program} is only known to only read with one of these options: {}.", options.join(", "))
+    messages::only_with_options(program, options.join(", "))
 }
 
-pub(crate) fn unknown(reason: impl Into<Text>) -> Checked {
+pub(crate) fn unknown(reason: Text) -> Checked {
     Err(ask(reason))
 }
 
@@ -356,7 +351,7 @@ fn is_global(text: &str) -> bool {
 
 fn checked(program: &str, operands: &[&Word], passes: fn(&str) -> bool) -> Checked {
     match operands.iter().find(|word| !word.literal().is_some_and(passes)) {
-        Some(word) => unknown(format!("{program} {} is not known.", shown(&word.pattern(), 40))),
+        Some(word) => unknown(messages::argument_not_known(program, shown(&word.pattern(), 40))),
         None => Ok(()),
     }
 }

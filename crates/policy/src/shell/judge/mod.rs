@@ -28,12 +28,13 @@ pub(crate) mod report;
 
 use crate::shell::Ground;
 use crate::shell::expand::{self, Substitution, Variables, Word};
-use crate::shell::shown;
 use crate::shell::syntax::{self, Fault, MOST_BYTES, MOST_DEPTH};
+use crate::shell::{messages, shown};
 use brush_parser::ast;
 use git_lines::GitCalls;
 use report::{Finding, Report};
 use std::rc::Rc;
+use toolfence_protocol::Text;
 
 /// The most simple commands of a script and of everything it holds as text.
 const MOST_COMMANDS: usize = 1000;
@@ -44,9 +45,6 @@ const MOST_READ: usize = 2 * MOST_BYTES;
 
 /// The most rounds of `for` loops, taken together, in which commands may be started in the background.
 const MOST_ROUNDS: usize = 16;
-
-const UNCOUNTED: &str =
-    "It starts commands in the background in a loop, and how many of them run at once is not known.";
 
 /// What a command reads on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,8 +139,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn script(&mut self, text: &str) {
         self.bytes += text.len();
         if self.bytes > MOST_READ {
-            let reason = format!("It holds more than {MOST_READ} bytes of commands inside commands.");
-            return self.report.note(Fault::TooLarge(reason));
+            return self.report.note(Fault::TooLarge(messages::too_much_inside(MOST_READ)));
         }
         self.deeper(|walker| match syntax::parse(text) {
             Ok(program) => walker.program(text, &program),
@@ -153,9 +150,7 @@ impl<'a> Walker<'a> {
     /// A variable that was judged by what it was, and then set to something else: whether before or after cannot be told.
     pub(crate) fn upset_variables(&mut self) {
         if let Some(name) = self.variables.upset() {
-            let name = shown(name, 40);
-            self.report
-                .note(Finding::ask("assignment", format!("It sets {name} after it was used for what it was before.")));
+            self.report.note(Finding::ask("assignment", messages::set_after_use(shown(name, 40))));
         }
     }
 
@@ -194,7 +189,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn deeper(&mut self, go: impl FnOnce(&mut Self)) {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            self.report.note(Fault::TooLarge(format!("The command is nested deeper than {MOST_DEPTH}.")));
+            self.report.note(Fault::TooLarge(messages::too_deep(MOST_DEPTH)));
         } else {
             go(self);
         }
@@ -206,7 +201,7 @@ impl<'a> Walker<'a> {
             self.report.note(hidden);
         }
         if program.complete_commands.is_empty() && self.depth == 1 {
-            self.report.note(Finding::ask("unreadable", "There is no command in it."));
+            self.report.note(Finding::ask("unreadable", messages::no_command()));
         }
         program.complete_commands.iter().for_each(|list| self.list(list));
     }
@@ -234,12 +229,9 @@ impl<'a> Walker<'a> {
             let folders = self.folders.clone();
             self.beside |= in_background;
             if in_background && self.loops > 0 {
-                self.report.note(Finding::ask("background_in_loop", UNCOUNTED));
+                self.report.note(Finding::ask("background_in_loop", messages::uncounted_background()));
             } else if in_background && self.rounds > MOST_ROUNDS {
-                let reason = format!(
-                    "It starts commands in the background in {} rounds of a loop; up to {MOST_ROUNDS} need no question.",
-                    self.rounds
-                );
+                let reason = messages::background_rounds(self.rounds, MOST_ROUNDS);
                 self.report.note(Finding::ask("background_in_loop", reason));
             }
             let mut ends = self.ended(&and_or.first);
@@ -321,7 +313,7 @@ impl<'a> Walker<'a> {
             }
             ast::Command::Function(function) => self.function(function),
             ast::Command::ExtendedTest(test, redirects) => {
-                self.unheld("[[ ]]");
+                self.unheld(messages::extended_test());
                 self.test(&test.expr);
                 self.redirects(redirects.as_ref());
             }
@@ -329,18 +321,17 @@ impl<'a> Walker<'a> {
     }
 
     /// A construct that the sandbox holds, where it is around the command. It is never git alone.
-    fn unheld(&mut self, what: &str) {
-        self.git.other(what);
+    fn unheld(&mut self, what: Text) {
+        self.git.other(what.clone());
         if !self.ground.facts.sandbox().hold {
             self.construct(what);
         }
     }
 
     /// A construct that is read, but not known to only read.
-    fn construct(&mut self, what: &str) {
-        let reason = format!("It uses {what}, which is not on the list of what only reads.");
-        self.git.other(what);
-        self.report.note(Finding::ask("not_known_read_only", reason));
+    fn construct(&mut self, what: Text) {
+        self.git.other(what.clone());
+        self.report.note(known::ask(messages::unlisted_construct(what)));
     }
 
     /// Judges a command by itself, then holds what was found against what the person has answered before.
@@ -359,7 +350,7 @@ impl<'a> Walker<'a> {
     fn alone(&mut self, command: &ast::SimpleCommand, input: Input) -> Option<Simple> {
         self.commands += 1;
         if self.commands > MOST_COMMANDS {
-            self.report.note(Fault::TooLarge(format!("It holds more than {MOST_COMMANDS} commands.")));
+            self.report.note(Fault::TooLarge(messages::too_many_commands(MOST_COMMANDS)));
             return None;
         }
         self.report.command(&command.to_string());
@@ -372,7 +363,7 @@ impl<'a> Walker<'a> {
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         suffix.for_each(|item| self.item(item, &mut simple, false));
         if simple.argv.len() > MOST_ARGUMENTS {
-            self.report.note(Fault::TooLarge(format!("A command has more than {MOST_ARGUMENTS} words.")));
+            self.report.note(Fault::TooLarge(messages::too_many_words(MOST_ARGUMENTS)));
             return None;
         }
         command::judge(self, &simple);
@@ -403,8 +394,8 @@ impl<'a> Walker<'a> {
     /// A command beside, whose output is read like a file, or that is written to like one.
     fn stream(&mut self, kind: &ast::ProcessSubstitutionKind, subshell: &ast::SubshellCommand) {
         match kind {
-            ast::ProcessSubstitutionKind::Read => self.unheld("a process substitution"),
-            ast::ProcessSubstitutionKind::Write => self.construct("a process substitution"),
+            ast::ProcessSubstitutionKind::Read => self.unheld(messages::process_substitution()),
+            ast::ProcessSubstitutionKind::Write => self.construct(messages::process_substitution()),
         }
         self.substituted(&subshell.list);
     }
@@ -431,7 +422,7 @@ impl<'a> Walker<'a> {
                 (name.clone(), value)
             }
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
-                self.construct("an array or `+=`");
+                self.construct(messages::array());
                 let words =
                     elements.iter().flat_map(|(_, word)| expand::read(&word.value, &self.variables, &mut Vec::new()));
                 let text: Vec<String> = words.map(|word| word.pattern().into_owned()).collect();
@@ -439,7 +430,7 @@ impl<'a> Walker<'a> {
                 (name.clone(), None)
             }
             (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _), _) => {
-                self.construct("an array or `+=`");
+                self.construct(messages::array());
                 (name.clone(), None)
             }
         }
@@ -450,7 +441,7 @@ impl<'a> Walker<'a> {
     fn words(&mut self, raw: &str) -> Vec<Word> {
         let words = self.arguments(raw);
         if words.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
-            self.unheld("a word that only a run would tell");
+            self.unheld(messages::untold_word());
         }
         words
     }
@@ -460,10 +451,10 @@ impl<'a> Walker<'a> {
         let mut found = Vec::new();
         let words = expand::read(raw, &self.variables, &mut found);
         if words.iter().any(Word::is_hidden) {
-            self.construct("a word that only a run would tell");
+            self.construct(messages::untold_word());
         } else if words.iter().any(Word::is_uncertain) {
             // In the sandbox its place says what it may be: text, what is read, or an option.
-            self.unheld("a word that only a run would tell");
+            self.unheld(messages::untold_word());
         }
         self.substitutions(found);
         words
@@ -476,7 +467,7 @@ impl<'a> Walker<'a> {
             match substitution.certain {
                 true => self.script(&substitution.text),
                 false => {
-                    self.git.other("text that may be a command");
+                    self.git.other(messages::possible_command());
                     self.suspected(&substitution.text);
                 }
             }

@@ -5,9 +5,7 @@ use super::report::Finding;
 use super::{Input, Walker, cwd, deny_rules, known};
 use crate::shell::expand::Word;
 use crate::shell::programs::wrappers::{Adds, Inner};
-use crate::shell::shown;
-
-const PRINTED: &str = "It would run what the line itself prints, which only a run would tell.";
+use crate::shell::{messages, shown};
 
 /// Judges what the command would run in turn; whether that says all there is to say.
 pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
@@ -34,8 +32,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             Inner::File { at } => known = file(walker, program, argv, at),
             Inner::Input => script(walker, input),
             Inner::Untold => {
-                let reason = format!("Nobody can tell what {} would run.", shown(program, 40));
-                walker.report.note(Finding::ask("unknown_program", reason));
+                walker.report.note(Finding::ask("unknown_program", messages::runs_untold(shown(program, 40))));
                 deny_rules::behind(walker.ground, argv).into_iter().for_each(|finding| walker.report.note(finding));
             }
         }
@@ -94,7 +91,7 @@ fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&s
     // a setting that asks nobody must not run it.
     let said = matches!(input, Input::Text(_) | Input::Printed);
     if said {
-        walker.report.note(Finding { needs_person: true, ..Finding::ask("unknown_program", PRINTED) });
+        walker.report.note(Finding { needs_person: true, ..Finding::ask("unknown_program", messages::runs_printed()) });
     }
     let word = if said { Word::unknown() } else { Word::found() };
     let behind = if replace.is_some() { None } else { Some(word.clone()) };
@@ -148,7 +145,7 @@ fn script(walker: &mut Walker<'_>, input: &Input) {
         Input::Printed | Input::Unknown => {
             // The line says what runs, and nobody has read it: `echo 'rm -rf /' | sh`.
             let needs_person = *input == Input::Printed;
-            let reason = if needs_person { PRINTED } else { "A shell would run text that only a run would tell." };
+            let reason = if needs_person { messages::runs_printed() } else { messages::runs_input() };
             walker.report.note(Finding { needs_person, ..Finding::ask("unknown_program", reason) });
             deny_rules::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));
         }

@@ -3,7 +3,7 @@
 use super::block_list::{deny, is_option};
 use super::report::Finding;
 use crate::shell::expand::{Part, Word};
-use crate::shell::shown;
+use crate::shell::{messages, shown};
 
 /// Folders at the top of a system that nothing survives without, or that hold everything of everybody.
 const SYSTEM: &[&str] = &[
@@ -39,11 +39,7 @@ pub(crate) fn everything(args: &[Word], folders: &[String], program: &str) -> Op
     // What is moved to a place that nobody knows yet harms nothing there.
     let judged = |arg: &&Word| program != "mv" || !arg.parts.iter().any(is_unknown);
     let target = args.iter().filter(judged).find(|arg| !is_option(arg) && is_everything(arg, folders))?;
-    let reason = format!(
-        "{program} on {} would reach far beyond the project. Name what is meant, relative to the root of the project.",
-        shown(&target.pattern(), 80)
-    );
-    Some(deny(reason))
+    Some(deny(messages::reaches_far(program, shown(&target.pattern(), 80))))
 }
 
 /// Whether a word names the whole system, one of its main folders, the home folder, or everything above the project.

@@ -1,7 +1,7 @@
 //! Where a command reads and writes, and what it reads there where the script itself says so.
 
 use super::{Input, Walker, files};
-use crate::shell::expand;
+use crate::shell::{expand, messages};
 use brush_parser::ast;
 
 impl Walker<'_> {
@@ -48,7 +48,7 @@ impl Walker<'_> {
         let mut found = Vec::new();
         let text = expand::heredoc(text, &mut found);
         if text.is_none() {
-            self.construct("a here-document that expands");
+            self.construct(messages::expanding_document());
         }
         self.substitutions(found);
         text.map_or(Input::Unknown, |text| Input::Text(text.into()))
@@ -76,7 +76,7 @@ impl Walker<'_> {
 
     fn target(&mut self, raw: &str, writes: bool) {
         if raw != "/dev/null" {
-            self.git.other("a redirect");
+            self.git.other(messages::redirect());
         }
         for word in self.words(raw) {
             if writes && word.literal().is_some_and(|path| files::is_private(self.ground, path)) {

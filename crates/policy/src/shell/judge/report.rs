@@ -2,6 +2,7 @@
 
 use crate::answers::Offer;
 use crate::decision::MOST_MET;
+use crate::shell::messages;
 use crate::shell::syntax::{Fault, shown};
 use crate::{Decision, Judgement, Met, Rule};
 use std::collections::HashSet;
@@ -48,8 +49,7 @@ impl From<Fault> for Finding {
     fn from(fault: Fault) -> Finding {
         match fault {
             Fault::TooLarge(reason) => {
-                let reason = format!("{reason} Split it, or put it into a script file.");
-                Finding { code: Some(ErrorCode::TooLarge), ..Finding::deny("too_large", reason) }
+                Finding { code: Some(ErrorCode::TooLarge), ..Finding::deny("too_large", messages::split_it(reason)) }
             }
             Fault::Unreadable(reason) => Finding { unreadable: true, ..Finding::ask("unreadable", reason) },
             Fault::Hidden(reason) => Finding { unreadable: true, ..Finding::ask("hidden_text", reason) },
@@ -87,7 +87,7 @@ impl Report {
         self.needs_person |= finding.needs_person;
         self.beyond_sandbox |= finding.beyond_sandbox;
         if finding.judgement == Judgement::Ask {
-            self.offer.refuse("more than plain commands is asked about");
+            self.offer.refuse(messages::more_than_plain());
         }
         self.keep(&finding);
         self.worsen(finding);
@@ -122,17 +122,14 @@ impl Report {
     }
 
     /// What an allowed command does, in a sentence that says no more than is true.
-    fn told(&self) -> String {
-        let done = [
-            (self.allowed_by.is_some(), "is allowed by name"),
-            (self.stores, "writes to the private /tmp of the sandbox"),
-            (self.runs, "may run code of the project, which the sandbox holds"),
-        ];
-        let done: Vec<&str> = done.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
-        match done.split_last() {
-            None => "Every part only reads.".to_owned(),
-            Some((last, [])) => format!("Every part only reads, or {last}."),
-            Some((last, rest)) => format!("Every part only reads, {}, or {last}.", rest.join(", ")),
+    fn told(&self) -> Text {
+        let by_name = self.allowed_by.map(|_| messages::does_by_name());
+        let stores = self.stores.then(messages::does_store);
+        let mut done: Vec<Text> = [by_name, stores, self.runs.then(messages::does_run)].into_iter().flatten().collect();
+        match (done.pop(), done.is_empty()) {
+            (None, _) => messages::only_reads(),
+            (Some(last), true) => messages::only_reads_or(last),
+            (Some(last), false) => messages::only_reads_or_several(Text::join(done, ", "), last),
         }
     }
 
@@ -159,7 +156,7 @@ impl Report {
     }
 
     /// Takes in the report of one command. `offer` is what "always" would store for it.
-    pub(crate) fn absorb(&mut self, own: Report, offer: Result<Rule, String>, mark: Option<Range<usize>>) {
+    pub(crate) fn absorb(&mut self, own: Report, offer: Result<Rule, Text>, mark: Option<Range<usize>>) {
         if own.judgement() == Judgement::Ask {
             self.offer.add(offer);
         }
@@ -184,7 +181,7 @@ impl Report {
     /// Takes in the report of commands that were met before, for other values of a variable.
     pub(crate) fn absorb_again(&mut self, again: Report) {
         if again.judgement() == Judgement::Ask {
-            self.offer.refuse("more than plain commands is asked about");
+            self.offer.refuse(messages::more_than_plain());
         }
         self.does(&again);
         again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));

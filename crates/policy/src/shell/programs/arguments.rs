@@ -1,8 +1,8 @@
 //! The arguments of a program, sorted by its profile. Options are exact: nothing is abbreviated.
 
 use super::{Operands, Profile, has, options};
-use crate::messages;
 use crate::shell::expand::Word;
+use crate::shell::messages;
 use crate::shell::shown;
 use toolfence_protocol::Text;
 

@@ -6,7 +6,7 @@ pub(crate) mod options;
 mod shells;
 pub(crate) mod wrappers;
 
-use crate::messages;
+use super::messages;
 use languages::{awk, jq, sed, yq};
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

@@ -3,8 +3,10 @@
 //! Linear in the text, and the only thing that stands between hostile text and a parser that takes exponential time on
 //! nested parentheses and the whole stack on nested braces. It knows no commands.
 
+use crate::shell::messages;
 use brush_parser::Token;
 use std::ops::Range;
+use toolfence_protocol::Text;
 use toolfence_protocol::invisible::{self, Invisible};
 
 /// The most bytes of a command.
@@ -25,20 +27,20 @@ const MOST_WORK: u64 = 40_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Over a limit.
-    TooLarge(String),
+    TooLarge(Text),
     /// It cannot be read as a command.
-    Unreadable(String),
+    Unreadable(Text),
     /// It can be read, but a person would see something else.
-    Hidden(String),
+    Hidden(Text),
 }
 
 /// Judges the raw text, before anything else reads it.
 pub(crate) fn text(text: &str) -> Result<(), Fault> {
     if text.len() > MOST_BYTES {
-        return Err(Fault::TooLarge(format!("The command has {} bytes; {MOST_BYTES} are the most.", text.len())));
+        return Err(Fault::TooLarge(messages::too_many_bytes(text.len(), MOST_BYTES)));
     }
     if text.contains('\0') {
-        return Err(Fault::Unreadable("The command holds a NUL character.".into()));
+        return Err(Fault::Unreadable(messages::holds_nul()));
     }
     expansions(text)?;
     heredocs(text)
@@ -47,18 +49,13 @@ pub(crate) fn text(text: &str) -> Result<(), Fault> {
 /// Characters that make a text look like another one. Told apart from [`text`] as they do not hinder the parser.
 pub(crate) fn hidden(text: &str) -> Option<Fault> {
     if let Some(c) = text.chars().find(|&c| deceives(c)) {
-        return Some(Fault::Hidden(format!(
-            "The command holds the invisible or control character U+{:04X}.",
-            c as u32
-        )));
+        return Some(Fault::Hidden(messages::odd_character(format!("{:04X}", c as u32))));
     }
     let mut run = 0;
     for c in text.bytes() {
         run = if matches!(c, b' ' | b'\t' | b'\n') { run + 1 } else { 0 };
         if run > LONGEST_BLANKS {
-            return Some(Fault::Hidden(format!(
-                "The command holds a run of more than {LONGEST_BLANKS} blanks, which can push its end out of sight."
-            )));
+            return Some(Fault::Hidden(messages::blanks(LONGEST_BLANKS)));
         }
     }
     None
@@ -93,7 +90,7 @@ fn expansions(text: &str) -> Result<(), Fault> {
     let opens = bytes.windows(2).filter(|pair| matches!(*pair, [b'$', b'(' | b'{' | b'['])).count();
     let backquotes = bytes.iter().filter(|&&byte| byte == b'`').count();
     if opens + backquotes / 2 > MOST_EXPANSIONS {
-        return Err(Fault::TooLarge(format!("The command holds more than {MOST_EXPANSIONS} expansions.")));
+        return Err(Fault::TooLarge(messages::too_many_expansions(MOST_EXPANSIONS)));
     }
     Ok(())
 }
@@ -117,17 +114,17 @@ fn heredocs(text: &str) -> Result<(), Fault> {
             continue;
         }
         if length > 3 {
-            return Err(Fault::Unreadable("It holds more than three `<` in a row.".into()));
+            return Err(Fault::Unreadable(messages::many_less_signs()));
         }
         count += 1;
         if count > MOST_HEREDOCS {
-            return Err(Fault::TooLarge(format!("The command holds more than {MOST_HEREDOCS} here-documents.")));
+            return Err(Fault::TooLarge(messages::too_many_documents(MOST_HEREDOCS)));
         }
         if !has_tag(&bytes[at..]) {
-            return Err(Fault::Unreadable("The end word of a here-document is missing or too long.".into()));
+            return Err(Fault::Unreadable(messages::document_without_end()));
         }
         if expands_before_the_body(&bytes[at..]) {
-            return Err(Fault::Unreadable("An expansion follows on the line of a here-document.".into()));
+            return Err(Fault::Unreadable(messages::expansion_beside_document()));
         }
     }
     Ok(())
@@ -312,10 +309,10 @@ impl Gate {
     fn limits(&self) -> Result<(), Fault> {
         let joined = self.open.contains(&OpenGroup::Test) && self.joints > 64;
         if self.open.len() > MOST_DEPTH || self.bangs > MOST_DEPTH || joined {
-            return Err(Fault::TooLarge(format!("The command is nested deeper than {MOST_DEPTH}.")));
+            return Err(Fault::TooLarge(messages::too_deep(MOST_DEPTH)));
         }
         if self.work > MOST_WORK {
-            return Err(Fault::TooLarge("The command is too long for how deep it is nested.".into()));
+            return Err(Fault::TooLarge(messages::too_long_for_depth()));
         }
         Ok(())
     }
@@ -333,7 +330,7 @@ fn subscript(word: &str) -> Result<(), Fault> {
     }
     let opens = name.bytes().filter(|byte| b"[({$`\"'\\".contains(byte)).count();
     if opens > 6 || name.len() > 1024 {
-        return Err(Fault::Unreadable("The subscript of an array is too complicated.".into()));
+        return Err(Fault::Unreadable(messages::odd_subscript()));
     }
     Ok(())
 }
@@ -347,11 +344,11 @@ fn descriptor(word: &str, next: Option<&Token>) -> Result<(), Fault> {
             && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric() || b"[]".contains(&byte))
     });
     if redirect && variable {
-        return Err(Fault::Unreadable("A redirect would put a number into a variable.".into()));
+        return Err(Fault::Unreadable(messages::number_into_variable()));
     }
     let number = word.bytes().all(|byte| byte.is_ascii_digit());
     if redirect && number && !(1..=9).contains(&word.len()) {
-        return Err(Fault::Unreadable("The number of a descriptor is too long.".into()));
+        return Err(Fault::Unreadable(messages::long_descriptor()));
     }
     Ok(())
 }

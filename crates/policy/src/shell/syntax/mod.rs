@@ -4,13 +4,13 @@ mod gate;
 
 pub(crate) use gate::{Fault, MOST_BYTES, MOST_DEPTH, hidden, shown};
 
+use crate::shell::messages;
 use brush_parser::ast;
 
 /// The parser is somebody else's: what it does not survive is not the end of the host.
 pub(crate) fn parse(text: &str) -> Result<ast::Program, Fault> {
     gate::text(text)?;
-    std::panic::catch_unwind(|| parse_gated(text))
-        .unwrap_or_else(|_| Err(Fault::Unreadable("The parser failed on it.".to_owned())))
+    std::panic::catch_unwind(|| parse_gated(text)).unwrap_or_else(|_| Err(Fault::Unreadable(messages::parser_failed())))
 }
 
 fn parse_gated(text: &str) -> Result<ast::Program, Fault> {
@@ -19,7 +19,7 @@ fn parse_gated(text: &str) -> Result<ast::Program, Fault> {
         enable_extended_globbing: false,
         ..brush_parser::ParserOptions::default()
     };
-    let unreadable = |error: String| Fault::Unreadable(format!("It cannot be read as a command: {error}."));
+    let unreadable = |error: String| Fault::Unreadable(messages::unreadable(error));
     let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options())
         .map_err(|error| unreadable(error.to_string()))?;
     gate::tokens(&tokens)?;
