@@ -152,7 +152,10 @@ fn everything_is_told_in_the_language_of_the_session() {
         client.say(bash("git config core.editor x; rm -rf /")).await;
         client.say(end()).await;
         let blocked = client.until("result").await["error"]["message"].as_str().unwrap().to_owned();
-        assert!(blocked.starts_with("Recusada pela regra blocked_command: rm em / iria muito além do projeto."), "{blocked}");
+        assert!(
+            blocked.starts_with("Recusada pela regra blocked_command: rm em / iria muito além do projeto."),
+            "{blocked}"
+        );
     });
 }
 

@@ -53,8 +53,7 @@ fn assert_verdicts(cases: &[Case], possible: &[&str]) {
         let (got, decision) = (verdict(command), judged(command, false));
         let title = format!("{command}: {} says {}", decision.rule, decision.reason);
         for reason in std::iter::once(&decision.reason).chain(decision.met.iter().map(|met| &met.reason)) {
-            let in_portuguese = reason.render(Language::Portuguese);
-            assert!(reason.key().is_some() && reason != in_portuguese.as_str(), "{command}: {reason}");
+            assert!(*reason != reason.render(Language::Portuguese).as_str(), "{command}: {reason}");
         }
         if possible.contains(&got) {
             comparison.expect(expected, &title, got);
