@@ -210,7 +210,7 @@ fn first_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     let (mut text, mut used) = (String::new(), 0);
     for chunk in bytes.utf8_chunks() {
         let valid = chunk.valid();
-        let fits = valid.floor_char_boundary_at(budget - text.len());
+        let fits = floor_boundary(valid, budget - text.len());
         text.push_str(&valid[..fits]);
         used += fits;
         if fits < valid.len() {
@@ -233,7 +233,7 @@ fn last_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     let (mut text, mut skipped) = (String::new(), 0);
     for chunk in bytes.utf8_chunks() {
         let valid = chunk.valid();
-        let drop = valid.ceil_char_boundary_at(excess);
+        let drop = ceil_boundary(valid, excess);
         excess = excess.saturating_sub(drop);
         skipped += drop;
         text.push_str(&valid[drop..]);
@@ -250,22 +250,14 @@ fn last_chars(bytes: &[u8], budget: usize) -> (String, usize) {
     (text, skipped)
 }
 
-/// Char boundaries near a byte; the standard library has them only since a later version than the one we promise.
-trait Boundaries {
-    fn floor_char_boundary_at(&self, at: usize) -> usize;
-    fn ceil_char_boundary_at(&self, at: usize) -> usize;
+/// The last character boundary at or before `at`. (`floor_char_boundary` of std is younger than our oldest compiler.)
+pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-impl Boundaries for str {
-    fn floor_char_boundary_at(&self, at: usize) -> usize {
-        let at = at.min(self.len());
-        (0..=at).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
-    }
-
-    fn ceil_char_boundary_at(&self, at: usize) -> usize {
-        let at = at.min(self.len());
-        (at..=self.len()).find(|at| self.is_char_boundary(*at)).unwrap_or(self.len())
-    }
+/// The first character boundary at or behind `at`.
+fn ceil_boundary(text: &str, at: usize) -> usize {
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A message to its size: the longest outputs give way first, and say so.
 
+use crate::clip::floor_boundary;
 use crate::{Language, Text, ToolFailure, ToolResult, messages};
 
 /// Bytes of an id or a tool's name, which a hostile model may write as long as it likes.
@@ -85,7 +86,7 @@ fn clip_text(text: &mut Text, most: usize, language: Language) {
 
 fn clip(text: &mut String, most: usize) {
     if text.len() > most {
-        text.truncate(boundary(text, most));
+        text.truncate(floor_boundary(text, most));
         text.push_str("...");
     }
 }
@@ -123,15 +124,10 @@ fn cut(text: &str, most: usize, language: Language) -> String {
         return text.to_owned();
     }
     let Some(room) = most.checked_sub(WORDS) else { return String::new() };
-    let head = &text[..boundary(text, room * 2 / 3)];
-    let tail = &text[boundary(text, text.len() - room / 3 + 3)..];
+    let head = &text[..floor_boundary(text, room * 2 / 3)];
+    let tail = &text[floor_boundary(text, text.len() - room / 3 + 3)..];
     let lost = text.len() - head.len() - tail.len();
     format!("{head}\n{}\n{tail}", messages::output_cut(lost).render(language))
-}
-
-/// The last character boundary at or before `at`. (`floor_char_boundary` of std is younger than our oldest compiler.)
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! order of the members. The visitor here refuses what `serde_json` lets pass: a key that stands twice.
 
 use super::Problem;
+use crate::clip::floor_boundary;
 use crate::{Text, messages};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
@@ -30,11 +31,7 @@ pub(super) fn read(text: &str) -> Result<Value, Problem> {
 /// The byte of a 1-based line and 1-based byte column, as `serde_json` counts them.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let mut at = (before + column.saturating_sub(1)).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
+    floor_boundary(text, before + column.saturating_sub(1))
 }
 
 /// The message for a key that stands twice.

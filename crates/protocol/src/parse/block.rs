@@ -8,6 +8,7 @@ use super::event::Span;
 use super::preview::{Listener, Preview};
 use super::queue::Queue;
 use super::tag::holds_heredoc;
+use crate::clip::floor_boundary;
 use crate::json::{Lexer, Problem, Status};
 use crate::messages;
 use crate::{FinishReason, Text};
@@ -49,6 +50,29 @@ pub(super) enum Phase {
     Spoiled(Problem),
 }
 
+/// How far a block is: its phase and, while the object is being written, where the lexer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// There was only whitespace.
+    Empty,
+    /// Inside an object, outside its strings.
+    Inside,
+    /// Inside a string of an object.
+    InString,
+    /// The JSON has a fault. `inside`: within an object that had begun.
+    Broken { inside: bool },
+    /// Nothing is missing but the closing fence.
+    Complete,
+    /// The object is complete and announces bodies, which begin on the next line.
+    Announced,
+    /// In the verbatim body of this tag.
+    Body(usize),
+    /// All bodies are there: only the closing fence may follow.
+    After,
+    /// Nothing can make a call of it any more, whatever its JSON.
+    Spoiled,
+}
+
 /// What stands before the content of a line.
 #[derive(Debug)]
 struct Prefix {
@@ -82,8 +106,8 @@ pub(super) struct Block {
     pub(super) phase: Phase,
     pub(super) bodies: Vec<String>,
     limit: usize,
-    /// More came than the limit allows.
-    full: bool,
+    /// More came than the limit allows: no more of the body is kept.
+    pub(super) full: bool,
     /// The lines of the reply that begin with more than their content.
     prefixes: Vec<Prefix>,
     lines: usize,
@@ -95,8 +119,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// What is there before the first block of a reply.
-    pub(super) fn none() -> Block {
+    /// An empty block. One stands before the first block of a reply.
+    pub(super) fn new(limits: &Limits) -> Block {
         Block {
             span: Span::default(),
             first_line: 1,
@@ -106,10 +130,10 @@ impl Block {
             forged: false,
             drifted_word: false,
             speculates: false,
-            lexer: Lexer::new(0),
+            lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
             bodies: Vec::new(),
-            limit: 0,
+            limit: limits.block,
             full: false,
             prefixes: Vec::new(),
             lines: 0,
@@ -119,101 +143,52 @@ impl Block {
         }
     }
 
-    /// Another block opens. Of the ones before only the ids are still known; their memory is used again.
+    /// Another block opens. Of the one before only the ids are still known; the memory of its body is used again.
     pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &Limits, speculates: bool) {
-        self.span = span;
-        self.first_line = first_line;
+        let before = std::mem::replace(self, Block { span, first_line, speculates, ..Block::new(limits) });
+        self.preview.ids = before.preview.ids;
+        self.body = before.body;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
-        self.candidate = None;
-        self.preview.reset();
-        self.forged = false;
-        self.drifted_word = false;
-        self.speculates = speculates;
-        self.lexer = Lexer::new(limits.nesting);
-        self.phase = Phase::Object;
-        self.bodies.clear();
-        self.limit = limits.block;
-        self.full = false;
-        self.prefixes.clear();
-        self.lines = 0;
-        self.line_indent = None;
-        self.dedented = false;
-        self.shallow = false;
+    }
+
+    /// How far the block is.
+    pub(super) fn stage(&self) -> Stage {
+        let announced = !self.preview.tags.is_empty();
+        match (&self.phase, self.lexer.status()) {
+            (Phase::Spoiled(_), _) => Stage::Spoiled,
+            (Phase::Body(index), _) => Stage::Body(*index),
+            (Phase::After, _) => Stage::After,
+            (Phase::Object, Status::Between { values: 0 }) => Stage::Empty,
+            (Phase::Object, Status::Between { .. }) if announced => Stage::Announced,
+            (Phase::Object, Status::Between { .. }) => Stage::Complete,
+            (Phase::Object, Status::Inside) => Stage::Inside,
+            (Phase::Object, Status::InString) => Stage::InString,
+            (Phase::Object, Status::Broken { inside, .. }) => Stage::Broken { inside },
+        }
     }
 
     /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be
     /// judged.
     pub(super) fn takes_parts(&self) -> bool {
-        match self.phase {
-            Phase::Object => !matches!(self.lexer.status(), Status::Between { values: 1.. }),
-            Phase::Spoiled(_) => true,
-            Phase::Body(_) | Phase::After => false,
-        }
+        !matches!(self.stage(), Stage::Complete | Stage::Announced | Stage::Body(_) | Stage::After)
     }
 
     /// Whether a closing fence met now may be content.
     pub(super) fn doubts_fence(&self) -> bool {
-        let open = match self.phase {
-            Phase::Object => self.lexer.status() == Status::InString,
-            Phase::Body(_) => true,
-            Phase::After | Phase::Spoiled(_) => false,
-        };
-        open && self.speculates && !self.forged
-    }
-
-    /// Whether nothing is missing but the closing fence.
-    pub(super) fn is_complete(&self) -> bool {
-        self.is_complete_object() || matches!(self.phase, Phase::After)
-    }
-
-    /// Whether nothing is missing but the closing fence, in a block without verbatim bodies: behind those only the
-    /// closing fence may follow.
-    pub(super) fn is_complete_object(&self) -> bool {
-        let object = matches!(self.phase, Phase::Object) && self.preview.tags.is_empty();
-        object && matches!(self.lexer.status(), Status::Between { values: 1.. })
+        self.speculates && !self.forged && matches!(self.stage(), Stage::InString | Stage::Body(_))
     }
 
     /// Whether the object or a body had not come to its end.
     pub(super) fn is_unfinished(&self) -> bool {
-        match self.phase {
-            Phase::Object => match self.lexer.status() {
-                Status::Between { values } => values == 0 || !self.preview.tags.is_empty(),
-                Status::Inside | Status::InString => true,
-                Status::Broken { inside, .. } => inside,
-            },
-            Phase::Body(_) | Phase::Spoiled(_) => true,
-            Phase::After => false,
-        }
-    }
-
-    /// Whether nothing can make a call of it any more, whatever its JSON.
-    pub(super) fn is_spoiled(&self) -> bool {
-        matches!(self.phase, Phase::Spoiled(_))
-    }
-
-    /// Whether the candidate was the end: what follows it does not fit.
-    pub(super) fn candidate_was_right(&self) -> bool {
-        let misfit = match self.phase {
-            Phase::Object => matches!(self.lexer.status(), Status::Broken { .. }),
-            Phase::Spoiled(_) => true,
-            Phase::Body(_) | Phase::After => false,
-        };
-        misfit && self.candidate.is_some()
+        !matches!(self.stage(), Stage::Complete | Stage::After | Stage::Broken { inside: false })
     }
 
     /// Whether everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
-        let read = self.phase == Phase::Object
-            && !self.lexer.saw_control()
-            && !matches!(self.lexer.status(), Status::Broken { .. });
-        let taught = !self.drifted_word && !self.preview.loose && self.preview.tags.is_empty();
-        read && taught && self.candidate.is_none()
-    }
-
-    /// Whether the block is larger than the limit. Then no more of the body is kept.
-    pub(super) fn is_too_large(&self) -> bool {
-        self.full
+        let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
+        let canonical = !self.drifted_word && !self.preview.loose && self.preview.tags.is_empty();
+        strict && canonical && !self.lexer.saw_control() && self.candidate.is_none()
     }
 
     /// Remembers a doubtful closing fence, if it is the first one.
@@ -228,9 +203,8 @@ impl Block {
             return;
         }
         let from = self.body.len();
-        if pad > 0 {
-            self.body.extend(std::iter::repeat_n(' ', pad));
-        }
+        self.body.extend(std::iter::repeat_n(' ', pad));
+        // CommonMark 0.31.2, section 2.3: for security, NUL is replaced.
         if text.as_bytes().contains(&0) {
             self.body.push_str(&text.replace('\0', "\u{fffd}"));
         } else {
@@ -238,11 +212,7 @@ impl Block {
         }
         let over = self.body.len() > self.limit;
         if over {
-            let mut most = self.limit;
-            while !self.body.is_char_boundary(most) {
-                most -= 1;
-            }
-            self.body.truncate(most.max(from));
+            self.body.truncate(floor_boundary(&self.body, self.limit).max(from));
         }
         if self.phase == Phase::Object && !self.forged {
             self.lexer.feed(&self.body[from..], &mut Listener { preview: &mut self.preview, queue });
@@ -265,38 +235,28 @@ impl Block {
             self.prefixes.push(Prefix { line: self.lines, taken, pad });
         }
         self.lines += 1;
-        self.line_behind_object(queue);
+        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
+        match self.phase {
+            Phase::Body(index) => self.body_line(index, start, queue),
+            Phase::After if !self.body[start..].trim().is_empty() => self.spoil(start, messages::text_behind_bodies()),
+            _ => {}
+        }
         if self.full {
             return;
         }
         self.body.push('\n');
-        if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed("\n", &mut Listener { preview: &mut self.preview, queue });
-            self.bodies_begin();
-        }
-    }
-
-    /// A whole line that is no part of the object.
-    fn line_behind_object(&mut self, queue: &mut Queue) {
-        let (Phase::Body(_) | Phase::After) = self.phase else { return };
-        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
-        if let Phase::Body(index) = self.phase {
-            self.body_line(index, start, queue);
-        } else if !self.body[start..].trim().is_empty() {
-            self.spoil(start, messages::text_behind_bodies());
-        }
-    }
-
-    /// The object is complete and announces bodies: they begin on the next line.
-    fn bodies_begin(&mut self) {
-        if self.preview.tags.is_empty() || !matches!(self.lexer.status(), Status::Between { .. }) {
+        if self.phase != Phase::Object || self.forged {
             return;
         }
-        if self.speculates {
-            self.bodies.push(String::new());
-            self.phase = Phase::Body(0);
-        } else {
-            self.spoil(self.preview.tags[0].start, messages::no_bodies_any_more());
+        self.lexer.feed("\n", &mut Listener { preview: &mut self.preview, queue });
+        if self.stage() == Stage::Announced {
+            if self.speculates {
+                self.bodies.push(String::new());
+                self.phase = Phase::Body(0);
+            } else {
+                // Where closing fences are content no more, a body that holds one would end in its middle.
+                self.spoil(self.preview.tags[0].start, messages::no_bodies_any_more());
+            }
         }
     }
 
@@ -317,7 +277,13 @@ impl Block {
             let message = messages::body_holds_its_tag(tag);
             return self.spoil(start, message);
         }
-        if self.is_unevenly_indented() {
+        if let Some((has, wants)) = self.line_indent {
+            self.dedented |= has > 0;
+            self.shallow |= has < wants;
+        }
+        // Some lines lost whitespace to the fence's own indentation and others did not have it: their indentation
+        // relative to each other is not what the model wrote.
+        if self.dedented && self.shallow {
             return self.spoil(start, messages::body_unevenly_indented());
         }
         let line = &self.body[start..];
@@ -328,30 +294,16 @@ impl Block {
         self.preview.body_text(index, &body[from..], queue);
     }
 
-    /// Whether some lines of the verbatim bodies lost whitespace to the fence's own indentation and others did not have
-    /// it. Then their indentation relative to each other is not what the model wrote.
-    fn is_unevenly_indented(&mut self) -> bool {
-        if let Some((has, wants)) = self.line_indent {
-            self.dedented |= has > 0;
-            self.shallow |= has < wants;
-        }
-        self.dedented && self.shallow
-    }
-
     fn spoil(&mut self, at: usize, message: Text) {
-        if !matches!(self.phase, Phase::Spoiled(_)) {
+        if self.stage() != Stage::Spoiled {
             self.phase = Phase::Spoiled(Problem { message, at, inside: true });
         }
     }
 
-    /// Whether lines of text stand behind the last object: they may be content that lost its quotes or its tag.
-    pub(super) fn has_loose_end(&self) -> bool {
-        !self.lines_behind().trim().is_empty()
-    }
-
-    /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended.
+    /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended. They
+    /// may be content that lost its quotes or its tag.
     pub(super) fn lines_behind(&self) -> &str {
-        if !matches!(self.phase, Phase::Object) {
+        if self.phase != Phase::Object {
             return "";
         }
         let end = self.preview.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
@@ -360,11 +312,7 @@ impl Block {
 
     /// The reply's line and column of a byte of the body.
     pub(super) fn place(&self, at: usize) -> (usize, usize) {
-        let mut at = at.min(self.body.len());
-        while !self.body.is_char_boundary(at) {
-            at -= 1;
-        }
-        let before = &self.body[..at];
+        let before = &self.body[..floor_boundary(&self.body, at)];
         let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let prefix = self.prefixes.binary_search_by_key(&line, |prefix| prefix.line);

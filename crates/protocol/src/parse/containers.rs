@@ -53,17 +53,6 @@ pub(super) enum LineKind<'a> {
     Indented(&'a str),
 }
 
-/// Where a line that begins with a tag stands, for the rule on reasoning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// It would begin a paragraph of the document.
-    Start,
-    /// It would continue a paragraph of the document.
-    Continuation,
-    /// In a container, a code block, an HTML block.
-    Elsewhere,
-}
-
 /// What is open between two lines.
 #[derive(Debug)]
 pub(super) struct Containers {
@@ -140,16 +129,16 @@ impl Containers {
         Some(cursor.content())
     }
 
-    /// Where a line beginning with a tag, indented by at most three spaces, would stand.
-    pub(super) fn place(&self, line: &str) -> Place {
-        let mut cursor = Cursor::new(line);
-        if cursor.indent() > 3 || self.match_containers(&mut cursor) > 0 {
-            return Place::Elsewhere;
+    /// Whether a tag at the beginning of this line, behind at most three spaces, would begin a paragraph of the document,
+    /// or continue one where it stands `alone` on its line.
+    pub(super) fn takes_tag(&self, line: &str, alone: bool) -> bool {
+        if self.match_containers(&mut Cursor::new(line)) > 0 {
+            return false;
         }
         match (&self.leaf, self.containers.is_empty()) {
-            (Leaf::Paragraph(_), true) => Place::Continuation,
-            (Leaf::Paragraph(_), false) | (Leaf::Fence { .. } | Leaf::Html(_), true) => Place::Elsewhere,
-            _ => Place::Start,
+            (Leaf::Paragraph(_), true) => alone,
+            (Leaf::Paragraph(_), false) | (Leaf::Fence { .. } | Leaf::Html(_), true) => false,
+            _ => true,
         }
     }
 

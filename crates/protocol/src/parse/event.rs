@@ -113,7 +113,19 @@ pub enum Event<'a> {
     },
 }
 
-impl Event<'_> {
+impl<'a> Event<'a> {
+    /// Fills in the body of a tool block, in an event about one. An ignored call has its own.
+    pub(super) fn with_body(mut self, block: &'a str) -> Event<'a> {
+        if let Event::Call { body, .. }
+        | Event::Malformed { body, .. }
+        | Event::Incomplete { body, .. }
+        | Event::ForgedResult { body, .. } = &mut self
+        {
+            *body = block.into();
+        }
+        self
+    }
+
     /// Appends `next` where it is the next piece of this text, reasoning or argument; gives it back where it is not.
     ///
     /// The list that results when every event is absorbed into the one before does not depend on the chunks of the
@@ -141,18 +153,6 @@ impl Event<'_> {
                 None
             }
             (_, next) => Some(next),
-        }
-    }
-
-    /// Fills in the body of a tool block, in an event about one.
-    pub(super) fn with_body(self, block: &str) -> Event<'_> {
-        let body = Cow::Borrowed(block);
-        match self {
-            Event::Call { call, index, span, replaces, .. } => Event::Call { call, index, body, span, replaces },
-            Event::Malformed { id, error, span, .. } => Event::Malformed { id: owned(id), body, error, span },
-            Event::Incomplete { id, span, .. } => Event::Incomplete { id: owned(id), body, span },
-            Event::ForgedResult { span, .. } => Event::ForgedResult { body, span },
-            other => other.into_owned(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The fast path: a tool block in canonical form that is there to its end when it opens.
 //!
-//! Law: the fast path yields exactly the slow path's events. On any doubt it returns `false` and has changed nothing,
-//! and the slow path reads the block. The test below reads every case file with the fast path on and off.
+//! Law: the fast path yields exactly the slow path's events. On any doubt it changes nothing, and the slow path
+//! reads the block. The test below reads every case file with the fast path on and off.
 //!
 //! Canonical is one line with an object of `name`, then `args`, and perhaps `reason`, between two fences. Such a block is
 //! read by `serde_json` alone, without the lexer and the preview, in a third of the time. A reply that streams in small
@@ -9,13 +9,12 @@
 
 use super::call::undecorated;
 use super::containers::LineKind;
-use super::event::Span;
+use super::event::Event;
 use super::parser::Parser;
 use crate::json::{MOST_NESTING, Unique};
 use crate::{Args, ToolCall};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt;
 
 /// Bytes of a line that is read at once. What is found in it waits in the queue.
@@ -24,126 +23,89 @@ const MOST_LINE: usize = 1 << 20;
 /// Bytes of the path to an argument. The preview cuts long paths; here they are left to it.
 const MOST_PATH: usize = 128;
 
-/// Values in the arguments. Each string is looked for from the first value on when its event is delivered, so many of
-/// them would take a time that grows with their square.
+/// Values in the arguments. Each string waits in the queue with the path to it, so many short ones would take many times
+/// the memory of the line.
 const MOST_VALUES: usize = 64;
 
 impl Parser {
-    /// Reads the tool block that the line before has opened, and passes it. Returns whether it did.
-    pub(super) fn fast_block(&mut self) -> bool {
+    /// Reads the tool block that the line before has opened, and passes it, where it is canonical.
+    pub(super) fn try_fast(&mut self) {
+        #[cfg(test)]
+        if !self.fast {
+            return;
+        }
         let limits = &self.options.limits;
         let plain = !self.block.forged && !self.block.drifted_word && !self.after_broken && !self.skipping;
         // `serde_json` has a limit of its own for the nesting, just below the lexer's.
         if !plain || self.calls >= limits.calls || limits.nesting < MOST_NESTING {
-            return false;
+            return;
         }
         let most = limits.block.min(MOST_LINE);
         let (start, number) = (self.input.offset(self.input.at), self.input.line);
-        let read = self.read_canonical(most);
-        if !read {
+        if self.read_canonical(most).is_none() {
             self.input.go_back(start, number);
         }
-        read
     }
 
-    fn read_canonical(&mut self, most: usize) -> bool {
-        let Some(object) = self.input.next_line(most).filter(|line| line.ended) else { return false };
+    fn read_canonical(&mut self, most: usize) -> Option<()> {
+        let object = self.input.next_line(most).filter(|line| line.ended)?;
         let line = self.input.slice(self.input.at, object.end);
-        // The event lends its body from the reply, and a body ends its lines with a line feed.
-        if !line.ends_with('}') || self.input.slice(object.end, object.next) != "\n" {
-            return false;
+        if !line.ends_with('}') {
+            return None;
         }
-        let Some(LineKind::Inside(content)) = self.containers.in_fence(line) else { return false };
+        let Some(LineKind::Inside(content)) = self.containers.in_fence(line) else { return None };
         if content.pad > 0 || content.text.len() >= most {
-            return false;
+            return None;
         }
-        let body = self.input.span(object.end - content.text.len(), object.next);
+        let body = self.input.span(object.end - content.text.len(), object.end);
         self.input.pass(object);
-        let Some(closing) = self.input.next_line(most).filter(|line| line.ended) else { return false };
+        let closing = self.input.next_line(most).filter(|line| line.ended)?;
         let fence = self.input.slice(self.input.at, closing.end);
-        let Some(LineKind::Closes(_)) = self.containers.in_fence(fence) else { return false };
-        let text = self.input.text(Span { end: body.end - 1, ..body });
-        let Ok(Canonical { name, args, reason }) = serde_json::from_str(text) else { return false };
-        let mut held = Held::default();
-        if !args.iter().all(|(key, value)| held.takes(key, value, 0)) {
-            return false;
+        let Some(LineKind::Closes(_)) = self.containers.in_fence(fence) else { return None };
+        let text = self.input.text(body);
+        let Canonical { name, args, reason } = serde_json::from_str(text).ok()?;
+        let mut values = Vec::new();
+        if !args.iter().all(|(key, value)| find_values(key.clone(), value, &mut values)) {
+            return None;
         }
 
+        // Here nothing is doubtful any more: from now on the state changes.
+        self.block.body.push_str(text);
+        self.block.body.push('\n');
         let id = self.block.preview.ids.give();
-        let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
+        self.queue.started(&id, &name);
+        for (path, value) in values {
+            self.queue.progress(&id, &path, value.as_str().unwrap_or_default());
+        }
         self.block.span.end = self.input.offset(closing.end);
         let span = self.block.span;
-        self.queue.push_call(call, held.texts, body, span);
+        let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
+        self.queue.push_event(Event::Call { call, index: 0, body: "".into(), span, replaces: None });
         self.calls += 1;
         self.containers.close_fence();
         self.input.pass(closing);
         self.input.use_up(span.end);
         self.resume_prose();
-        true
+        Some(())
     }
 }
 
-/// What the arguments of a call hold.
-#[derive(Default)]
-struct Held {
-    values: usize,
-    /// Strings that are not empty. The preview has an event for each.
-    texts: usize,
-}
-
-impl Held {
-    /// Counts the value of `key`, which stands `above` bytes down a path, and those in it. Returns whether it is left to
-    /// the fast path: no string may be the announcement of a verbatim body, and the preview may cut no path and meet no
-    /// empty step.
-    fn takes(&mut self, key: &str, value: &Value, above: usize) -> bool {
-        let path = above + key.len() + 1;
-        self.values += 1;
-        if key.is_empty() || path > MOST_PATH || self.values > MOST_VALUES {
-            return false;
-        }
-        match value {
-            Value::String(text) => {
-                self.texts += usize::from(!text.is_empty());
-                !text.starts_with("<<")
-            }
-            Value::Object(members) => members.iter().all(|(key, value)| self.takes(key, value, path)),
-            // The number of an element has at most as many digits as the most values.
-            Value::Array(elements) => elements.iter().all(|value| self.takes("64", value, path)),
-            _ => true,
-        }
+/// Finds the value at `path` and all that are in it. Returns whether they are left to the fast path: they are few, no
+/// string may be the announcement of a verbatim body, and the preview may cut no path and meet no empty step.
+fn find_values<'a>(path: String, value: &'a Value, found: &mut Vec<(String, &'a Value)>) -> bool {
+    if path.is_empty() || path.ends_with('/') || path.len() > MOST_PATH || found.len() == MOST_VALUES {
+        return false;
     }
-}
-
-/// The string with this number, counted from 0 without those that are empty, and the path to it.
-pub(super) fn text_of(args: &Args, mut number: usize) -> Option<(Cow<'_, str>, &str)> {
-    for (key, value) in args {
-        if let Some((below, text)) = text_in(value, &mut number) {
-            let path = if below.is_empty() { key.into() } else { format!("{key}{below}").into() };
-            return Some((path, text));
-        }
-    }
-    None
-}
-
-/// The string with this number in a value, and the path to it. Takes from `number` the strings that it passes.
-fn text_in<'a>(value: &'a Value, number: &mut usize) -> Option<(String, &'a str)> {
-    let (step, (below, text)) = match value {
-        Value::String(text) if text.is_empty() => return None,
-        Value::String(text) if *number == 0 => return Some((String::new(), text)),
-        Value::String(_) => {
-            *number -= 1;
-            return None;
-        }
-        Value::Object(members) => {
-            members.iter().find_map(|(key, value)| text_in(value, number).map(|found| (key.clone(), found)))?
-        }
+    let left = match value {
+        Value::String(text) => !text.starts_with("<<"),
+        Value::Object(members) => members.iter().all(|(key, value)| find_values(format!("{path}/{key}"), value, found)),
         Value::Array(elements) => {
-            let mut elements = elements.iter().enumerate();
-            elements.find_map(|(index, value)| text_in(value, number).map(|found| (index.to_string(), found)))?
+            elements.iter().enumerate().all(|(at, value)| find_values(format!("{path}/{at}"), value, found))
         }
-        _ => return None,
+        _ => true,
     };
-    Some((format!("/{step}{below}"), text))
+    found.push((path, value));
+    left
 }
 
 /// A call of the canonical shape.

@@ -6,8 +6,8 @@
 use super::call;
 use super::event::{Event, Ignored, Span};
 use crate::fence::{self, Opening};
-use crate::json::{self, Lexer, MOST_NESTING, Status};
-use serde_json::Value;
+use crate::json::{self, Unique};
+use serde_json::{Deserializer, Value};
 
 /// A block that may hold a call.
 #[derive(Debug)]
@@ -15,20 +15,11 @@ struct Suspect {
     why: Ignored,
     mark: u8,
     length: usize,
+    /// Empty while there were only blank lines.
     body: String,
     span: Span,
-    hope: Hope,
-}
-
-/// Whether the body can still be a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hope {
-    /// There were only blank lines so far.
-    Open,
-    /// It began with a bracket.
-    Object,
-    /// It began otherwise, or is too long: nothing of it is kept.
-    None,
+    /// It did not begin with a bracket, or is too long: it is no call, and nothing of it is kept.
+    hopeless: bool,
 }
 
 /// Watches what is no tool block.
@@ -108,31 +99,32 @@ impl IgnoredCalls {
 
 impl Suspect {
     fn new(why: Ignored, opening: Opening<'_>, span: Span) -> Suspect {
-        Suspect { why, mark: opening.mark, length: opening.length, body: String::new(), span, hope: Hope::Open }
+        Suspect { why, mark: opening.mark, length: opening.length, body: String::new(), span, hopeless: false }
     }
 
     fn push(&mut self, line: &str, span: Span, limit: usize) {
         self.span.end = span.end;
-        if self.hope == Hope::None {
+        if self.hopeless {
             return; // nearly every line
         }
-        let begins = line.trim_start().chars().next();
-        match self.hope {
-            Hope::Open if begins.is_none() => return,
-            Hope::Open if matches!(begins, Some('{' | '[')) => self.hope = Hope::Object,
-            Hope::Object if self.body.len() + line.len() < limit => {}
-            Hope::Open | Hope::Object | Hope::None => {
-                self.hope = Hope::None;
-                self.body = String::new();
+        if self.body.is_empty() {
+            let content = line.trim_start();
+            if content.is_empty() {
                 return;
             }
+            self.hopeless = !content.starts_with(['{', '[']);
+        } else if self.body.len() + line.len() >= limit {
+            self.hopeless = true;
+            self.body = String::new();
         }
-        self.body.push_str(line);
-        self.body.push('\n');
+        if !self.hopeless {
+            self.body.push_str(line);
+            self.body.push('\n');
+        }
     }
 
     fn judge(self) -> Option<Event<'static>> {
-        if self.hope != Hope::Object {
+        if self.body.is_empty() {
             return None;
         }
         let call = match json::read(&self.body, true) {
@@ -145,16 +137,8 @@ impl Suspect {
 
 /// The object that stands before other lines: they may be its verbatim bodies.
 fn before_bodies(body: &str) -> Option<Value> {
-    let mut lexer = Lexer::new(MOST_NESTING);
-    let mut end = 0;
-    for line in body.split_inclusive('\n') {
-        lexer.feed(line, &mut ());
-        end += line.len();
-        match lexer.status() {
-            Status::Between { values: 1.. } => return json::strict(&body[..end]).ok(),
-            Status::Broken { .. } => return None,
-            _ => {}
-        }
-    }
-    None
+    let mut values = Deserializer::from_str(body).into_iter::<Unique>();
+    let Unique(value) = values.next()?.ok()?;
+    let behind = body[values.byte_offset()..].lines().next().unwrap_or_default();
+    fence::is_blank(behind).then_some(value)
 }

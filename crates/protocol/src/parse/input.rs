@@ -80,10 +80,6 @@ impl Input {
         rest.strip_suffix('\r').unwrap_or(rest)
     }
 
-    pub(super) fn is_boundary(&self, index: usize) -> bool {
-        self.text.is_char_boundary(index)
-    }
-
     pub(super) fn offset(&self, index: usize) -> usize {
         self.base + index
     }

@@ -27,14 +27,20 @@ fn definition(text: &str) -> Option<&str> {
 /// Behind `[label]`: at most 999 characters, no bracket that is not escaped, not only whitespace.
 fn label(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('[')?;
+    let rest = behind(inner, b']', b"[")?;
+    let label = &inner[..inner.len() - rest.len() - 1];
+    (label.chars().count() <= 999 && !label.trim().is_empty()).then_some(rest)
+}
+
+/// Behind the first `close` that is not escaped, where no byte of `never` comes before it.
+fn behind<'a>(text: &'a str, close: u8, never: &[u8]) -> Option<&'a str> {
     let mut escaped = false;
-    for (count, (at, c)) in inner.char_indices().enumerate() {
-        match c {
-            _ if count > 999 => return None,
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
             _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '[' => return None,
-            ']' => return (!inner[..at].trim().is_empty()).then(|| &inner[at + 1..]),
+            b'\\' => escaped = true,
+            _ if byte == close => return Some(&text[at + 1..]),
+            _ if never.contains(&byte) => return None,
             _ => {}
         }
     }
@@ -48,7 +54,9 @@ fn whitespace_and_one_newline(text: &str) -> &str {
 
 fn destination(text: &str) -> Option<&str> {
     if let Some(inner) = text.strip_prefix('<') {
-        return bracketed(inner);
+        let rest = behind(inner, b'>', b"<\n")?;
+        // A backslash makes no other thing of a line ending.
+        return (!inner[..inner.len() - rest.len()].contains('\n')).then_some(rest);
     }
     let mut depth = 0_u32;
     let mut escaped = false;
@@ -67,38 +75,13 @@ fn destination(text: &str) -> Option<&str> {
     (!text.is_empty() && depth == 0).then_some("")
 }
 
-fn bracketed(inner: &str) -> Option<&str> {
-    let mut escaped = false;
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = byte == b'\n',
-            b'\\' => escaped = true,
-            b'\n' | b'<' => return None,
-            b'>' => return Some(&inner[at + 1..]),
-            _ => {}
-        }
-    }
-    None
-}
-
 fn title(text: &str) -> Option<&str> {
-    let close = match text.bytes().next()? {
-        b'"' => b'"',
-        b'\'' => b'\'',
-        b'(' => b')',
-        _ => return None,
-    };
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            _ if byte == close => return Some(&text[at + 1..]),
-            b'(' if close == b')' => return None,
-            _ => {}
-        }
+    match text.chars().next()? {
+        '"' => behind(&text[1..], b'"', b""),
+        '\'' => behind(&text[1..], b'\'', b""),
+        '(' => behind(&text[1..], b')', b"("),
+        _ => None,
     }
-    None
 }
 
 /// What follows this line, when only whitespace is left of it.

@@ -14,18 +14,18 @@
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
 use super::Options;
-use super::block::{Block, Candidate, Ending};
+use super::block::{Block, Candidate, Ending, Stage};
 use super::call::Draft;
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
 use super::event::{Event, Ignored, ReadError, Span};
-use super::fast;
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
 use super::queue::{Queue, Queued};
 use super::read::read_block;
 use super::reasoning::{self, Section, TagPair};
+use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
 use crate::json::Problem;
 use crate::{FinishReason, Repair, ToolCall, messages};
@@ -105,7 +105,7 @@ impl Parser {
             gate: LineGate::default(),
             skipping: false,
             given: Given::Undecided(0),
-            block: Block::none(),
+            block: Block::new(&options.limits),
             queue: Queue::new(options.settled_only),
             calls: 0,
             failed_speculations: 0,
@@ -153,18 +153,6 @@ impl Parser {
             Queued::Progress { id, arg, text } => {
                 let str = |range| self.queue.str(range).into();
                 Some(Event::Progress { id: str(id), arg: str(arg), text: str(text) })
-            }
-            Queued::CallBegins => {
-                let call = self.queue.call_ahead()?;
-                Some(Event::Started { id: call.id.as_str().into(), name: call.name.as_str().into() })
-            }
-            Queued::CallText(number) => {
-                let call = self.queue.call_ahead()?;
-                let (arg, text) = fast::text_of(&call.args, number)?;
-                Some(Event::Progress { id: call.id.as_str().into(), arg, text: text.into() })
-            }
-            Queued::Call { call, body, span } => {
-                Some(Event::Call { call, index: 0, body: self.input.text(body).into(), span, replaces: None })
             }
             Queued::Final(event) => Some(event.with_body(&self.block.body)),
         }
@@ -241,18 +229,15 @@ impl Parser {
 
     /// The ending of the line is not there yet. Shows what can be nothing but text, and opens reasoning at once.
     fn beginning_of_line(&mut self) -> bool {
-        if self.skipping {
-            self.show(self.input.len());
-            return false;
-        }
         let rest = self.input.rest();
-        let shown = if self.gate.opens(rest.as_bytes()) { rest.len() } else { 0 };
-        if let Some((indent, tag)) = reasoning::opening(rest)
-            && reasoning::opens(&self.containers, rest, indent, tag, false)
+        if !self.skipping
+            && let Some((indent, tag)) = reasoning::opening(&self.containers, rest, false)
         {
             self.open_reasoning(indent, tag);
             return true;
         }
+        // The lines before are text for certain, also where this one must wait.
+        let shown = if self.skipping || self.gate.opens(rest.as_bytes()) { rest.len() } else { 0 };
         self.show(self.input.at + shown);
         false
     }
@@ -262,9 +247,7 @@ impl Parser {
         let is_rest = std::mem::replace(&mut self.skipping, line.cut);
         if !is_rest {
             let text = self.input.slice(self.input.at, line.end);
-            if let Some((indent, tag)) = reasoning::opening(text)
-                && reasoning::opens(&self.containers, text, indent, tag, true)
-            {
+            if let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
                 self.skipping = false;
                 return self.open_reasoning(indent, tag);
             }
@@ -276,14 +259,6 @@ impl Parser {
             _ if self.skipping || self.input.is_large() => self.show(self.input.at),
             _ => {}
         }
-    }
-
-    fn try_fast(&mut self) {
-        #[cfg(test)]
-        if !self.fast {
-            return;
-        }
-        self.fast_block();
     }
 
     /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one.
@@ -355,21 +330,21 @@ impl Parser {
         let at = self.input.at;
         let text = self.input.slice(at, self.input.len());
         let finished = self.input.finished.is_some();
-        let reach = section.reach(text, finished);
-        if reach.used == 0 && !finished {
+        let (length, closing) = section.reach(text, finished);
+        let used = length + closing;
+        if used == 0 && !finished {
             return false;
         }
-        let (lines, chars) = reasoning::count_lines(&text[..reach.used]);
-        let text = self.input.span(at, at + reach.text);
-        let end = self.input.offset(at + reach.used);
+        let (lines, chars) = reasoning::count_lines(&text[..used]);
+        let end = self.input.offset(at + used);
         let span = Span { start: std::mem::replace(&mut section.start, end), end };
-        let closed = if reach.closed || finished { Some(reach.closed) } else { None };
-        self.queue.push(Queued::Reasoning { text, span, closed });
+        let closed = if closing > 0 || finished { Some(closing > 0) } else { None };
+        self.queue.push(Queued::Reasoning { text: self.input.span(at, at + length), span, closed });
         self.input.line += lines;
         if lines > 0 {
             self.input.column = 0;
         }
-        self.input.pass_within(at + reach.used, chars);
+        self.input.pass_within(at + used, chars);
         self.input.use_up(end);
         match closed {
             None => false,
@@ -398,7 +373,15 @@ impl Parser {
     fn advance_block(&mut self) -> bool {
         match (self.input.next_line(self.options.limits.block), self.input.finished) {
             (Some(line), _) => {
-                if !self.give_part_of(line) {
+                let before = self.given;
+                if let Given::Part(seen) | Given::Undecided(seen) = before {
+                    // Of a long line a part at a time, so that what is found in it is delivered before the next one.
+                    let text = self.input.slice(self.input.at, line.end);
+                    if text.len() > seen + MOST_AT_ONCE {
+                        self.give(floor_boundary(text, seen + MOST_AT_ONCE));
+                    }
+                }
+                if self.given == before {
                     self.block_line(line);
                 }
                 true
@@ -412,22 +395,6 @@ impl Parser {
                 self.settle()
             }
         }
-    }
-
-    /// Gives the block a part of a long line, so that what is found in it is delivered before the next part is read.
-    /// Returns whether it did.
-    fn give_part_of(&mut self, line: InputLine) -> bool {
-        let (Given::Part(seen) | Given::Undecided(seen)) = self.given else { return false };
-        let mut end = self.input.at + seen + MOST_AT_ONCE;
-        if line.end <= end {
-            return false;
-        }
-        while !self.input.is_boundary(end) {
-            end -= 1;
-        }
-        let before = self.given;
-        self.give(end - self.input.at);
-        self.given != before
     }
 
     /// The ending of the line is not there yet, or far. Gives the block what is certainly content of the line's first
@@ -508,7 +475,7 @@ impl Parser {
 
     /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
     fn pass_in_block(&mut self, line: InputLine) {
-        if self.block.is_too_large() && self.block.candidate.is_none() {
+        if self.block.full && self.block.candidate.is_none() {
             self.input.use_up(self.block.span.end);
         }
         self.input.pass(line);
@@ -516,7 +483,8 @@ impl Parser {
 
     /// Goes back to a doubtful closing fence when what followed it does not fit. Returns whether it did.
     fn settle(&mut self) -> bool {
-        let Some(candidate) = self.block.candidate.filter(|_| self.block.candidate_was_right()) else { return false };
+        let misfit = matches!(self.block.stage(), Stage::Broken { .. } | Stage::Spoiled);
+        let Some(candidate) = self.block.candidate.filter(|_| misfit) else { return false };
         self.go_back(candidate);
         true
     }
@@ -545,7 +513,7 @@ fn content_or_ending<'a>(
         && let Some(opening) = fence::opening(&content.text[indent..])
         && containers.is_like_open(&opening)
         && matches!(info_word(&opening), InfoWord::Tool { .. })
-        && block.is_complete_object()
+        && block.stage() == Stage::Complete
         && block.candidate.is_none()
     {
         return Err(Ending::NextFence);
@@ -593,8 +561,9 @@ impl Parser {
         if self.block.forged {
             return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
         }
+        let stage = self.block.stage();
         let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
-        if cut && !self.options.bare && !self.block.is_spoiled() {
+        if cut && !self.options.bare && stage != Stage::Spoiled {
             return self.incomplete();
         }
         let read = if ending == Ending::Container {
@@ -605,18 +574,20 @@ impl Parser {
         let readable = read.is_ok();
         // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
         let broke_off = read.as_ref().is_ok_and(|drafts| {
-            self.block.is_unfinished() && drafts.iter().any(Draft::is_completed) || self.block.has_loose_end()
+            self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
+                || !self.block.lines_behind().trim().is_empty()
         });
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {
                 self.after_broken |= broke_off;
                 self.queue_calls(drafts);
             }
-            Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && !self.block.is_spoiled() => {
+            Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && stage != Stage::Spoiled => {
                 self.incomplete();
             }
             Err(problem) => {
-                self.after_broken |= broke_off || problem.inside || (!readable && !self.block.is_complete());
+                self.after_broken |= broke_off || problem.inside;
+                self.after_broken |= !readable && !matches!(stage, Stage::Complete | Stage::After);
                 self.malformed(&problem);
             }
         }

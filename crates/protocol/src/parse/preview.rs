@@ -88,20 +88,6 @@ enum StringRole {
 }
 
 impl Preview {
-    /// Forgets the block, but not who has which id.
-    pub(super) fn reset(&mut self) {
-        self.tags.clear();
-        self.values.clear();
-        self.calls.clear();
-        self.call = CallSoFar::default();
-        self.muted = false;
-        self.loose = false;
-        self.frames.clear();
-        self.path.clear();
-        self.short.clear();
-        self.role = StringRole::Undecided;
-    }
-
     /// The id under which the block is withdrawn: that of its first call.
     pub(super) fn first_id(&mut self) -> String {
         let known = self.calls.iter().chain([&self.call]).find_map(|call| call.started.clone());

@@ -2,10 +2,9 @@
 //!
 //! An entry is small: prose and reasoning are ranges of the reply, the strings of provisional events stand in one
 //! buffer that is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can
-//! borrow. A call that was read at once is previewed from its own arguments, so its texts are not copied.
+//! borrow.
 
 use super::event::{Event, Span};
-use crate::ToolCall;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -20,12 +19,6 @@ pub(super) enum Queued {
     Started { id: Range<usize>, name: Range<usize> },
     /// More text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
-    /// A call that was read at once has begun. The call is the last entry.
-    CallBegins,
-    /// The string with this number in the arguments of the call that is the last entry.
-    CallText(usize),
-    /// A call that was read at once. Its body still stands in the reply.
-    Call { call: Box<ToolCall>, body: Span, span: Span },
     /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
     Final(Event<'static>),
 }
@@ -59,26 +52,6 @@ impl Queue {
 
     pub(super) fn pop(&mut self) -> Option<Queued> {
         self.entries.pop_front()
-    }
-
-    /// Adds a call that was read at once, with `texts` strings in its arguments that are not empty, and before it its
-    /// provisional events. Nothing is added behind it before all is delivered.
-    pub(super) fn push_call(&mut self, call: Box<ToolCall>, texts: usize, body: Span, span: Span) {
-        if !self.settled_only {
-            self.push(Queued::CallBegins);
-            for number in 0..texts {
-                self.push(Queued::CallText(number));
-            }
-        }
-        self.push(Queued::Call { call, body, span });
-    }
-
-    /// The call that was read at once and waits behind its provisional events.
-    pub(super) fn call_ahead(&self) -> Option<&ToolCall> {
-        match self.entries.back()? {
-            Queued::Call { call, .. } => Some(call),
-            _ => None,
-        }
     }
 
     /// A string of an entry that was delivered last, or is still waiting.

@@ -1,6 +1,7 @@
 //! The tags around what a model thinks aloud, and where a section of it ends. Reasoning never holds a call.
 
-use super::containers::{Containers, Place};
+use super::containers::Containers;
+use crate::fence;
 
 /// An opening and a closing tag.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,33 +26,23 @@ pub(super) struct Section {
     pub(super) start: usize,
 }
 
-/// How far a section reaches in a text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reach {
-    /// Bytes that are reasoning for certain.
-    pub(super) text: usize,
-    /// Bytes that are used up: the closing tag too, where it is there.
-    pub(super) used: usize,
-    /// Whether the section ends here.
-    pub(super) closed: bool,
-}
-
 impl Section {
     /// A section that the tag at `start` opens, or that was open before the reply began.
     pub(super) fn new(tag: Option<&'static TagPair>, start: usize) -> Section {
         Section { tag, start }
     }
 
-    /// How far the section reaches in `text`, of which more may come unless it is `whole`.
-    pub(super) fn reach(&self, text: &str, whole: bool) -> Reach {
-        let closes = |tag: &&TagPair| self.tag.is_none_or(|own| own == *tag);
+    /// How many bytes of `text` are reasoning for certain, and how many the closing tag behind them has: none where it is
+    /// not there. More of the text may come unless it is `whole`.
+    pub(super) fn reach(&self, text: &str, whole: bool) -> (usize, usize) {
         for at in memchr::memmem::find_iter(text.as_bytes(), "</") {
-            if let Some(tag) = TAGS.iter().filter(closes).find(|tag| text[at..].starts_with(tag.close)) {
-                return Reach { text: at, used: at + tag.close.len(), closed: true };
+            for tag in &TAGS {
+                if self.tag.is_none_or(|own| own == tag) && text[at..].starts_with(tag.close) {
+                    return (at, tag.close.len());
+                }
             }
         }
-        let certain = if whole { text.len() } else { certain_length(text) };
-        Reach { text: certain, used: certain, closed: false }
+        (if whole { text.len() } else { certain_length(text) }, 0)
     }
 }
 
@@ -65,24 +56,16 @@ fn certain_length(text: &str) -> usize {
     memchr::memchr_iter(b'<', tail).find(begins).map_or(text.len(), |at| from + at)
 }
 
-/// The tag that a line begins with behind at most three spaces, and how many spaces.
-pub(super) fn opening(line: &str) -> Option<(usize, &'static TagPair)> {
+/// The tag that opens a section at the beginning of a line, and how many spaces stand before it: at most three. `whole`:
+/// the line is known to its end. Inside a paragraph the tag counts only when it stands alone on its line.
+pub(super) fn opening(containers: &Containers, line: &str, whole: bool) -> Option<(usize, &'static TagPair)> {
     let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
     if indent > 3 || line.as_bytes().get(indent) != Some(&b'<') {
         return None; // nearly every line
     }
     let tag = TAGS.iter().find(|tag| line[indent..].starts_with(tag.open))?;
-    Some((indent, tag))
-}
-
-/// Whether the tag behind `indent` spaces of the line opens a section where the line stands. `whole`: the line is known
-/// to its end. Inside a paragraph the tag counts only when it stands alone on its line.
-pub(super) fn opens(containers: &Containers, line: &str, indent: usize, tag: &TagPair, whole: bool) -> bool {
-    match containers.place(line) {
-        Place::Start => true,
-        Place::Continuation => whole && line[indent + tag.open.len()..].trim_matches([' ', '\t']).is_empty(),
-        Place::Elsewhere => false,
-    }
+    let alone = whole && fence::is_blank(&line[indent + tag.open.len()..]);
+    containers.takes_tag(line, alone).then_some((indent, tag))
 }
 
 /// Line endings in `text`, and characters behind the last one.
@@ -102,10 +85,9 @@ mod tests {
     fn holds_back_what_may_close_the_section() {
         let section = Section::new(None, 0);
         for (text, certain) in [("ab", 2), ("ab<", 2), ("ab</reasonin", 2), ("ab</x", 5), ("ab\r", 2), ("<b", 2)] {
-            let reach = section.reach(text, false);
-            assert_eq!((reach.text, reach.used, reach.closed), (certain, certain, false), "{text:?}");
+            assert_eq!(section.reach(text, false), (certain, 0), "{text:?}");
         }
-        assert_eq!(section.reach("ab\r", true).text, 3);
-        assert!(section.reach("a</think>", false).closed);
+        assert_eq!(section.reach("ab\r", true), (3, 0));
+        assert_eq!(section.reach("a</think>", false), (1, 8));
     }
 }
