@@ -235,11 +235,8 @@ impl Block {
             self.prefixes.push(Prefix { line: self.lines, taken, pad });
         }
         self.lines += 1;
-        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
-        match self.phase {
-            Phase::Body(index) => self.body_line(index, start, queue),
-            Phase::After if !self.body[start..].trim().is_empty() => self.spoil(start, messages::text_behind_bodies()),
-            _ => {}
+        if let Phase::Body(_) | Phase::After = self.phase {
+            self.line_behind_object(queue);
         }
         if self.full {
             return;
@@ -260,9 +257,16 @@ impl Block {
         }
     }
 
-    /// A line of a verbatim body, or the tag that ends it.
-    fn body_line(&mut self, index: usize, start: usize, queue: &mut Queue) {
+    /// A whole line that is no part of the object: one of a verbatim body, the tag that ends it, or one behind them all.
+    fn line_behind_object(&mut self, queue: &mut Queue) {
+        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
         let line = &self.body[start..];
+        let Phase::Body(index) = self.phase else {
+            if !line.trim().is_empty() {
+                self.spoil(start, messages::text_behind_bodies());
+            }
+            return;
+        };
         let tag = self.preview.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
             if index + 1 < self.preview.tags.len() {

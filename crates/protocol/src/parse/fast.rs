@@ -7,11 +7,13 @@
 //! read by `serde_json` alone, without the lexer and the preview, in a third of the time. A reply that streams in small
 //! chunks takes the slow path, for there a block is never there to its end when it opens.
 
+use super::block::Block;
 use super::call::undecorated;
-use super::containers::LineKind;
+use super::containers::{Containers, LineKind};
 use super::event::Event;
-use super::parser::Parser;
-use crate::json::{MOST_NESTING, Unique};
+use super::input::Input;
+use super::queue::Queue;
+use crate::json::Unique;
 use crate::{Args, ToolCall};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -27,67 +29,65 @@ const MOST_PATH: usize = 128;
 /// the memory of the line.
 const MOST_VALUES: usize = 64;
 
-impl Parser {
-    /// Reads the tool block that the line before has opened, and passes it, where it is canonical.
-    pub(super) fn try_fast(&mut self) {
-        #[cfg(test)]
-        if !self.fast {
-            return;
-        }
-        let limits = &self.options.limits;
-        let plain = !self.block.forged && !self.block.drifted_word && !self.after_broken && !self.skipping;
-        // `serde_json` has a limit of its own for the nesting, just below the lexer's.
-        if !plain || self.calls >= limits.calls || limits.nesting < MOST_NESTING {
-            return;
-        }
-        let most = limits.block.min(MOST_LINE);
-        let (start, number) = (self.input.offset(self.input.at), self.input.line);
-        if self.read_canonical(most).is_none() {
-            self.input.go_back(start, number);
-        }
+/// Reads the block that has just opened, queues its events and passes it. Returns whether it did. `most` bytes of a line
+/// are read at most.
+pub(super) fn read(
+    block: &mut Block,
+    input: &mut Input,
+    containers: &mut Containers,
+    queue: &mut Queue,
+    most: usize,
+) -> bool {
+    let (start, number) = (input.offset(input.at), input.line);
+    let read = read_canonical(block, input, containers, queue, most.min(MOST_LINE)).is_some();
+    if !read {
+        input.go_back(start, number);
+    }
+    read
+}
+
+fn read_canonical(
+    block: &mut Block,
+    input: &mut Input,
+    containers: &mut Containers,
+    queue: &mut Queue,
+    most: usize,
+) -> Option<()> {
+    let object = input.next_line(most).filter(|line| line.ended)?;
+    let line = input.slice(input.at, object.end);
+    if !line.ends_with('}') {
+        return None;
+    }
+    let Some(LineKind::Inside(content)) = containers.in_fence(line) else { return None };
+    if content.pad > 0 || content.text.len() >= most {
+        return None;
+    }
+    let body = input.span(object.end - content.text.len(), object.end);
+    input.pass(object);
+    let closing = input.next_line(most).filter(|line| line.ended)?;
+    let Some(LineKind::Closes(_)) = containers.in_fence(input.slice(input.at, closing.end)) else { return None };
+    let text = input.text(body);
+    let Canonical { name, args, reason } = serde_json::from_str(text).ok()?;
+    let mut values = Vec::new();
+    if !args.iter().all(|(key, value)| find_values(key.clone(), value, &mut values)) {
+        return None;
     }
 
-    fn read_canonical(&mut self, most: usize) -> Option<()> {
-        let object = self.input.next_line(most).filter(|line| line.ended)?;
-        let line = self.input.slice(self.input.at, object.end);
-        if !line.ends_with('}') {
-            return None;
-        }
-        let Some(LineKind::Inside(content)) = self.containers.in_fence(line) else { return None };
-        if content.pad > 0 || content.text.len() >= most {
-            return None;
-        }
-        let body = self.input.span(object.end - content.text.len(), object.end);
-        self.input.pass(object);
-        let closing = self.input.next_line(most).filter(|line| line.ended)?;
-        let fence = self.input.slice(self.input.at, closing.end);
-        let Some(LineKind::Closes(_)) = self.containers.in_fence(fence) else { return None };
-        let text = self.input.text(body);
-        let Canonical { name, args, reason } = serde_json::from_str(text).ok()?;
-        let mut values = Vec::new();
-        if !args.iter().all(|(key, value)| find_values(key.clone(), value, &mut values)) {
-            return None;
-        }
-
-        // Here nothing is doubtful any more: from now on the state changes.
-        self.block.body.push_str(text);
-        self.block.body.push('\n');
-        let id = self.block.preview.ids.give();
-        self.queue.started(&id, &name);
-        for (path, value) in values {
-            self.queue.progress(&id, &path, value.as_str().unwrap_or_default());
-        }
-        self.block.span.end = self.input.offset(closing.end);
-        let span = self.block.span;
-        let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
-        self.queue.push_event(Event::Call { call, index: 0, body: "".into(), span, replaces: None });
-        self.calls += 1;
-        self.containers.close_fence();
-        self.input.pass(closing);
-        self.input.use_up(span.end);
-        self.resume_prose();
-        Some(())
+    // Here nothing is doubtful any more: from now on the state changes.
+    block.body.push_str(text);
+    block.body.push('\n');
+    block.span.end = input.offset(closing.end);
+    let (id, span) = (block.preview.ids.give(), block.span);
+    queue.started(&id, &name);
+    for (path, value) in values {
+        queue.progress(&id, &path, value.as_str().unwrap_or_default());
     }
+    let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
+    queue.push_event(Event::Call { call, index: 0, body: "".into(), span, replaces: None });
+    containers.close_fence();
+    input.pass(closing);
+    input.use_up(span.end);
+    Some(())
 }
 
 /// Finds the value at `path` and all that are in it. Returns whether they are left to the fast path: they are few, no
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for CanonicalVisitor {
 mod tests {
     use super::*;
     use crate::FinishReason;
-    use crate::parse::{Event, Options};
+    use crate::parse::{Options, Parser};
 
     const CASES: [&str; 8] = [
         include_str!("../../../../tests/cases/parse/bodies.txt"),

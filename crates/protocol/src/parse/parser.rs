@@ -19,6 +19,7 @@ use super::call::Draft;
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
 use super::event::{Event, Ignored, ReadError, Span};
+use super::fast;
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
@@ -27,31 +28,31 @@ use super::read::read_block;
 use super::reasoning::{self, Section, TagPair};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
-use crate::json::Problem;
+use crate::json::{MOST_NESTING, Problem};
 use crate::{FinishReason, Repair, ToolCall, messages};
 
 /// The streaming parser.
 #[derive(Debug)]
 pub struct Parser {
-    pub(super) options: Options,
+    options: Options,
     pub(super) input: Input,
     state: ParserState,
-    pub(super) containers: Containers,
+    containers: Containers,
     ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
     gate: LineGate,
     /// The current line was longer than the limit: its rest is text.
-    pub(super) skipping: bool,
+    skipping: bool,
     /// What the open block has of the current line already.
     given: Given,
     /// The open tool block, or what is left of the last one: its body, which events borrow.
-    pub(super) block: Block,
-    pub(super) queue: Queue,
-    pub(super) calls: usize,
+    block: Block,
+    queue: Queue,
+    calls: usize,
     /// How many blocks that were read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
-    pub(super) after_broken: bool,
+    after_broken: bool,
     /// Nothing more can be found until more is pushed.
     starved: bool,
     /// Whether the fast path is taken. The test of its law switches it off.
@@ -258,6 +259,23 @@ impl Parser {
             ParserState::Block => self.try_fast(),
             _ if self.skipping || self.input.is_large() => self.show(self.input.at),
             _ => {}
+        }
+    }
+
+    /// Takes the fast path through the block that has just opened, where it is sure of what the block is.
+    fn try_fast(&mut self) {
+        #[cfg(test)]
+        if !self.fast {
+            return;
+        }
+        let Parser { options, block, input, containers, queue, .. } = self;
+        let limits = &options.limits;
+        let plain = !block.forged && !block.drifted_word && !self.after_broken && !self.skipping;
+        // `serde_json` has a limit of its own for the nesting, just below the lexer's.
+        let within = self.calls < limits.calls && limits.nesting >= MOST_NESTING;
+        if plain && within && fast::read(block, input, containers, queue, limits.block) {
+            self.calls += 1;
+            self.resume_prose();
         }
     }
 
@@ -550,7 +568,7 @@ impl Parser {
     }
 
     /// The block is over and read.
-    pub(super) fn resume_prose(&mut self) {
+    fn resume_prose(&mut self) {
         self.state = ParserState::Prose;
         self.given = Given::Undecided(0);
     }
