@@ -68,8 +68,7 @@ fn read_canonical(
     let Some(LineKind::Closes(_)) = containers.in_fence(input.slice(input.at, closing.end)) else { return None };
     let text = input.text(body);
     let Canonical { name, args, reason } = serde_json::from_str(text).ok()?;
-    let mut values = Vec::new();
-    if !args.iter().all(|(key, value)| find_values(key.clone(), value, &mut values)) {
+    if !are_plain(&args) {
         return None;
     }
 
@@ -79,9 +78,10 @@ fn read_canonical(
     block.span.end = input.offset(closing.end);
     let (id, span) = (block.preview.ids.give(), block.span);
     queue.started(&id, &name);
-    for (path, value) in values {
-        queue.progress(&id, &path, value.as_str().unwrap_or_default());
-    }
+    visit(&args, &mut |path, value| {
+        queue.progress(&id, path, value.as_str().unwrap_or_default());
+        true
+    });
     let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
     queue.push_event(Event::Call { call, index: 0, body: "".into(), span, replaces: None });
     containers.close_fence();
@@ -90,22 +90,39 @@ fn read_canonical(
     Some(())
 }
 
-/// Finds the value at `path` and all that are in it. Returns whether they are left to the fast path: they are few, no
-/// string may be the announcement of a verbatim body, and the preview may cut no path and meet no empty step.
-fn find_values<'a>(path: String, value: &'a Value, found: &mut Vec<(String, &'a Value)>) -> bool {
-    if path.is_empty() || path.ends_with('/') || path.len() > MOST_PATH || found.len() == MOST_VALUES {
-        return false;
+/// Whether the arguments are left to the fast path: their values are few, no string may be the announcement of a verbatim
+/// body, and the preview may cut no path and meet no empty step.
+fn are_plain(args: &Args) -> bool {
+    let mut values = 0;
+    visit(args, &mut |path, value| {
+        values += 1;
+        let named = !path.is_empty() && !path.ends_with('/') && path.len() <= MOST_PATH;
+        named && values <= MOST_VALUES && !value.as_str().is_some_and(|text| text.starts_with("<<"))
+    })
+}
+
+/// Tells of each of the values and of those in them, with the path to it, as long as the answer is `true`.
+fn visit(args: &Args, tell: &mut impl FnMut(&str, &Value) -> bool) -> bool {
+    let mut path = String::new();
+    args.iter().all(|(key, value)| visit_value(key, value, &mut path, tell))
+}
+
+fn visit_value(step: &str, value: &Value, path: &mut String, tell: &mut impl FnMut(&str, &Value) -> bool) -> bool {
+    let above = path.len();
+    if above > 0 {
+        path.push('/');
     }
-    let left = match value {
-        Value::String(text) => !text.starts_with("<<"),
-        Value::Object(members) => members.iter().all(|(key, value)| find_values(format!("{path}/{key}"), value, found)),
-        Value::Array(elements) => {
-            elements.iter().enumerate().all(|(at, value)| find_values(format!("{path}/{at}"), value, found))
-        }
-        _ => true,
-    };
-    found.push((path, value));
-    left
+    path.push_str(step);
+    let goes_on = tell(path, value)
+        && match value {
+            Value::Object(members) => members.iter().all(|(key, value)| visit_value(key, value, path, tell)),
+            Value::Array(elements) => {
+                elements.iter().enumerate().all(|(at, value)| visit_value(&at.to_string(), value, path, tell))
+            }
+            _ => true,
+        };
+    path.truncate(above);
+    goes_on
 }
 
 /// A call of the canonical shape.

@@ -4,7 +4,7 @@
 
 use super::reasoning::TAGS;
 
-/// The gate of the current line. Each field is a byte of the line, and moves on only.
+/// The gate of the current line. Each place in the line moves on only.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LineGate {
     /// The end of what may stand before a block: whitespace, delimiters of containers, a byte order mark.
@@ -13,15 +13,20 @@ pub(super) struct LineGate {
     fence: usize,
     /// The end of the whitespace behind the fence.
     blanks: usize,
+    /// The line is text, whatever follows.
+    open: bool,
 }
 
 impl LineGate {
     /// Looks at the bytes that came of the line since the last look. Whether the line may be shown.
     pub(super) fn opens(&mut self, line: &[u8]) -> bool {
+        if self.open {
+            return true; // nearly every look
+        }
         let skip = |from: usize, of: &[u8]| from + line[from..].iter().take_while(|byte| of.contains(byte)).count();
         self.prefix = skip(self.prefix, b" \t>*-+.)0123456789\xef\xbb\xbf");
         let rest = &line[self.prefix..];
-        match rest.first() {
+        self.open = match rest.first() {
             None => false,
             Some(b'<') => !TAGS.iter().any(|tag| are_alike(rest, tag.open.as_bytes())),
             Some(b'`' | b'~') => {
@@ -31,7 +36,8 @@ impl LineGate {
                 self.fence < line.len() && (short || !are_alike(&line[self.blanks..], b"tool"))
             }
             Some(_) => true,
-        }
+        };
+        self.open
     }
 }
 

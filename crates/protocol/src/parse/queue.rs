@@ -23,8 +23,11 @@ pub(super) enum Queued {
     Final(Event<'static>),
 }
 
+/// Bytes that are allocated at once: room for the strings of a usual call.
+const USUAL_STRINGS: usize = 256;
+
 /// Events that were found and not delivered yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
     entries: VecDeque<Queued>,
     /// What the provisional events say.
@@ -35,7 +38,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(settled_only: bool) -> Queue {
-        Queue { settled_only, ..Queue::default() }
+        Queue { entries: VecDeque::new(), strings: String::with_capacity(USUAL_STRINGS), settled_only }
     }
 
     pub(super) fn is_empty(&self) -> bool {
