@@ -10,9 +10,8 @@
 use super::block::Block;
 use super::call::undecorated;
 use super::containers::{Containers, LineKind};
-use super::event::Event;
 use super::input::Input;
-use super::queue::Queue;
+use super::queue::{Queue, Queued};
 use crate::json::Unique;
 use crate::{Args, ToolCall};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -55,26 +54,24 @@ fn read_canonical(
 ) -> Option<()> {
     let object = input.next_line(most).filter(|line| line.ended)?;
     let line = input.slice(input.at, object.end);
-    if !line.ends_with('}') {
+    // The event lends its body from the reply, and a body ends its lines with a line feed.
+    if !line.ends_with('}') || input.slice(object.end, object.next) != "\n" {
         return None;
     }
     let Some(LineKind::Inside(content)) = containers.in_fence(line) else { return None };
     if content.pad > 0 || content.text.len() >= most {
         return None;
     }
-    let body = input.span(object.end - content.text.len(), object.end);
+    let body = input.span(object.end - content.text.len(), object.next);
     input.pass(object);
     let closing = input.next_line(most).filter(|line| line.ended)?;
     let Some(LineKind::Closes(_)) = containers.in_fence(input.slice(input.at, closing.end)) else { return None };
-    let text = input.text(body);
-    let Canonical { name, args, reason } = serde_json::from_str(text).ok()?;
+    let Canonical { name, args, reason } = serde_json::from_str(input.text(body)).ok()?;
     if !are_plain(&args) {
         return None;
     }
 
     // Here nothing is doubtful any more: from now on the state changes.
-    block.body.push_str(text);
-    block.body.push('\n');
     block.span.end = input.offset(closing.end);
     let (id, span) = (block.preview.ids.give(), block.span);
     queue.started(&id, &name);
@@ -83,7 +80,7 @@ fn read_canonical(
         true
     });
     let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
-    queue.push_event(Event::Call { call, index: 0, body: "".into(), span, replaces: None });
+    queue.push(Queued::Call { call, body, span });
     containers.close_fence();
     input.pass(closing);
     input.use_up(span.end);
@@ -175,9 +172,8 @@ impl<'de> Visitor<'de> for CanonicalVisitor {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::FinishReason;
-    use crate::parse::{Options, Parser};
+    use crate::parse::{Event, Options, Parser};
 
     const CASES: [&str; 8] = [
         include_str!("../../../../tests/cases/parse/bodies.txt"),

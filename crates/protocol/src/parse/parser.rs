@@ -155,6 +155,9 @@ impl Parser {
                 let str = |range| self.queue.str(range).into();
                 Some(Event::Progress { id: str(id), arg: str(arg), text: str(text) })
             }
+            Queued::Call { call, body, span } => {
+                Some(Event::Call { call, index: 0, body: self.input.text(body).into(), span, replaces: None })
+            }
             Queued::Final(event) => Some(event.with_body(&self.block.body)),
         }
     }

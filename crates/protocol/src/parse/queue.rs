@@ -5,6 +5,7 @@
 //! borrow.
 
 use super::event::{Event, Span};
+use crate::ToolCall;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -19,6 +20,8 @@ pub(super) enum Queued {
     Started { id: Range<usize>, name: Range<usize> },
     /// More text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
+    /// A call that was read at once. Its body still stands in the reply: it is not copied.
+    Call { call: Box<ToolCall>, body: Span, span: Span },
     /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
     Final(Event<'static>),
 }
