@@ -4,7 +4,7 @@
 //! reads the block. The test below reads every case file with the fast path on and off.
 //!
 //! Canonical is one line with an object of `name`, then `args`, and perhaps `reason`, between two fences. Such a block is
-//! read by `serde_json` alone, without the lexer and the preview, in a third of the time. A reply that streams in small
+//! read by `serde_json` alone, without the lexer and the preview. A reply that streams in small
 //! chunks takes the slow path, for there a block is never there to its end when it opens.
 
 use super::block::Block;
@@ -67,7 +67,8 @@ fn read_canonical(
     let closing = input.next_line(most).filter(|line| line.ended)?;
     let Some(LineKind::Closes(_)) = containers.in_fence(input.slice(input.at, closing.end)) else { return None };
     let Canonical { name, args, reason } = serde_json::from_str(input.text(body)).ok()?;
-    if !are_plain(&args) {
+    let mut values = 0;
+    if !args.iter().all(|(key, value)| is_plain(key, value, 0, &mut values)) {
         return None;
     }
 
@@ -75,10 +76,7 @@ fn read_canonical(
     block.span.end = input.offset(closing.end);
     let (id, span) = (block.preview.ids.give(), block.span);
     queue.started(&id, &name);
-    visit(&args, &mut |path, value| {
-        queue.progress(&id, path, value.as_str().unwrap_or_default());
-        true
-    });
+    args.iter().for_each(|(key, value)| queue_strings(&id, key, value, queue));
     let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
     queue.push(Queued::Call { call, body, span });
     containers.close_fence();
@@ -87,39 +85,39 @@ fn read_canonical(
     Some(())
 }
 
-/// Whether the arguments are left to the fast path: their values are few, no string may be the announcement of a verbatim
-/// body, and the preview may cut no path and meet no empty step.
-fn are_plain(args: &Args) -> bool {
-    let mut values = 0;
-    visit(args, &mut |path, value| {
-        values += 1;
-        let named = !path.is_empty() && !path.ends_with('/') && path.len() <= MOST_PATH;
-        named && values <= MOST_VALUES && !value.as_str().is_some_and(|text| text.starts_with("<<"))
-    })
-}
-
-/// Tells of each of the values and of those in them, with the path to it, as long as the answer is `true`.
-fn visit(args: &Args, tell: &mut impl FnMut(&str, &Value) -> bool) -> bool {
-    let mut path = String::new();
-    args.iter().all(|(key, value)| visit_value(key, value, &mut path, tell))
-}
-
-fn visit_value(step: &str, value: &Value, path: &mut String, tell: &mut impl FnMut(&str, &Value) -> bool) -> bool {
-    let above = path.len();
-    if above > 0 {
-        path.push('/');
+/// Counts the value of `key`, which stands `above` bytes down a path, and those in it. Returns whether it is left to the fast
+/// path: the values are few, no string may be the announcement of a verbatim body, and the preview may cut no path and
+/// meet no empty step.
+fn is_plain(key: &str, value: &Value, above: usize, values: &mut usize) -> bool {
+    let path = above + key.len() + 1;
+    *values += 1;
+    if key.is_empty() || path > MOST_PATH || *values > MOST_VALUES {
+        return false;
     }
-    path.push_str(step);
-    let goes_on = tell(path, value)
-        && match value {
-            Value::Object(members) => members.iter().all(|(key, value)| visit_value(key, value, path, tell)),
-            Value::Array(elements) => {
-                elements.iter().enumerate().all(|(at, value)| visit_value(&at.to_string(), value, path, tell))
-            }
-            _ => true,
-        };
-    path.truncate(above);
-    goes_on
+    match value {
+        Value::String(text) => !text.starts_with("<<"),
+        Value::Object(members) => members.iter().all(|(key, value)| is_plain(key, value, path, values)),
+        // The number of an element has at most as many digits as the most values.
+        Value::Array(elements) => elements.iter().all(|value| is_plain("64", value, path, values)),
+        _ => true,
+    }
+}
+
+/// Queues the strings in the value at `path`.
+fn queue_strings(id: &str, path: &str, value: &Value, queue: &mut Queue) {
+    match value {
+        Value::String(text) => queue.progress(id, path, text),
+        Value::Object(members) => {
+            members.iter().for_each(|(key, value)| queue_strings(id, &format!("{path}/{key}"), value, queue));
+        }
+        Value::Array(elements) => {
+            elements
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| queue_strings(id, &format!("{path}/{at}"), value, queue));
+        }
+        _ => {}
+    }
 }
 
 /// A call of the canonical shape.
