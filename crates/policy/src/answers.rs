@@ -3,19 +3,14 @@
 //! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy it was told to. A stored command
 //! is exact; a beginning is stored only where the person types one. What is denied stays denied, whatever is stored.
 
-use super::{CommandRule, messages, shell};
+use super::shown::shown;
+use super::{CommandRule, messages};
 use serde::Serialize;
 use std::fmt;
 use toolfence_protocol::Text;
 
 /// The rule that lets something run as the person has allowed it before.
 pub(super) const ANSWERED: &str = "answered";
-
-/// What kind of program this is, where it runs what its own words do not say. Versions behind a name do not matter.
-pub(super) fn runs_others(program: &str) -> Option<Text> {
-    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    shell::program_text(program, "runs-others").or_else(|| shell::program_text(bare, "runs-others"))
-}
 
 /// A simple command with all that makes it what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,17 +44,15 @@ impl Rule {
         Rule(Stored::File { tool: tool.to_owned(), path: path.to_owned() })
     }
 
-    /// A beginning, where this is a command that begins so and the program runs nothing but itself.
+    /// A beginning, where this is a command that begins so.
     fn beginning(&self, prefix: &[String]) -> Option<Rule> {
         let Stored::Command(exact) = &self.0 else { return None };
-        let program = prefix.first()?.rsplit('/').next()?;
-        let fits = exact.words.starts_with(prefix) && runs_others(program).is_none();
-        fits.then(|| Rule(Stored::Prefix { prefix: prefix.to_vec() }))
+        exact.words.starts_with(prefix).then(|| Rule(Stored::Prefix { prefix: prefix.to_vec() }))
     }
 
     /// What a person reads: `rm build.log > out`, and the folder it runs in where that is not the root.
     pub fn text(&self) -> Text {
-        let shown = |text: &str| shell::shown(text, 400);
+        let shown = |text: &str| shown(text, 400);
         match &self.0 {
             Stored::Command(exact) => {
                 let words = exact.words.iter().map(|word| quoted(word));
@@ -161,14 +154,6 @@ impl Answers {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_do_not_hide_a_kind() {
-        for program in ["python3.12", "python", "bash", "node-20", "pip3", "make", "npx", "sudo", "lua5.4", "7z.9-"] {
-            assert_eq!(runs_others(program).is_some(), !program.starts_with('7'), "{program}");
-        }
-        assert_eq!(runs_others("12"), None);
-    }
 
     #[test]
     fn a_rule_is_shown_so_that_its_words_can_be_told_apart() {

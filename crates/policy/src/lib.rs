@@ -16,6 +16,7 @@ mod paths;
 mod policy;
 pub mod settings;
 mod shell;
+mod shown;
 mod targets;
 mod verdict;
 

@@ -2,7 +2,7 @@
 
 use crate::answers::Rule;
 use crate::decision::Decision;
-use crate::messages;
+use crate::{messages, shell};
 use toolfence_protocol::{Args, Effect, ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
 
 /// What becomes of a call.
@@ -128,7 +128,10 @@ impl Pending {
     /// commands that ask, and the program must be one that runs nothing else. Redirects, assignments and blocked names
     /// still count.
     pub fn beginning(&self, words: &[String]) -> Option<Rule> {
-        self.decision.offer.beginning(words)
+        // What runs other programs is allowed by nothing but its whole command.
+        let alone =
+            words.first().is_some_and(|name| shell::runs_others(name.rsplit('/').next().unwrap_or(name)).is_none());
+        self.decision.offer.beginning(words).filter(|_| alone)
     }
 
     /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`](crate::Policy::remember); it is empty

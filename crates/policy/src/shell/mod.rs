@@ -9,8 +9,8 @@ mod messages;
 mod programs;
 mod syntax;
 
-pub(crate) use programs::text as program_text;
-pub(crate) use syntax::shown;
+pub(crate) use crate::shown::shown;
+pub(crate) use programs::runs_others;
 
 use crate::answers::Answers;
 use crate::{Decision, Facts, Judgement, Settings};

@@ -5,10 +5,10 @@
 //! group, a loop, a function or text that is fed to a shell.
 
 use super::report::Report;
-use super::{Simple, Walker, command};
+use super::{Simple, Walker};
 use crate::answers::{self, Exact};
 use crate::shell::expand::Word;
-use crate::shell::programs::wrappers;
+use crate::shell::programs::{base_name, runs_others, wrappers};
 use crate::shell::{messages, shown};
 use crate::{Judgement, PathFact, Rule};
 use brush_parser::SourceSpan;
@@ -96,15 +96,15 @@ fn folder(walker: &Walker<'_>, folders: Option<&[String]>) -> Result<String, Tex
 
 /// Refuses what would run more than its own words say.
 fn harmless(walker: &Walker<'_>, name: &str, simple: &Simple) -> Result<(), Text> {
-    let program = name.rsplit('/').next().unwrap_or(name);
+    let program = base_name(name);
     let place = name.strip_suffix(program).unwrap_or("");
-    if let Some(kind) = answers::runs_others(program) {
+    if let Some(kind) = runs_others(program) {
         return Err(messages::is_kind(shown(program, 40), kind));
     }
     if !wrappers::inner(program, &simple.argv).is_empty() {
         return Err(messages::runs_another(shown(program, 40)));
     }
-    if !matches!(place, "" | "/bin/" | "/usr/bin/") || !command::is_system(walker, program) {
+    if !matches!(place, "" | "/bin/" | "/usr/bin/") || !walker.is_system(program) {
         return Err(messages::foreign_program(shown(name, 40)));
     }
     Ok(())

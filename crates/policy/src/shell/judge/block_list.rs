@@ -1,10 +1,9 @@
 //! The block list: what is never run, with any setting.
 
-pub(crate) use super::reach::collapsed;
-use super::reach::{everything, resolve};
+use super::reach::{is_everything, is_unknown, resolve};
 use super::report::Finding;
 use crate::shell::expand::Word;
-use crate::shell::programs::{fact, has, is, text};
+use crate::shell::programs::{base_name, fact, has, is, text};
 use crate::shell::{messages, shown};
 use std::ops::Range;
 use toolfence_protocol::Text;
@@ -47,6 +46,14 @@ fn reached(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> 
     }
 }
 
+/// Names an operand that reaches everything.
+fn everything(args: &[Word], folders: &[String], program: &str) -> Option<Finding> {
+    // What is moved to a place that nobody knows yet harms nothing there.
+    let judged = |arg: &&Word| program != "mv" || !arg.parts.iter().any(is_unknown);
+    let target = args.iter().filter(judged).find(|arg| !is_option(arg) && is_everything(arg, folders))?;
+    Some(deny(messages::reaches_far(program, shown(&target.pattern(), 80))))
+}
+
 /// A blocked command among the words of one that nobody knows, which may be a wrapper. Only what it would reach counts
 /// there: a name alone may be anything.
 pub(crate) fn blocked_behind(argv: &[Word], folders: &[String]) -> Option<Finding> {
@@ -58,7 +65,7 @@ pub(crate) fn blocked_behind(argv: &[Word], folders: &[String]) -> Option<Findin
 }
 
 fn program(word: &Word) -> &str {
-    word.guess().and_then(|text| text.rsplit('/').next()).unwrap_or_default()
+    word.guess().map_or("", base_name)
 }
 
 /// All but the last operand, into which they go.
@@ -77,9 +84,7 @@ fn has_any(args: &[Word], words: &[&str]) -> bool {
 /// Whether `find` runs a program that removes what it finds.
 fn removes_found(args: &[Word]) -> bool {
     let runs = |word: &Word| matches!(word.guess(), Some("-exec" | "-execdir" | "-ok" | "-okdir"));
-    let removes = |word: &Word| {
-        word.guess().is_some_and(|text| matches!(text.rsplit('/').next(), Some("rm" | "unlink" | "shred" | "rmdir")))
-    };
+    let removes = |word: &Word| has("rm unlink shred rmdir", program(word));
     args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
 }
 

@@ -2,13 +2,12 @@
 //! all of it is known to only read.
 
 use super::report::Finding;
-use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, known, nested};
+use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, inspection, known, nested};
 use crate::shell::expand::Word;
 use crate::shell::programs;
-use crate::shell::programs::wrappers::{self, Adds, Inner};
-use crate::shell::programs::{has, options};
+use crate::shell::programs::{Adds, Inner, base_name, has, options, wrappers};
 use crate::shell::{messages, shown};
-use crate::{CommandRule, Judgement, ProgramFact};
+use crate::{CommandRule, Judgement};
 use std::ops::Range;
 
 /// Builtins that start no program and that no variable steers but those that steer the shell.
@@ -22,15 +21,11 @@ pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
     }
 }
 
-fn base_name(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
-}
-
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     let program = simple.argv.first().and_then(Word::literal);
     let held = walker.ground.facts.sandbox().hold;
-    let deeds = known::Deeds::default();
-    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let deeds = inspection::Deeds::default();
+    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     let known = |name: &str, value: Option<&str>| match (program, value) {
         (_, Some(_)) if wrappers::is_harmless_variable(name) => true,
         _ if !held => wrappers::is_harmless_variable(name),
@@ -140,7 +135,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     };
     let executed: Vec<Range<usize>> = inners.iter().filter_map(range).collect();
     // What other commands are fed with names may be files that they open.
-    let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && is_system(walker, program);
+    let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && walker.is_system(program);
     if !(alone && known::shows_no_content(program, args)) {
         names(walker, program, own.unwrap_or(args), &executed);
     }
@@ -184,7 +179,7 @@ fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
 fn allowed(walker: &mut Walker<'_>, argv: &[Word]) -> bool {
     let allowed = walker.ground.settings.commands.allow.iter().any(|rule| matches(rule, argv));
     if allowed && argv.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
-        walker.report.note(known::ask(messages::holds_untold_word()));
+        walker.report.note(inspection::ask(messages::holds_untold_word()));
     }
     allowed
 }
@@ -213,10 +208,6 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
     }
 }
 
-pub(crate) fn is_system(walker: &Walker<'_>, program: &str) -> bool {
-    programs::is(program, "builtin") || walker.ground.facts.program(program) == ProgramFact::System
-}
-
 /// Whether the name has no place in it, or one where the system's programs are.
 fn is_of_the_system(name: &str, program: &str) -> bool {
     matches!(name.strip_suffix(program).unwrap_or(""), "" | "/bin/" | "/usr/bin/")
@@ -225,12 +216,12 @@ fn is_of_the_system(name: &str, program: &str) -> bool {
 /// Notes why a command is not known to only read, unless it is.
 fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word], input: &Input) {
     if argv[0].literal().is_none() {
-        walker.report.note(known::ask(messages::program_not_literal()));
+        walker.report.note(inspection::ask(messages::program_not_literal()));
         return suspect_tail(walker, program, argv);
     }
     let fed = *input != Input::Nothing;
-    let deeds = known::Deeds::default();
-    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
+    let deeds = inspection::Deeds::default();
+    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
     let system = is_of_the_system(name, program);
     let checked =
         if system { inspection.check(program, &argv[1..]) } else { inspection.program_of_its_own(&argv[0], argv) };
@@ -255,7 +246,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
     if deeds.stores.get() {
         walker.report.stores();
     }
-    if system && !is_system(walker, program) {
+    if system && !walker.is_system(program) {
         walker.report.note(Finding::ask("unknown_program", messages::not_of_system(shown(name, 40))));
     }
 }

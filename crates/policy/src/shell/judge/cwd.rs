@@ -1,6 +1,6 @@
 //! Where the script is after `cd`.
 
-use super::{Walker, block_list};
+use super::{Walker, reach};
 use crate::shell::expand::{Part, Word};
 
 /// The most folders that are followed at once.
@@ -37,7 +37,7 @@ pub(crate) fn into(mut folders: Vec<String>, target: &str, stay: bool) -> Option
     // The shell takes `..` for the folder in the text, the system for the one above where a link has led.
     let both = |folder: &String| {
         let joined = below(folder, target);
-        if joined.starts_with('~') { [joined.clone(), joined] } else { [block_list::collapsed(&joined), joined] }
+        if joined.starts_with('~') { [joined.clone(), joined] } else { [reach::collapsed(&joined), joined] }
     };
     let more: Vec<String> = folders.iter().flat_map(both).collect();
     if !stay {

@@ -4,9 +4,8 @@
 //! Rules are rewritten by the table of programs, and so are commands where words of their own stand in between. That a rule meets a
 //! command it was not meant for costs a question; that it misses one is what it was written against.
 
-use super::deny_rules::last;
 use crate::shell::expand::Word;
-use crate::shell::programs::{fact, facts, has, is};
+use crate::shell::programs::{base_name, fact, facts, has, is};
 
 /// Options of Python's interpreter that take a value.
 const PYTHON_VALUES: &str = "-W -X --check-hash-based-pycs";
@@ -53,7 +52,7 @@ pub(crate) fn meanings(rule: &[String]) -> Vec<Vec<String>> {
 
 fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
     let Some((program, rest)) = rule.split_first() else { return Vec::new() };
-    let name = last(program);
+    let name = base_name(program);
     let mut out = Vec::new();
     let mut put = |program: &str, words: &str, rest: &[String]| {
         let words = std::iter::once(program).chain(words.split_ascii_whitespace()).map(str::to_owned);
@@ -107,7 +106,7 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
 /// Other command lines that a command line stands for: `pip` behind `python -m`, what yarn does in one of its workspaces.
 pub(crate) fn readings(argv: &[Word]) -> Vec<Vec<Word>> {
     let Some((program, args)) = argv.split_first() else { return Vec::new() };
-    let Some(name) = program.guess().map(|name| unversioned(last(name))) else { return Vec::new() };
+    let Some(name) = program.guess().map(|name| unversioned(base_name(name))) else { return Vec::new() };
     if has(PYTHONS, name) {
         return module(args).into_iter().collect();
     }

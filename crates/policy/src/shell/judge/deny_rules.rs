@@ -5,11 +5,11 @@
 
 use super::cwd::below;
 use super::report::Finding;
-use super::{block_list, deny_names as names};
+use super::{deny_names as names, reach};
 use crate::CommandRule;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
-use crate::shell::programs::{fact, has, is};
+use crate::shell::programs::{base_name, fact, has, is};
 use crate::shell::{messages, shown};
 
 /// Whether a rule meets a command.
@@ -133,18 +133,18 @@ struct Spellings {
 
 impl Spellings {
     fn written(name: &str) -> Spellings {
-        Spellings { names: vec![last(name).to_owned()], paths: vec![name.to_owned(), block_list::collapsed(name)] }
+        Spellings { names: vec![base_name(name).to_owned()], paths: vec![name.to_owned(), reach::collapsed(name)] }
     }
 
     fn of(ground: Ground<'_>, folders: &[String], name: &str) -> Spellings {
         let mut all = Spellings::written(name);
         if name.contains('/') {
-            all.paths.extend(folders.iter().map(|folder| block_list::collapsed(&below(folder, name))));
+            all.paths.extend(folders.iter().map(|folder| reach::collapsed(&below(folder, name))));
         }
         let here = [String::new()];
         let folders = if folders.is_empty() || !name.contains('/') { &here[..] } else { folders };
         for path in folders.iter().flat_map(|folder| ground.facts.program_paths(folder, name)) {
-            all.names.push(last(&path).to_owned());
+            all.names.push(base_name(&path).to_owned());
             all.paths.push(path);
         }
         all
@@ -152,7 +152,7 @@ impl Spellings {
 
     fn are(&self, word: &str) -> bool {
         match word.contains('/') {
-            true => self.paths.iter().any(|path| path == word || *path == block_list::collapsed(word)),
+            true => self.paths.iter().any(|path| path == word || *path == reach::collapsed(word)),
             false => self.names.iter().any(|name| name == word || names::are_versions(name, word)),
         }
     }
@@ -162,10 +162,6 @@ impl Spellings {
         let names = self.names.iter().flat_map(|name| [name.as_str(), names::unversioned(name)]);
         names.into_iter().find(|name| is(name, key))
     }
-}
-
-pub(crate) fn last(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Holds a rule against a command. Every way to read an option, with a value behind it or without, is followed at once: the

@@ -1,7 +1,7 @@
 //! Programs whose arguments are a language of their own.
 
 use super::files;
-use super::known::{Checked, Inspection, unknown};
+use super::inspection::{Checked, Inspection, unknown};
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has, options};
 use crate::shell::{messages, shown};

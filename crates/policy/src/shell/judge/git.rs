@@ -4,8 +4,9 @@
 
 use super::cwd::below;
 use super::files;
-use super::git_calls::{GitCall, git_call};
-use super::known::{Checked, Inspection, ask, unknown};
+use super::git_calls::git_call;
+use super::git_words::{GitCall, LISTS, before_subcommand, is_exact, split_globals, verifies};
+use super::inspection::{Checked, Inspection, ask, unknown};
 use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
@@ -21,31 +22,6 @@ const SUMMARIES: &str =
 /// Options that print contents all the same.
 const PATCHES: &str = "p u U c m patch unified word-diff color-words check patch-with-stat function-context W";
 
-/// Subcommands that are known with these words, with operands of this number behind them and nothing else.
-const EXACT: &[(&str, usize)] = &[
-    ("stash list", 0),
-    ("worktree list", 0),
-    ("worktree list --porcelain", 0),
-    ("reflog show", 0),
-    ("reflog show", 1),
-    ("remote get-url", 1),
-    ("symbolic-ref", 1),
-    ("symbolic-ref --short", 1),
-    ("symbolic-ref -q", 1),
-];
-
-/// Words between `config` and the key that only read.
-const CONFIG: &[&str] = &["--get", "--get-all", "--local --get", "--global --get", ""];
-
-/// Keys of the configuration that hold no token.
-const KEYS: &[&str] = &[
-    "user.", "core.", "remote.", "branch.", "init.", "push.", "pull.", "merge.", "diff.", "rebase.", "color.",
-    "commit.",
-];
-
-/// Options that make `branch` and `tag` list, so that operands are patterns and commits.
-pub(crate) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
-
 /// Subcommands that are known and print what is committed.
 const PRINT: &str = "log show diff grep blame annotate cat-file";
 
@@ -57,33 +33,6 @@ pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     match split_globals(args)? {
         (Some(folder), rest) => in_folder(inspection, folder, rest),
         (None, rest) => subcommand(inspection, rest),
-    }
-}
-
-/// The folder of `git -C FOLDER`, and the words from the subcommand on; an error where an option before it is not known.
-pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Finding> {
-    let (mut at, mut folder) = (0, None);
-    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
-        at += 1;
-        if text == "-C" {
-            // A second one would be below the first.
-            if folder.is_some() {
-                unknown(messages::two_folders())?;
-            }
-            folder = args.get(at).and_then(Word::literal);
-            at += 1;
-        }
-    }
-    let (globals, rest) = args.split_at(at.min(args.len()));
-    before_subcommand(globals)?;
-    Ok((folder, rest))
-}
-
-/// Options that may stand before any subcommand.
-fn before_subcommand(args: &[Word]) -> Checked {
-    match programs::git("git-before", "git") {
-        Some(profile) => Arguments::of("git", profile, args, false).map(drop).map_err(ask),
-        None => unknown(messages::git_unknown()),
     }
 }
 
@@ -145,33 +94,6 @@ fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     }
     history(inspection, name, profile, &read)?;
     repository(inspection, matches!(name, "show" | "cat-file"))
-}
-
-/// Whether the words are those of one of the short forms that are known as a whole.
-pub(crate) fn is_exact(args: &[Word]) -> bool {
-    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
-    let Some(words) = words else { return false };
-    let begins =
-        |head: &str| head.split(' ').filter(|word| !word.is_empty()).eq(words.iter().copied().take(count(head)));
-    let plain = |from: usize| words[from..].iter().all(|word| !word.starts_with('-'));
-    let exact =
-        |(head, operands): &(&str, usize)| words.len() == count(head) + operands && begins(head) && plain(count(head));
-    EXACT.iter().any(exact)
-        || CONFIG.iter().any(|middle| {
-            let head = format!("config {middle}");
-            let key = words.last().is_some_and(|key| KEYS.iter().any(|known| key.starts_with(known)));
-            key && exact(&(head.trim_end(), 1))
-        })
-}
-
-fn count(head: &str) -> usize {
-    head.split_ascii_whitespace().count()
-}
-
-/// Whether a format asks for a signature: `%G?`, `%+GK` and their kin, or `%(signature)`.
-pub(crate) fn verifies(text: &str) -> bool {
-    let asks = |rest: &str| rest.trim_start_matches(['+', '-', ' ']).starts_with('G');
-    text.split('%').skip(1).any(asks) || text.contains("(signature")
 }
 
 /// Whether contents are printed of no other files than those that stand in the command.

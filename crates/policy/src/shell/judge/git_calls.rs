@@ -3,8 +3,8 @@
 
 use super::cwd::below;
 use super::files;
-use super::git::{self, is_exact, split_globals, verifies};
 use super::git_config;
+use super::git_words::{GitCall, LISTS, is_exact, person, split_globals, verifies};
 use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
@@ -12,22 +12,7 @@ use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Operands, Profile, has};
 use crate::shell::{messages, shown};
 use toolfence_protocol::Text;
-use toolfence_rules::git_config as keys;
 use toolfence_rules::git_config::{is_network_url, is_relative, is_remote_name};
-
-/// What a command of git does.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum GitCall {
-    /// It only reads.
-    Reads,
-    /// It may write the repository and its files, and git runs no other program for it.
-    Writes,
-    /// It sets configuration that is not known to be harmless: only a person may allow it. `alone` says whether git runs
-    /// no other program for it and writes the repository, so that it can be done in a call of git alone.
-    Configures { reason: Text, alone: bool },
-    /// It may make git run another program, or write elsewhere; or nobody knows. The reason is the end of a sentence.
-    Other(Text),
-}
 
 /// Strategies of merges that are part of git: for another name git runs `git-merge-NAME`.
 const STRATEGIES: &str = "ort recursive resolve octopus ours subtree";
@@ -83,7 +68,7 @@ fn only_reads(name: &str, args: &[Word], rest: &[Word]) -> bool {
         || programs::git("git-reads", name).is_some_and(|profile| {
             let lists = |read: &Arguments<'_>| {
                 let names = matches!(name, "branch" | "tag") && !read.operands.is_empty();
-                (!names || read.has_any(git::LISTS)) && (profile.needs.is_empty() || read.has_any(profile.needs))
+                (!names || read.has_any(LISTS)) && (profile.needs.is_empty() || read.has_any(profile.needs))
             };
             let none = |read: &Arguments<'_>| !matches!(profile.operands, Operands::None) || read.operands.is_empty();
             let plain = rest.iter().all(|word| word.literal().is_some_and(|text| !verifies(text)) || word.is_glob());
@@ -244,27 +229,5 @@ fn addresses(name: &str, read: &Arguments<'_>) -> Result<GitCall, Text> {
             _ => Ok(GitCall::Writes),
         },
         _ => Ok(GitCall::Writes),
-    }
-}
-
-/// A question for a person alone, in a sentence.
-pub(crate) fn person(what: Text, alone: bool) -> GitCall {
-    GitCall::Configures { reason: messages::for_a_person(what), alone }
-}
-
-/// Whether the words hold one that only a run would tell.
-pub(crate) fn literals(words: &[Word]) -> Option<Vec<&str>> {
-    words.iter().map(Word::literal).collect()
-}
-
-/// What the configuration is asked or told: see [`keys`].
-pub(crate) fn sets(key: &str, value: Option<&str>) -> GitCall {
-    let Some(normal) = keys::normal(key) else {
-        return person(messages::no_key(shown(key, 80)), true);
-    };
-    let harmless = value.map_or_else(|| keys::is_listed(&normal), |value| keys::is_harmless(&normal, Some(value)));
-    match harmless {
-        true => GitCall::Writes,
-        false => person(messages::key(shown(&normal, 80), keys::danger(&normal)), true),
     }
 }

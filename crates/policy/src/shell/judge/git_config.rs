@@ -1,10 +1,11 @@
 //! `git config`: whether it reads, sets what is harmless, or sets what only a person may allow. What is not read to the end
 //! is a question for a person.
 
-use super::git_calls::{GitCall, literals, person, sets};
+use super::git_words::{GitCall, person};
 use crate::shell::expand::Word;
 use crate::shell::programs::has;
 use crate::shell::{messages, shown};
+use toolfence_rules::git_config as keys;
 
 /// Options without a value that change nothing about what is written.
 const FLAGS: &str = "local z null name-only show-origin show-scope show-names no-show-names includes no-includes no-type bool \
@@ -27,7 +28,7 @@ enum Action {
 
 /// What `git config` with these words does.
 pub(crate) fn judged(args: &[Word]) -> GitCall {
-    let Some(words) = literals(args) else {
+    let Some(words) = args.iter().map(Word::literal).collect::<Option<Vec<&str>>>() else {
         return person(messages::may_be_set(), false);
     };
     let (mut action, mut verb, mut file, mut elsewhere) = (None, false, None, None);
@@ -117,4 +118,16 @@ fn is_plain(section: &str, all: &[&str]) -> bool {
     let kind = |section: &str| section.split_once('.').map(|(kind, _)| kind.to_owned());
     let first = all.first().and_then(|section| kind(section));
     matches!(kind(section).as_deref(), Some("branch" | "remote")) && kind(section) == first
+}
+
+/// What the configuration is asked or told: see [`keys`].
+fn sets(key: &str, value: Option<&str>) -> GitCall {
+    let Some(normal) = keys::normal(key) else {
+        return person(messages::no_key(shown(key, 80)), true);
+    };
+    let harmless = value.map_or_else(|| keys::is_listed(&normal), |value| keys::is_harmless(&normal, Some(value)));
+    match harmless {
+        true => GitCall::Writes,
+        false => person(messages::key(shown(&normal, 80), keys::danger(&normal)), true),
+    }
 }

@@ -3,7 +3,8 @@
 //! The unit is the whole line: one command that is not git, in whatever way it is reached, and what it runs could plant
 //! something in a repository that is writable.
 
-use super::git_calls::{GitCall, git_call};
+use super::git_calls::git_call;
+use super::git_words::GitCall;
 use super::report::Finding;
 use super::{Input, Walker, known};
 use crate::shell::expand::Word;

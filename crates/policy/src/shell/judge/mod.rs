@@ -20,16 +20,19 @@ mod git;
 mod git_calls;
 mod git_config;
 mod git_lines;
+mod git_words;
+mod inspection;
 mod known;
 mod nested;
 mod reach;
 mod redirects;
 pub(crate) mod report;
 
+use crate::ProgramFact;
 use crate::shell::Ground;
 use crate::shell::expand::{self, Substitution, Variables, Word};
 use crate::shell::syntax::{self, Fault, MOST_BYTES, MOST_DEPTH};
-use crate::shell::{messages, shown};
+use crate::shell::{messages, programs, shown};
 use brush_parser::ast;
 use git_lines::GitCalls;
 use report::{Finding, Report};
@@ -145,6 +148,16 @@ impl<'a> Walker<'a> {
             Ok(program) => walker.program(text, &program),
             Err(fault) => walker.report.note(fault),
         });
+    }
+
+    /// Judges a command line: the one that was written, or one that a wrapper would run.
+    pub(crate) fn run(&mut self, argv: &[Word], input: &Input) {
+        command::command(self, argv, input);
+    }
+
+    /// Whether the name is that of a program of the system, or is built into the shell.
+    pub(crate) fn is_system(&self, program: &str) -> bool {
+        programs::is(program, "builtin") || self.ground.facts.program(program) == ProgramFact::System
     }
 
     /// A variable that was judged by what it was, and then set to something else: whether before or after cannot be told.
@@ -331,7 +344,7 @@ impl<'a> Walker<'a> {
     /// A construct that is read, but not known to only read.
     fn construct(&mut self, what: Text) {
         self.git.other(what.clone());
-        self.report.note(known::ask(messages::unlisted_construct(what)));
+        self.report.note(inspection::ask(messages::unlisted_construct(what)));
     }
 
     /// Judges a command by itself, then holds what was found against what the person has answered before.

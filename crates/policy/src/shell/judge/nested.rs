@@ -1,10 +1,9 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
-use super::command::{command, is_system};
 use super::report::Finding;
-use super::{Input, Walker, cwd, deny_rules, known};
+use super::{Input, Walker, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
-use crate::shell::programs::wrappers::{Adds, Inner};
+use crate::shell::programs::{Adds, Inner};
 use crate::shell::{messages, shown};
 
 /// Judges what the command would run in turn; whether that says all there is to say.
@@ -17,17 +16,17 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 if program == "xargs" {
                     walker.looped(|walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
-                    in_folder(walker, folder, |walker| command(walker, &argv[from..], input));
+                    in_folder(walker, folder, |walker| walker.run(&argv[from..], input));
                 }
                 known = own && adds_nothing(walker, program, adds);
             }
             Inner::Range { from, to } => {
                 let argv = found_words(&argv[from..to], roots(argv));
-                walker.looped(|walker| walker.deeper(|walker| command(walker, &argv, &Input::Unknown)));
+                walker.looped(|walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
             }
             Inner::Script { text, transparent } => {
                 walker.script_on(&text, input);
-                known = transparent && argv[0].literal().is_some() && is_system(walker, program);
+                known = transparent && argv[0].literal().is_some() && walker.is_system(program);
             }
             Inner::File { at } => known = file(walker, program, argv, at),
             Inner::Input => script(walker, input),
@@ -43,13 +42,13 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
 /// Whether a wrapper changes nothing about what it runs.
 fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
     match adds {
-        Adds::Nothing => is_system(walker, program),
+        Adds::Nothing => walker.is_system(program),
         Adds::Project => {
             match walker.ground.facts.sandbox().hold {
                 true => walker.report.runs(),
-                false => walker.report.note(known::project_code(program)),
+                false => walker.report.note(inspection::project_code(program)),
             }
-            is_system(walker, program)
+            walker.is_system(program)
         }
         Adds::Unknown => false,
     }
@@ -76,13 +75,13 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
     if let Some(finding) = deny_rules::among(walker.ground, "", &argv[at..]) {
         walker.report.note(finding);
     }
-    let deeds = known::Deeds::default();
-    let inspection = known::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let deeds = inspection::Deeds::default();
+    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     match inspection.program_of_its_own(&argv[at], &argv[1..]) {
         Err(finding) => walker.report.note(finding),
         Ok(()) => walker.report.runs(),
     }
-    is_system(walker, program)
+    walker.is_system(program)
 }
 
 /// What `xargs` runs: its words, and behind them or in place of a mark whatever it reads.
@@ -96,7 +95,7 @@ fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&s
     let word = if said { Word::unknown() } else { Word::found() };
     let behind = if replace.is_some() { None } else { Some(word.clone()) };
     let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace, &word)).chain(behind).collect();
-    walker.deeper(|walker| command(walker, &argv, &Input::Unknown));
+    walker.deeper(|walker| walker.run(&argv, &Input::Unknown));
 }
 
 fn unknown_in(arg: &Word, replace: Option<&str>, word: &Word) -> Word {

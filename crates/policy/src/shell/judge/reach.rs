@@ -1,9 +1,6 @@
 //! What an operand reaches: the whole system, one of its main folders, the home folder, everything above the project.
 
-use super::block_list::{deny, is_option};
-use super::report::Finding;
 use crate::shell::expand::{Part, Word};
-use crate::shell::{messages, shown};
 
 /// Folders at the top of a system that nothing survives without, or that hold everything of everybody.
 const SYSTEM: &[&str] = &[
@@ -34,16 +31,8 @@ const SYSTEM: &[&str] = &[
 const SYSTEM_DEEP: &[&str] =
     &["bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "sys", "usr", "System", "Library"];
 
-/// Names an operand that reaches everything.
-pub(crate) fn everything(args: &[Word], folders: &[String], program: &str) -> Option<Finding> {
-    // What is moved to a place that nobody knows yet harms nothing there.
-    let judged = |arg: &&Word| program != "mv" || !arg.parts.iter().any(is_unknown);
-    let target = args.iter().filter(judged).find(|arg| !is_option(arg) && is_everything(arg, folders))?;
-    Some(deny(messages::reaches_far(program, shown(&target.pattern(), 80))))
-}
-
 /// Whether a word names the whole system, one of its main folders, the home folder, or everything above the project.
-fn is_everything(word: &Word, folders: &[String]) -> bool {
+pub(crate) fn is_everything(word: &Word, folders: &[String]) -> bool {
     let pattern = word.pattern();
     // Behind a `/` what is unknown may be nothing or everything; elsewhere nothing can be said.
     if word.parts.iter().any(is_unknown) && !pattern.starts_with('/') {
@@ -68,7 +57,7 @@ fn is_everything(word: &Word, folders: &[String]) -> bool {
     })
 }
 
-fn is_unknown(part: &Part) -> bool {
+pub(crate) fn is_unknown(part: &Part) -> bool {
     !matches!(part, Part::Text(_) | Part::Glob(_) | Part::Home)
 }
 

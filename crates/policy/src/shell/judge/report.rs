@@ -3,7 +3,8 @@
 use crate::answers::Offer;
 use crate::decision::MOST_MET;
 use crate::shell::messages;
-use crate::shell::syntax::{Fault, shown};
+use crate::shell::shown;
+use crate::shell::syntax::Fault;
 use crate::{Decision, Judgement, Met, Rule};
 use std::collections::HashSet;
 use std::ops::Range;

@@ -164,6 +164,41 @@ impl Profile {
     }
 }
 
+/// What a wrapper adds to what it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Adds {
+    /// Nothing.
+    Nothing,
+    /// The project says what the name of the program means.
+    Project,
+    /// More than is known.
+    Unknown,
+}
+
+/// What a program would run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Inner {
+    /// The words from this place on are a command, in a folder of its own where one is given; `replace` is the text in them
+    /// that stands for input.
+    Command { from: usize, adds: Adds, folder: Option<String>, replace: Option<String> },
+    /// These words of `find -exec` are one.
+    Range { from: usize, to: usize },
+    /// This text is a script; whether the program adds nothing of its own.
+    Script { text: String, transparent: bool },
+    /// The file that the word at this place names is a script.
+    File { at: usize },
+    /// Its input is a script.
+    Input,
+    /// Something that cannot be told.
+    Untold,
+}
+
+impl Inner {
+    pub(crate) fn script(text: impl Into<String>) -> Inner {
+        Inner::Script { text: text.into(), transparent: false }
+    }
+}
+
 /// The reader of a little language, which passes what only reads.
 fn language(name: &str) -> fn(&[&str]) -> bool {
     match name {
@@ -206,6 +241,11 @@ fn is_target(word: &str) -> bool {
 fn is_goal(word: &str) -> bool {
     let places = ["deploy", "publish", "upload", "release"];
     is_target(word) && !places.iter().any(|name| word.contains(name))
+}
+
+/// The last part of a path, or of the name of a program.
+pub(crate) fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// What the table says of one program, or of a subcommand of one.
@@ -314,6 +354,12 @@ pub(crate) fn text(name: &str, key: &str) -> Option<Text> {
     messages::of_program(fact(name, key)?)
 }
 
+/// What kind of program this is, where it runs what its own words do not say. Versions behind a name do not matter.
+pub(crate) fn runs_others(program: &str) -> Option<Text> {
+    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    text(program, "runs-others").or_else(|| text(bare, "runs-others"))
+}
+
 /// Whether the table says this of the program.
 pub(crate) fn is(name: &str, key: &str) -> bool {
     fact(name, key).is_some()
@@ -346,6 +392,14 @@ mod tests {
             }
         }
         assert!(PROFILES.len() > 300, "{}", PROFILES.len());
+    }
+
+    #[test]
+    fn versions_do_not_hide_a_kind() {
+        for program in ["python3.12", "python", "bash", "node-20", "pip3", "make", "npx", "sudo", "lua5.4", "7z.9-"] {
+            assert_eq!(runs_others(program).is_some(), !program.starts_with('7'), "{program}");
+        }
+        assert_eq!(runs_others("12"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Programs that read a script: from `-c`, from an operand, or from their input.
 
-use super::wrappers::Inner;
+use super::{Inner, base_name};
 use crate::shell::expand::Word;
 
 /// What the options and operands of a shell have said so far.
@@ -66,7 +66,7 @@ fn operand(argv: &[Word], read: &Read) -> Inner {
     if read.text {
         let Some(text) = word.guess() else { return Inner::Untold };
         let literal = argv[..=read.at].iter().all(|word| word.literal().is_some());
-        let program = argv[0].guess().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
+        let program = argv[0].guess().map_or("", base_name);
         let transparent = literal && !read.more && reads_alike(program, text);
         return Inner::Script { text: text.to_owned(), transparent };
     }

@@ -1,42 +1,7 @@
 //! Programs whose arguments are a command: what they would run.
 
-use super::{Profile, entry, fact, has, is, shells};
+use super::{Adds, Inner, Profile, entry, fact, has, is, shells};
 use crate::shell::expand::Word;
-
-/// What a wrapper adds to what it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Adds {
-    /// Nothing.
-    Nothing,
-    /// The project says what the name of the program means.
-    Project,
-    /// More than is known.
-    Unknown,
-}
-
-/// What a program would run.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Inner {
-    /// The words from this place on are a command, in a folder of its own where one is given; `replace` is the text in them
-    /// that stands for input.
-    Command { from: usize, adds: Adds, folder: Option<String>, replace: Option<String> },
-    /// These words of `find -exec` are one.
-    Range { from: usize, to: usize },
-    /// This text is a script; whether the program adds nothing of its own.
-    Script { text: String, transparent: bool },
-    /// The file that the word at this place names is a script.
-    File { at: usize },
-    /// Its input is a script.
-    Input,
-    /// Something that cannot be told.
-    Untold,
-}
-
-impl Inner {
-    pub(crate) fn script(text: impl Into<String>) -> Inner {
-        Inner::Script { text: text.into(), transparent: false }
-    }
-}
 
 /// Whether the variable changes nothing but how output looks.
 pub(crate) fn is_harmless_variable(name: &str) -> bool {

@@ -4,10 +4,10 @@
 //! nested parentheses and the whole stack on nested braces. It knows no commands.
 
 use crate::shell::messages;
+use crate::shown::deceives;
 use brush_parser::Token;
 use std::ops::Range;
 use toolfence_protocol::Text;
-use toolfence_protocol::invisible::{self, Invisible};
 
 /// The most bytes of a command.
 pub(crate) const MOST_BYTES: usize = 64 * 1024;
@@ -59,30 +59,6 @@ pub(crate) fn hidden(text: &str) -> Option<Fault> {
         }
     }
     None
-}
-
-fn deceives(c: char) -> bool {
-    match c {
-        ' '..='~' | '\n' | '\t' => false,
-        _ if c.is_control() || c.is_whitespace() => true,
-        // A variation selector belongs to the sign before it.
-        _ => invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector),
-    }
-}
-
-/// Text as it can be shown: control and format characters escaped, and no more than `most` characters.
-pub(crate) fn shown(text: &str, most: usize) -> String {
-    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for c in text.chars().take(most) {
-        if deceives(c) || c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    if text.chars().nth(most).is_some() {
-        out.push_str("...");
-    }
-    out
 }
 
 fn expansions(text: &str) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 
 mod gate;
 
-pub(crate) use gate::{Fault, MOST_BYTES, MOST_DEPTH, hidden, shown};
+pub(crate) use gate::{Fault, MOST_BYTES, MOST_DEPTH, hidden};
 
 use crate::shell::messages;
 use brush_parser::ast;
