@@ -83,7 +83,7 @@ impl Like {
         let mut mode = self.owned(file)?;
         let mut lost = system::give(file, &self.attributes, &mut mode);
         lost.dedup();
-        rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(mode))?;
+        rustix::fs::fchmod(file, crate::stat::mode_from(mode))?;
         Ok(lost)
     }
 

@@ -3,7 +3,7 @@
 //! Every comparison of two files of this crate is here. [`toolfence_sandbox::isolation::Identity`] is the file alone, whatever is
 //! in it.
 
-use rustix::fs::{RawMode, Stat};
+use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 use toolfence_sandbox::isolation::identity_of;
@@ -86,6 +86,17 @@ pub(crate) fn other_names(stat: &Stat) -> u64 {
 }
 
 /// The permission bits of a file, with those above them.
+#[allow(clippy::useless_conversion, reason = "the type of this field differs between systems")]
 pub(crate) fn mode_of(stat: &Stat) -> u32 {
-    stat.st_mode & BITS
+    u32::from(stat.st_mode & BITS)
+}
+
+/// The mode with these permission bits, and those above them.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_possible_truncation,
+    reason = "the bits fit, whichever type a system has"
+)]
+pub(crate) fn mode_from(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as RawMode & BITS)
 }

@@ -8,15 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) const ENTER: &str = "--toolfence-enter-sandbox";
 
 /// The one that asks it to keep a container.
-#[cfg(target_os = "linux")]
 pub(super) const KEEP_CONTAINER: &str = "--toolfence-keep-container";
 
 /// The one that asks it to see to what a command planted whose host is killed.
-#[cfg(target_os = "linux")]
 pub(super) const SETTLE: &str = "--toolfence-settle";
 
 /// The one that asks it to supervise a command without a sandbox.
-#[cfg(target_os = "linux")]
 pub(super) const SUPERVISE: &str = "--toolfence-supervise";
 
 /// Programs that are helpers when they are asked.

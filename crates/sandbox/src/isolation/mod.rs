@@ -16,6 +16,7 @@ mod container;
 mod descendants;
 #[cfg(target_os = "linux")]
 mod enter;
+#[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
 mod host_line;

@@ -2,7 +2,7 @@
 //! stdin, and it can be told to stop.
 
 use super::overflow::{self, Overflow};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use std::io;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -184,9 +184,9 @@ impl Background {
 
 impl Input {
     fn new() -> io::Result<Input> {
-        let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        rustix::io::ioctl_fionbio(writing.as_fd(), true)?;
-        Ok(Input { reading, writing: Some(writing) })
+        let (reading, writing) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&writing, true)?;
+        Ok(Input { reading: reading.into(), writing: Some(writing.into()) })
     }
 }
 

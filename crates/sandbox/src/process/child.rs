@@ -19,13 +19,13 @@ impl Spawned {
     /// Its stdout and stderr are one pipe, and it leads a group of its own. Nothing of ours runs between fork and exec.
     pub(super) fn new(mut command: Command, input: Stdio) -> io::Result<Spawned> {
         use std::os::unix::process::CommandExt;
-        let (reading, writing) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let (reading, writing) = io::pipe()?;
         command.stdin(input).stdout(writing.try_clone()?).stderr(writing).process_group(0);
         let leader = Leader(Some(command.spawn()?));
         // The command holds the writing end: as long as it lives, the output has no end.
         drop(command);
         rustix::io::ioctl_fionbio(&reading, true)?;
-        Ok(Spawned { leader, output: reading })
+        Ok(Spawned { leader, output: reading.into() })
     }
 }
 

@@ -1,7 +1,9 @@
 //! A process group, ended as a whole.
 
 use super::child::Leader;
-use rustix::fd::{AsRawFd, BorrowedFd};
+#[cfg(not(target_vendor = "apple"))]
+use rustix::fd::AsRawFd;
+use rustix::fd::BorrowedFd;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::path::PathBuf;

@@ -147,8 +147,7 @@ impl<'f> Temp<'f> {
         let name = home.journal.temporary(home.name)?;
         fault::point();
         rustix::fs::symlinkat(target, home.folder, &name)?;
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(home.folder, &name, flags, Mode::empty());
+        let opened = rustix::fs::openat(home.folder, &name, resolve::LINK, Mode::empty());
         // Where it cannot be opened it is taken away by whoever opens the root next.
         Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false, lost: Vec::new() })
     }

@@ -9,8 +9,6 @@ use crate::names;
 use crate::root::ignores::Ignores;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toolfence_git::config::{links_of, path_value, pointed};
 use toolfence_git::way::Way;
@@ -245,7 +243,7 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
     let mut wanted = Wanted::default();
     for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(masks.root.path())) {
         let Ok(inside) = folder.strip_prefix(masks.root.path()) else { continue };
-        let kind = fs::symlink_metadata(folder.join(".git")).ok().map(|meta| FileType::from_raw_mode(meta.mode()));
+        let kind = rustix::fs::lstat(folder.join(".git")).ok().map(|stat| FileType::from_raw_mode(stat.st_mode));
         if kind.is_some() {
             wanted.add(masks, Access::Read, inside, kind);
         }

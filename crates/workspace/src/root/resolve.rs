@@ -24,6 +24,14 @@ pub(crate) const PASS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFla
 #[cfg(not(target_os = "linux"))]
 pub(crate) const PASS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// How a symbolic link itself is opened; only Linux and macOS can.
+#[cfg(target_os = "linux")]
+pub(crate) const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+#[cfg(target_vendor = "apple")]
+pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::SYMLINK).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(crate) const LINK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// Why a path leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {

@@ -6,7 +6,7 @@ use crate::changes::record::{Recorder, Recording};
 use crate::changes::temp::{Home, Onto, Temp};
 use crate::digest::Digest;
 use crate::root::{Root, hops, resolve};
-use crate::stat::{Stamp, is_same, other_names};
+use crate::stat::{Stamp, is_same, mode_from, other_names};
 use crate::state::{self, Change, State};
 use crate::{fault, messages, names};
 use rustix::fd::{AsFd, OwnedFd};
@@ -249,7 +249,7 @@ impl Spot<'_> {
     fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), Stopped> {
         let fd = self.opened(stat)?;
         fault::point();
-        Ok(rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?)
+        Ok(rustix::fs::fchmod(&fd, mode_from(mode))?)
     }
 
     fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
@@ -257,11 +257,11 @@ impl Spot<'_> {
         let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.is_as(&attributes));
         fault::point();
         if same {
-            rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?;
+            rustix::fs::fchmod(&fd, mode_from(mode))?;
             return Ok(Vec::new());
         }
         // Closed while it has neither the one list nor the other.
-        rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode & 0o700))?;
+        rustix::fs::fchmod(&fd, mode_from(mode & 0o700))?;
         Ok(Like { owner: None, mode, attributes }.give(&File::from(fd))?)
     }
 
