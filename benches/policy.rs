@@ -4,6 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group};
 use std::hint::black_box;
 use std::time::Instant;
 use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
+use toolfence_kit::{CaseFiles, signs};
 
 /// The goal is told of commands up to this many bytes.
 const SHORT: usize = 80;
@@ -33,13 +34,9 @@ impl Facts for World {
 /// The commands of a folder of cases, up to so many bytes, but for those that the gate keeps from the parser, which would
 /// not survive them.
 fn commands(folder: &str, most: usize) -> Vec<String> {
-    let folder = format!("{}/tests/cases/policy/{folder}", env!("CARGO_MANIFEST_DIR"));
-    let mut all = Vec::new();
-    for file in std::fs::read_dir(folder).expect("the case files of the repository").flatten() {
-        let text = std::fs::read_to_string(file.path()).expect("a case file");
-        let lines = text.lines().filter_map(|line| line.split_once('\t'));
-        all.extend(lines.map(|(_, command)| command.replace('⏎', "\n")).filter(|command| command.len() <= most));
-    }
+    let pairs = CaseFiles::of(&format!("policy/{folder}")).pairs();
+    let mut all: Vec<String> = pairs.iter().map(|(_, command)| signs::read_command(command.text())).collect();
+    all.retain(|command| command.len() <= most);
     let policy = Policy::default();
     let read = |command: &String| {
         let decision = policy.judge_command(command, "", &World);

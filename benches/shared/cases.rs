@@ -1,7 +1,7 @@
 //! The broken texts of the case files.
 
 use serde_json::Value;
-use std::path::Path;
+use toolfence_kit::CaseFiles;
 
 /// A text, what was meant, and whether it may be taken for whole.
 pub(crate) struct Case {
@@ -12,30 +12,11 @@ pub(crate) struct Case {
 
 /// The texts of the case files that are not valid.
 pub(crate) fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/json");
-    let files = std::fs::read_dir(folder).expect("a folder of ours").flatten();
-    files.flat_map(|file| cases_of(&std::fs::read_to_string(file.path()).expect("a file of ours"))).collect()
-}
-
-fn cases_of(file: &str) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut whole = true;
-    let mut case = None;
-    for line in file.lines() {
-        match line.split_once(' ') {
-            Some(("##", title)) => whole = !title.ends_with("| cut"),
-            Some(("in", text)) => {
-                let text = text.replace('␤', "\n").replace('␍', "\r").replace('␉', "\t");
-                case = Some(Case { text, want: Vec::new(), whole });
-            }
-            Some(("want", values)) => {
-                // `nothing` is no JSON, and so nothing is wanted.
-                let values = serde_json::Deserializer::from_str(values).into_iter().flatten().collect();
-                case = case.map(|case: Case| Case { want: values, ..case });
-            }
-            Some(("is", kind)) if kind != "valid" => cases.extend(case.take()),
-            _ => {}
-        }
-    }
-    cases
+    let entries = CaseFiles::of("json").entries().into_iter().filter(|entry| entry.is.text() != "valid");
+    let cases = entries.map(|entry| {
+        // `nothing` is no JSON, and so nothing is wanted.
+        let want = serde_json::Deserializer::from_str(&entry.want).into_iter().flatten().collect();
+        Case { want, whole: !entry.section.ends_with("| cut"), text: entry.text }
+    });
+    cases.collect()
 }

@@ -8,6 +8,7 @@ use talk::{BROKEN, Talk, block, options};
 use toolfence::policy::AskMode;
 use toolfence::session::{Answer, Input};
 use toolfence::{Args, FinishReason, Role, ToolCall};
+use toolfence_kit::Random;
 
 #[test]
 fn an_answer_ends_the_turn() {
@@ -383,11 +384,8 @@ fn any_sequence_of_inputs_keeps_the_law() {
         "```tool_result\n{}\n```\n".to_owned(),
         "```json\n{\"name\": \"look\", \"args\": {}}\n```\n".to_owned(),
     ];
-    let mut random = 1_u64;
-    let mut below = |most: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(random >> 33).unwrap() % most
-    };
+    let mut random = Random::new(1);
+    let mut below = |most| random.below(most);
     for _ in 0..300 {
         let mut options = options();
         options.checks = below(2) == 0;

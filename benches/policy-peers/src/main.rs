@@ -2,9 +2,9 @@
 //! The commands are those of `tests/cases/policy`; each figure is the best of some runs, taken in turns.
 
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
+use toolfence_kit::{CaseFiles, signs};
 
 const RUNS: usize = 15;
 const SHORT: usize = 80;
@@ -52,13 +52,9 @@ fn main() {
 
 /// The commands of a folder of cases that the gate lets through to the parser.
 fn commands(folder: &str, policy: &Policy) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/policy").join(folder);
-    let mut all = Vec::new();
-    for file in std::fs::read_dir(folder).expect("the case files of the repository").flatten() {
-        let text = std::fs::read_to_string(file.path()).expect("a case file");
-        let lines = text.lines().filter_map(|line| line.split_once('\t'));
-        all.extend(lines.map(|(_, command)| command.replace('⏎', "\n")).filter(|command| command.len() <= SHORT));
-    }
+    let pairs = CaseFiles::of(&format!("policy/{folder}")).pairs();
+    let mut all: Vec<String> = pairs.iter().map(|(_, command)| signs::read_command(command.text())).collect();
+    all.retain(|command| command.len() <= SHORT);
     all.retain(|command| {
         let decision = policy.judge_command(command, "", &World);
         !decision.unreadable && decision.rule != "too_large"

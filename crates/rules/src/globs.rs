@@ -198,6 +198,7 @@ pub(crate) fn may_meet(glob: &str, pattern: &str) -> bool {
 mod tests {
     use super::*;
     use glob::MatchOptions;
+    use toolfence_kit::Random;
 
     const OPTIONS: MatchOptions =
         MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
@@ -208,23 +209,18 @@ mod tests {
         ends.filter(|&end| end > 0).any(|end| pattern.matches_with(&path[..end], OPTIONS))
     }
 
-    fn text(state: &mut u64, pieces: &[&str], most: u64) -> String {
-        let mut next = |most: u64| {
-            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (*state >> 33) % most
-        };
-        let count = next(most) + 1;
-        (0..count).map(|_| pieces[usize::try_from(next(pieces.len() as u64)).unwrap()]).collect()
+    fn text(random: &mut Random, pieces: &[&str], most: usize) -> String {
+        (0..=random.below(most)).map(|_| *random.pick(pieces)).collect()
     }
 
     #[test]
     fn it_matches_as_the_glob_crate_does() {
-        let mut state = 7;
+        let mut random = Random::new(7);
         let (mut matched, mut tried) = (0, 0);
         for _ in 0..60_000 {
             let glob =
-                "**/".to_owned() + &text(&mut state, &["a", "B", "*", "?", "/", "**/", "[ab]", "[!b]", "[]a-c]"], 6);
-            let path = text(&mut state, &["a", "b", "C", "]", "/"], 7);
+                "**/".to_owned() + &text(&mut random, &["a", "B", "*", "?", "/", "**/", "[ab]", "[!b]", "[]a-c]"], 6);
+            let path = text(&mut random, &["a", "b", "C", "]", "/"], 7);
             // An empty name in a path is none that a file could have, and a folder is named without its slash.
             if path.contains("//") || path.starts_with('/') || path.ends_with('/') || glob.ends_with('/') {
                 continue;

@@ -1,31 +1,6 @@
 //! Documents made by dice of everything that can stand around a fence.
 
-/// A small generator of pseudo-random numbers: the same documents on every machine.
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: Option<u64>) -> Dice {
-        let mut dice = Dice(seed.unwrap_or_default().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed);
-        dice.below(2);
-        dice
-    }
-
-    pub(crate) fn below(&mut self, most: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % most as u64) as usize
-    }
-
-    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-
-    /// Once in so many times.
-    fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
+use toolfence_kit::Random;
 
 const BEFORE: &[&str] = &[
     "",
@@ -72,7 +47,7 @@ const WHAT: &[&str] = &[
 const ENDS: &[&str] = &["\n", "\n", "\n", "\n", "\n", "\r\n", "\r"];
 
 /// A document of up to thirteen lines, sometimes of many; of one kind of line ending, or of all.
-pub(crate) fn document(dice: &mut Dice) -> String {
+pub(crate) fn document(dice: &mut Random) -> String {
     let mut text = String::new();
     if dice.once_in(40) {
         text.push('\u{feff}');

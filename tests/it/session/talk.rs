@@ -7,6 +7,7 @@ use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
 use toolfence::{
     Catalog, Effect, ErrorCode, FinishReason, Output, Param, ParamKind, Role, ToolFailure, ToolResult, ToolSpec,
 };
+use toolfence_kit::Pieces;
 
 fn catalog() -> Catalog {
     let word = || Param::new("x", ParamKind::Text { content: false }, "a word");
@@ -113,12 +114,8 @@ impl Talk {
     }
 
     pub(super) fn chunks(&mut self, text: &str) -> &mut Talk {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let end = (1..=rest.len()).find(|end| *end >= self.chunk.min(rest.len()) && rest.is_char_boundary(*end));
-            let (piece, behind) = rest.split_at(end.unwrap());
+        for piece in Pieces::every(text, self.chunk) {
             self.give(Input::Chunk(piece));
-            rest = behind;
         }
         self
     }

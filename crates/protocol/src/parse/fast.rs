@@ -172,25 +172,11 @@ impl<'de> Visitor<'de> for CanonicalVisitor {
 mod tests {
     use crate::FinishReason;
     use crate::parse::{Event, Options, Parser};
-
-    const CASES: [&str; 8] = [
-        include_str!("../../../../tests/cases/parse/bodies.txt"),
-        include_str!("../../../../tests/cases/parse/calls.txt"),
-        include_str!("../../../../tests/cases/parse/closing.txt"),
-        include_str!("../../../../tests/cases/parse/drift.txt"),
-        include_str!("../../../../tests/cases/parse/events.txt"),
-        include_str!("../../../../tests/cases/parse/not_calls.txt"),
-        include_str!("../../../../tests/cases/parse/places.txt"),
-        include_str!("../../../../tests/cases/parse/reasoning.txt"),
-    ];
+    use toolfence_kit::{CaseFiles, Pieces, Random};
 
     /// The replies of the case files, and blocks that are nearly canonical or just so.
     fn replies() -> Vec<String> {
-        let in_cases = CASES.iter().flat_map(|file| file.split("%%% ").skip(1)).map(|case| {
-            let reply =
-                case.split_once('\n').and_then(|(_, rest)| rest.split_once("%%%\n")).map_or("", |(reply, _)| reply);
-            reply.replace('␍', "\r").replace('␉', "\t").replace('␀', "\0")
-        });
+        let in_cases = CaseFiles::of("parse").replies().into_iter().map(|case| case.reply);
         let long = "k".repeat(300);
         let many = (0..70).map(|number| format!("\"t{number}\"")).collect::<Vec<_>>().join(", ");
         let objects = [
@@ -231,7 +217,7 @@ mod tests {
         reply: &str,
         fast: bool,
         settled_only: bool,
-        mut chunk: impl FnMut() -> usize,
+        chunk: impl FnMut() -> usize,
     ) -> (Vec<Event<'static>>, bool) {
         let mut parser = Parser::new(Options { settled_only, ..Options::default() });
         parser.fast = fast;
@@ -247,15 +233,9 @@ mod tests {
                 exact &= parser.is_exact();
             }
         };
-        let mut rest = reply;
-        while !rest.is_empty() {
-            let mut end = chunk().min(rest.len());
-            while !rest.is_char_boundary(end) {
-                end += 1;
-            }
-            parser.push(&rest[..end]);
+        for piece in Pieces::by(reply, chunk) {
+            parser.push(piece);
             poll(&mut parser);
-            rest = &rest[end..];
         }
         parser.finish(FinishReason::Stop);
         poll(&mut parser);
@@ -266,18 +246,14 @@ mod tests {
     fn the_fast_path_yields_the_events_of_the_slow_path() {
         let replies = replies();
         assert!(replies.len() > 150, "the case files are there");
-        let mut seed = 7_usize;
-        let mut random = |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
+        let mut random = Random::new(7);
         for reply in &replies {
             for settled_only in [false, true] {
                 let slow = events(reply, false, settled_only, || usize::MAX);
                 assert_eq!(events(reply, true, settled_only, || usize::MAX), slow, "{reply}");
                 for _ in 0..8 {
-                    let longest = 1 + random(reply.len() + 1);
-                    let chunked = events(reply, true, settled_only, || 1 + random(longest));
+                    let longest = 1 + random.below(reply.len() + 1);
+                    let chunked = events(reply, true, settled_only, || 1 + random.below(longest));
                     assert_eq!(chunked, slow, "{reply}");
                 }
             }
