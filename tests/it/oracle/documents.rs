@@ -55,7 +55,7 @@ pub(crate) fn document(dice: &mut Random) -> String {
     let most = if dice.once_in(50) { 80 } else { 12 };
     let deep = if dice.once_in(10) { 9 } else { 4 };
     let mixed = dice.once_in(3);
-    let end = dice.pick(ENDS);
+    let end = *dice.pick(ENDS);
     let mut before = String::new();
     for _ in 0..=dice.below(most) {
         // The lines of a container look alike: often the marks of the line before stand again, as blanks or as they are.
@@ -64,15 +64,15 @@ pub(crate) fn document(dice: &mut Random) -> String {
             1 => before = before.chars().map(|c| if matches!(c, '>' | '\t') { c } else { ' ' }).collect(),
             _ => {
                 before.clear();
-                (0..dice.below(deep)).for_each(|_| before += dice.pick(BEFORE));
+                (0..dice.below(deep)).for_each(|_| before += *dice.pick(BEFORE));
             }
         }
         text += &before;
-        text += dice.pick(WHAT);
+        text += *dice.pick(WHAT);
         if dice.once_in(8) {
-            text += dice.pick(&[" ", "\t", "  "]);
+            text += *dice.pick(&[" ", "\t", "  "]);
         }
-        text += if mixed { dice.pick(ENDS) } else { end };
+        text += if mixed { *dice.pick(ENDS) } else { end };
     }
     text
 }
