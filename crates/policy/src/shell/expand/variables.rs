@@ -55,6 +55,18 @@ impl Variables {
         }
     }
 
+    /// The words that a script is given, of which this is the number of the first: `$0` of `sh -c`, `$1` of `set --`.
+    pub(crate) fn given(&mut self, first: usize, words: &[Word]) {
+        for (at, word) in words.iter().enumerate() {
+            self.may_be_word(&(first + at).to_string(), word);
+        }
+        let behind: Vec<&Word> = words.iter().skip(1 - first.min(1)).collect();
+        let texts: Option<Vec<&str>> = behind.iter().map(|word| word.guess()).collect();
+        for name in ["@", "*"].into_iter().filter(|_| !behind.is_empty()) {
+            self.may_be(name, texts.as_ref().map(|texts| texts.join(" ")).as_deref());
+        }
+    }
+
     /// The one value that a loop gives to `name` while its body is read: a literal, or any name that a pattern matches.
     pub(crate) fn is_now(&mut self, name: &str, value: &Word) {
         let text = value.pattern().into_owned();

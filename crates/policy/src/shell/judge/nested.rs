@@ -24,7 +24,8 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 let argv = found_words(&argv[from..to], roots(argv));
                 walker.looped(|walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
             }
-            Inner::Script { text, transparent } => {
+            Inner::Script { text, transparent, own } => {
+                walker.variables.given(0, argv.get(own..).unwrap_or_default());
                 walker.script_on(&text, input);
                 known = transparent && argv[0].literal().is_some() && walker.is_system(program);
             }

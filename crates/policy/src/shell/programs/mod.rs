@@ -183,8 +183,9 @@ pub(crate) enum Inner {
     Command { from: usize, adds: Adds, folder: Option<String>, replace: Option<String> },
     /// These words of `find -exec` are one.
     Range { from: usize, to: usize },
-    /// This text is a script; whether the program adds nothing of its own.
-    Script { text: String, transparent: bool },
+    /// This text is a script; whether the program adds nothing of its own. The words from `own` on, if there are any, are those
+    /// that the script is given: `$0` and on.
+    Script { text: String, transparent: bool, own: usize },
     /// The file that the word at this place names is a script.
     File { at: usize },
     /// Its input is a script.
@@ -195,7 +196,7 @@ pub(crate) enum Inner {
 
 impl Inner {
     pub(crate) fn script(text: impl Into<String>) -> Inner {
-        Inner::Script { text: text.into(), transparent: false }
+        Inner::Script { text: text.into(), transparent: false, own: usize::MAX }
     }
 }
 
