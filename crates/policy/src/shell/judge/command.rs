@@ -1,13 +1,14 @@
 //! What one simple command means: the user's rules, the block list, the files it names, what it runs in turn, and whether
 //! all of it is known to only read.
 
-use super::report::Finding;
+use super::report::{Deeds, Finding};
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, inspection, known, nested};
 use crate::shell::expand::Word;
 use crate::shell::programs;
 use crate::shell::programs::{Adds, Inner, base_name, has, options, wrappers};
 use crate::shell::{messages, shown};
 use crate::{CommandRule, Judgement};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Builtins that start no program and that no variable steers but those that steer the shell.
@@ -24,7 +25,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     let program = simple.argv.first().and_then(Word::literal);
     let held = walker.ground.facts.sandbox().hold;
-    let deeds = inspection::Deeds::default();
+    let deeds = Cell::default();
     let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     let known = |name: &str, value: Option<&str>| match (program, value) {
         (_, Some(_)) if wrappers::is_harmless_variable(name) => true,
@@ -143,7 +144,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let exports = name == "export" && exports(walker, args);
     let known = exports || nested::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
-        walker.report.writes();
+        walker.report.does(Deeds::WRITES);
         // A rule that denies counts over one that allows, also where what is allowed runs what is denied.
         denied_tail(walker, program, argv);
     } else if !known {
@@ -225,7 +226,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         return suspect_tail(walker, program, argv);
     }
     let fed = *input != Input::Nothing;
-    let deeds = inspection::Deeds::default();
+    let deeds = Cell::default();
     let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
     let system = is_of_the_system(name, program);
     let checked =
@@ -242,15 +243,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         walker.report.note(finding);
         return suspect_tail(walker, program, argv);
     }
-    if deeds.writes.get() {
-        walker.report.writes();
-    }
-    if deeds.runs.get() {
-        walker.report.runs();
-    }
-    if deeds.stores.get() {
-        walker.report.stores();
-    }
+    walker.report.does(deeds.get());
     if system && !walker.is_system(program) {
         walker.report.note(Finding::ask("unknown_program", messages::not_of_system(shown(name, 40))));
     }

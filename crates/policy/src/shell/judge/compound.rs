@@ -1,6 +1,6 @@
 //! Groups, loops, conditions and functions: every branch of them is read.
 
-use super::report::Finding;
+use super::report::{Deeds, Finding};
 use super::{Input, Walker, block_list, files};
 use crate::Judgement;
 use crate::shell::expand::{MOST_VALUES, Word};
@@ -159,7 +159,7 @@ impl Walker<'_> {
                         self.construct(messages::test_of_name());
                     }
                     // The answer would be another one where nothing can be written.
-                    Test::FileExistsAndIsWritable => self.report.writes(),
+                    Test::FileExistsAndIsWritable => self.report.does(Deeds::WRITES),
                     _ => {}
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::files;
 use super::inspection::{Checked, Inspection, unknown};
+use super::report::Deeds;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has, options};
 use crate::shell::{messages, shown};
@@ -75,7 +76,7 @@ fn is_printable(word: &Word) -> bool {
 /// The answer would be another one where nothing can be written.
 fn asks_who_may_write(inspection: &Inspection<'_>, text: &str, operator: &str) {
     if text == operator {
-        inspection.deeds.writes.set(true);
+        inspection.does(Deeds::WRITES);
     }
 }
 
@@ -158,7 +159,9 @@ pub(crate) fn private(inspection: &Inspection<'_>, program: &str, args: &[Word])
         }
     }
     let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
-    inspection.deeds.stores.set(program == "mktemp" || args.iter().any(names));
+    if program == "mktemp" || args.iter().any(names) {
+        inspection.does(Deeds::STORES);
+    }
     Ok(())
 }
 

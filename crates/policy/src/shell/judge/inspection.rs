@@ -2,7 +2,7 @@
 //! only the sandbox holds.
 
 use super::cwd::below;
-use super::report::Finding;
+use super::report::{Deeds, Finding};
 use super::{files, reach};
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
@@ -17,18 +17,7 @@ pub(crate) struct Inspection<'a> {
     pub(crate) folders: Option<&'a [String]>,
     /// Whether something is piped into it: without operands some programs read the folder instead.
     pub(crate) fed: bool,
-    pub(crate) deeds: &'a Deeds,
-}
-
-/// What a known command does beside reading.
-#[derive(Default)]
-pub(crate) struct Deeds {
-    /// It wants a project that can be written.
-    pub(crate) writes: Cell<bool>,
-    /// It runs code of the project.
-    pub(crate) runs: Cell<bool>,
-    /// It writes to the private `/tmp`.
-    pub(crate) stores: Cell<bool>,
+    pub(crate) deeds: &'a Cell<Deeds>,
 }
 
 pub(crate) type Checked = Result<(), Finding>;
@@ -38,9 +27,14 @@ impl<'a> Inspection<'a> {
         ground: Ground<'a>,
         folders: Option<&'a [String]>,
         fed: bool,
-        deeds: &'a Deeds,
+        deeds: &'a Cell<Deeds>,
     ) -> Inspection<'a> {
         Inspection { ground, folders, fed, deeds }
+    }
+
+    /// The command does this beside reading.
+    pub(crate) fn does(&self, deeds: Deeds) {
+        self.deeds.set(self.deeds.get().and(deeds));
     }
 
     pub(crate) fn held(&self) -> bool {
@@ -49,7 +43,7 @@ impl<'a> Inspection<'a> {
 
     /// What runs code of the project is held by the sandbox alone.
     pub(crate) fn runs(&self, program: &str) -> Checked {
-        self.deeds.runs.set(true);
+        self.does(Deeds::RUNS);
         if self.held() { Ok(()) } else { Err(project_code(program)) }
     }
 

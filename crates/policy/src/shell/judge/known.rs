@@ -1,8 +1,8 @@
 //! Commands that are known: those that only read, and those that run the project's own code, which the sandbox
 //! holds. Exact options, operands that are inside the project and not blocked.
 
-use super::inspection::{Checked, Deeds, Inspection, ask, not_listed, scripts, unknown};
-use super::report::Finding;
+use super::inspection::{Checked, Inspection, ask, not_listed, scripts, unknown};
+use super::report::{Deeds, Finding};
 use super::{expressions, files, git};
 use crate::PathFact;
 use crate::shell::Ground;
@@ -11,11 +11,12 @@ use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Operands, Profile, Reads, has, options};
 use crate::shell::programs::{Adds, Inner, wrappers};
 use crate::shell::{messages, shown};
+use std::cell::Cell;
 use toolfence_protocol::Text;
 
 /// Whether a command that needs no sandbox is known to only read.
 pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
-    Inspection::new(ground, folders, false, &Deeds::default()).check(program, args).is_ok()
+    Inspection::new(ground, folders, false, &Cell::default()).check(program, args).is_ok()
 }
 
 impl Inspection<'_> {
@@ -67,7 +68,7 @@ impl Inspection<'_> {
             _ => return false,
         };
         let inside = |path: &str| files::is_private(self.ground, path) || self.inside(path).is_ok();
-        checked.is_ok() && self.deeds.runs.get() && options::variable(variable.0, variable.1, inside)
+        checked.is_ok() && self.deeds.get().runs && options::variable(variable.0, variable.1, inside)
     }
 
     /// A program of the project, at a place of its own: its words are its own business, but for names that are blocked.
@@ -126,7 +127,7 @@ impl Inspection<'_> {
             return unknown(messages::would_write(program, shown(output, 80)));
         }
         if !read.outputs.is_empty() {
-            self.deeds.stores.set(true);
+            self.does(Deeds::STORES);
         }
         if profile.runs {
             return self.runs(program);

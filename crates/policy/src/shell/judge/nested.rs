@@ -1,10 +1,11 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
-use super::report::Finding;
+use super::report::{Deeds, Finding};
 use super::{Input, Walker, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
 use crate::shell::programs::{Adds, Inner};
 use crate::shell::{messages, shown};
+use std::cell::Cell;
 
 /// Judges what the command would run in turn; whether that says all there is to say.
 pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
@@ -46,7 +47,7 @@ fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
         Adds::Nothing => walker.is_system(program),
         Adds::Project => {
             match walker.ground.facts.sandbox().hold {
-                true => walker.report.runs(),
+                true => walker.report.does(Deeds::RUNS),
                 false => walker.report.note(inspection::project_code(program)),
             }
             walker.is_system(program)
@@ -76,11 +77,11 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
     if let Some(finding) = deny_rules::among(walker.ground, "", &argv[at..]) {
         walker.report.note(finding);
     }
-    let deeds = inspection::Deeds::default();
+    let deeds = Cell::default();
     let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     match inspection.program_of_its_own(&argv[at], &argv[1..]) {
         Err(finding) => walker.report.note(finding),
-        Ok(()) => walker.report.runs(),
+        Ok(()) => walker.report.does(Deeds::RUNS),
     }
     walker.is_system(program)
 }

@@ -1,5 +1,6 @@
 //! Where a command reads and writes, and what it reads there where the script itself says so.
 
+use super::report::Deeds;
 use super::{Input, Walker, files};
 use crate::shell::{expand, messages};
 use brush_parser::ast;
@@ -80,7 +81,7 @@ impl Walker<'_> {
         }
         for word in self.words(raw) {
             if writes && word.literal().is_some_and(|path| files::is_private(self.ground, path)) {
-                self.report.stores();
+                self.report.does(Deeds::STORES);
             }
             let findings = files::redirect(self.ground, self.folders.as_deref(), &word, writes);
             findings.into_iter().for_each(|finding| self.report.note(finding));

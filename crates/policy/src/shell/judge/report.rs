@@ -74,11 +74,31 @@ pub(crate) struct Report {
     offer: Offer,
     /// The last rule that allows a command which is not known to only read.
     allowed_by: Option<&'static str>,
-    /// Whether a command in it is known, but not for one that only reads.
-    writes: bool,
-    /// Whether it runs code of the project, and whether it writes to the sandbox's private `/tmp`.
-    runs: bool,
-    stores: bool,
+    /// What the commands in it do that were allowed.
+    deeds: Deeds,
+}
+
+/// What a known command does beside reading.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Deeds {
+    /// It wants a project that can be written.
+    pub(crate) writes: bool,
+    /// It runs code of the project, which the sandbox holds.
+    pub(crate) runs: bool,
+    /// It writes to the sandbox's private `/tmp`.
+    pub(crate) stores: bool,
+}
+
+impl Deeds {
+    pub(crate) const NOTHING: Deeds = Deeds { writes: false, runs: false, stores: false };
+    pub(crate) const WRITES: Deeds = Deeds { writes: true, ..Deeds::NOTHING };
+    pub(crate) const RUNS: Deeds = Deeds { runs: true, ..Deeds::WRITES };
+    pub(crate) const STORES: Deeds = Deeds { stores: true, ..Deeds::WRITES };
+
+    /// These and others.
+    pub(crate) fn and(self, other: Deeds) -> Deeds {
+        Deeds { writes: self.writes | other.writes, runs: self.runs | other.runs, stores: self.stores | other.stores }
+    }
 }
 
 impl Report {
@@ -100,33 +120,17 @@ impl Report {
         other.worst.into_iter().filter(|f| f.judgement == Judgement::Deny && !limit(f)).for_each(|f| self.note(f));
     }
 
-    /// A command in it wants a project that can be written.
-    pub(crate) fn writes(&mut self) {
-        self.writes = true;
-    }
-
-    /// A command in it runs code of the project, which the sandbox holds.
-    pub(crate) fn runs(&mut self) {
-        (self.writes, self.runs) = (true, true);
-    }
-
-    /// A command in it writes to the sandbox's private `/tmp`.
-    pub(crate) fn stores(&mut self) {
-        (self.writes, self.stores) = (true, true);
-    }
-
-    /// Takes over what is done by commands that were allowed.
-    fn does(&mut self, other: &Report) {
-        self.writes |= other.writes;
-        self.runs |= other.runs;
-        self.stores |= other.stores;
+    /// A command in it does this beside reading.
+    pub(crate) fn does(&mut self, deeds: Deeds) {
+        self.deeds = self.deeds.and(deeds);
     }
 
     /// What an allowed command does, in a sentence that says no more than is true.
     fn told(&self) -> Text {
         let by_name = self.allowed_by.map(|_| messages::does_by_name());
-        let stores = self.stores.then(messages::does_store);
-        let mut done: Vec<Text> = [by_name, stores, self.runs.then(messages::does_run)].into_iter().flatten().collect();
+        let stores = self.deeds.stores.then(messages::does_store);
+        let mut done: Vec<Text> =
+            [by_name, stores, self.deeds.runs.then(messages::does_run)].into_iter().flatten().collect();
         match (done.pop(), done.is_empty()) {
             (None, _) => messages::only_reads(),
             (Some(last), true) => messages::only_reads_or(last),
@@ -157,47 +161,46 @@ impl Report {
     }
 
     /// Takes in the report of one command. `offer` is what "always" would store for it.
-    pub(crate) fn absorb(&mut self, own: Report, offer: Result<Rule, Text>, mark: Option<Range<usize>>) {
+    pub(crate) fn absorb(&mut self, mut own: Report, offer: Result<Rule, Text>, mark: Option<Range<usize>>) {
         if own.judgement() == Judgement::Ask {
             self.offer.add(offer);
         }
         if own.judgement() > Judgement::Allow && self.marks.len() < MOST_SHOWN {
             self.marks.extend(mark);
         }
-        self.does(&own);
         let first = self.commands.len();
-        for met in own.met {
-            let command = Some(first + met.command.unwrap_or(0)).filter(|index| *index < MOST_SHOWN);
-            self.meet(Met { command, ..met });
+        for met in &mut own.met {
+            met.command = Some(first + met.command.unwrap_or(0)).filter(|index| *index < MOST_SHOWN);
         }
-        self.commands.extend(own.commands);
+        self.commands.append(&mut own.commands);
         self.commands.truncate(MOST_SHOWN);
+        self.merge(own);
+    }
+
+    fn merge(&mut self, own: Report) {
+        self.does(own.deeds);
         self.unreadable |= own.unreadable;
         self.needs_person |= own.needs_person;
         self.beyond_sandbox |= own.beyond_sandbox;
         self.allowed_by = own.allowed_by.or(self.allowed_by);
+        own.met.into_iter().for_each(|met| self.meet(met));
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
     /// Takes in the report of commands that were met before, for other values of a variable.
-    pub(crate) fn absorb_again(&mut self, again: Report) {
+    pub(crate) fn absorb_again(&mut self, mut again: Report) {
         if again.judgement() == Judgement::Ask {
             self.offer.refuse(messages::more_than_plain());
         }
-        self.does(&again);
-        again.met.into_iter().for_each(|met| self.meet(Met { command: None, ..met }));
-        self.unreadable |= again.unreadable;
-        self.needs_person |= again.needs_person;
-        self.beyond_sandbox |= again.beyond_sandbox;
-        self.allowed_by = self.allowed_by.or(again.allowed_by);
-        again.worst.into_iter().for_each(|worst| self.worsen(worst));
+        again.met.iter_mut().for_each(|met| met.command = None);
+        self.merge(again);
     }
 
     /// Takes in a command that is allowed by this rule, whatever was found in it.
     pub(crate) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<Text>) {
         let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
         self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
-        self.does(&own);
+        self.does(own.deeds);
         self.commands.extend(own.commands);
         self.commands.truncate(MOST_SHOWN);
         self.allowed_by = Some(rule);
@@ -215,9 +218,9 @@ impl Report {
         let commands = self.commands;
         let Some(worst) = self.worst else {
             let Some(rule) = self.allowed_by else {
-                let rule = if self.runs || self.stores { "sandboxed" } else { "read_only" };
+                let rule = if self.deeds.runs || self.deeds.stores { "sandboxed" } else { "read_only" };
                 let decision = Decision::new(Judgement::Allow, rule, told);
-                return Decision { commands, only_reads: !self.writes, ..decision };
+                return Decision { commands, only_reads: !self.deeds.writes, ..decision };
             };
             let decision = Decision::new(Judgement::Allow, rule, told);
             return Decision { commands, met: self.met, ..decision };
