@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     // Before anything else: this program is also the helper that sets up the sandbox around a command.
     toolfence::sandbox::enter_if_asked();
     let cli = Cli::parse();
-    terminal::set_language(setup::language(&cli.options, None));
+    terminal::set_language(cli.options.lang.map(Into::into).unwrap_or_default());
     if cli.options.debug {
         debug::start();
     }

@@ -1,6 +1,6 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
-use crate::args::{BackendKind, Color, Instructions, Lang, Options, Sandbox};
+use crate::args::{BackendKind, Color, Instructions, Options, Sandbox};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
@@ -59,7 +59,7 @@ impl Setup {
     /// What these layers ask for.
     pub(crate) fn of(layers: Layers, options: &Options) -> Result<Setup, Failure> {
         let root = &options.root;
-        let (layers, persona) = with_persona(layers, options)?;
+        let (layers, persona) = with_persona(layers)?;
         let config = layers.merged();
         terminal::set_colours(config.choice::<Color>("color")?);
         let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
@@ -277,17 +277,9 @@ fn container(config: &Config) -> Result<Option<Container>, Failure> {
     }
 }
 
-/// The language of what the person reads and the model is told: that of `--lang`, or of the settings where they are read, or
-/// English.
-pub(crate) fn language(options: &Options, config: Option<&Config>) -> Language {
-    let set = || config?.choice::<Lang>("lang").ok();
-    options.lang.or_else(set).map_or(Language::English, Language::from)
-}
-
-/// The persona that the layers name, and the layers with what it asks for. From here on the language is that of the layers.
-pub(crate) fn with_persona(layers: Layers, options: &Options) -> Result<(Layers, Persona), Failure> {
+/// The persona that the layers name, and the layers with what it asks for.
+pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
     let config = layers.merged();
-    terminal::set_language(language(options, Some(&config)));
     let persona = persona(&config)?;
     Ok((layers.with_persona(&persona)?, persona))
 }

@@ -196,6 +196,45 @@ fn mistakes_have_a_place_and_a_suggestion() {
 }
 
 #[test]
+fn mistakes_are_told_in_the_language_of_the_person() {
+    let wrong = [
+        (
+            "ask = \"alway\"\n",
+            "linha 1, coluna 7: ask é um destes valores: never, sandboxed, risky, always. Você quis dizer always?",
+        ),
+        (
+            "[commands]\nalow = []\n",
+            "linha 2, coluna 1: a chave commands.alow não existe. Você quis dizer commands.allow?",
+        ),
+        ("deny = []\n", "Você quis dizer paths.deny ou commands.deny?"),
+        ("model = 3\n", "model é um texto entre aspas; isto é um número."),
+        (
+            "[commands]\ndeny = [{ prefix = \"ls\", match = [\"cat\"] }]\n",
+            "a regra \"ls\" não corresponde ao seu próprio exemplo",
+        ),
+        ("[checks]\ncheckers = [{ files = [\"*.x\"] }]\n", "um verificador precisa de command: { files"),
+        ("[paths]\ndeny = [\"a[\"]\n", "linha 2, coluna 9: não foi possível ler o glob de caminho \"a[\""),
+    ];
+    for (text, told) in wrong {
+        let ran = Place::new().own(text).run(&["config", "show", "--lang", "pt"], "");
+        assert!(ran.status == 2 && ran.err.contains(told), "{told}: {}", ran.err);
+    }
+    // The person's own file names the language in which a mistake of the project's is told.
+    let place = Place::new().own("lang = \"pt\"\nask = \"always\"\n").project("model = \"x\"\n");
+    let ran = place.run(&["tools"], "");
+    let told = "model define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
+                confia. Leia o arquivo e depois execute `coder config trust`; ou retire a chave.";
+    assert!(ran.status == 2 && ran.err.contains(told), "{}", ran.err);
+    let place = place.project("ask = \"never\"\n");
+    let note = ".toolfence.toml:1: ask = never é mais permissivo que always, por isso não tem efeito.";
+    assert!(place.run(&["config", "show"], "").out.contains(note));
+    let ran = place.run(&["config", "show", "--json"], "");
+    assert!(ran.out.contains("ask = never is looser than always"), "what a program reads is English: {}", ran.out);
+    let ran = place.run(&["tools", "--lang", "pt", "--allow", "echo 'a b'"], "");
+    assert!(ran.err.contains("uma regra de comando em uma linha só tem palavras simples"), "{}", ran.err);
+}
+
+#[test]
 fn init_writes_a_file_once() {
     let place = Place::new();
     let first = place.run(&["config", "init"], "");

@@ -35,7 +35,8 @@ fn no_key_of_a_project_loosens() {
         let after = match merged(user, project) {
             Ok(merged) => Policy::new(merged.settings()).unwrap(),
             Err(mistake) => {
-                assert!(mistake.message.starts_with(key) && mistake.message.contains("only tighten"), "{mistake}");
+                let message = mistake.message.to_string();
+                assert!(message.starts_with(key) && message.contains("only tighten"), "{mistake}");
                 continue;
             }
         };
@@ -111,11 +112,11 @@ fn a_rule_may_carry_examples() {
         ("\"cargo\", match = \"cargo\"", "a list of texts"),
     ] {
         let mistake = rule(rest).unwrap_err();
-        assert!(mistake.message.contains(wanted), "{rest}: {mistake}");
+        assert!(mistake.message.to_string().contains(wanted), "{rest}: {mistake}");
         assert_eq!((mistake.line, mistake.column), (2, 10), "{rest}: {mistake}");
     }
     let nameless = layer("[commands]\ndeny = [{ match = [] }]", Layer::User).unwrap_err();
-    assert!(nameless.message.contains("needs a prefix"), "{nameless}");
+    assert!(nameless.message.to_string().contains("needs a prefix"), "{nameless}");
 }
 
 #[test]
@@ -130,7 +131,8 @@ fn hostile_texts_end_in_a_mistake() {
     for text in [deep, tables, many, long, stars, rule, example, "\u{0}".into(), "[commands]\n[commands]".into()] {
         let started = std::time::Instant::now();
         let mistake = layer(&text, Layer::Project { trusted: false }).unwrap_err();
-        assert!(mistake.message.len() < 2000 && started.elapsed().as_secs() < 5, "{}", mistake.message.len());
+        let length = mistake.message.to_string().len();
+        assert!(length < 2000 && started.elapsed().as_secs() < 5, "{length}");
     }
 }
 

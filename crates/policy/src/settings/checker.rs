@@ -1,8 +1,10 @@
 //! A program that checks files, as a person writes it into the settings.
 
 use super::super::shell::shown;
+use super::messages;
 use super::read::{glob_of, kind, texts};
 use toml::de::DeValue;
+use toolfence_protocol::Text;
 
 /// The most globs of one, and the most words of its command and bytes of a word.
 const MOST_GLOBS: usize = 50;
@@ -30,19 +32,17 @@ impl CheckerRule {
 
     /// # Errors
     /// What it says is none, and what to write.
-    pub(super) fn read(value: &DeValue<'_>) -> Result<CheckerRule, String> {
+    pub(super) fn read(value: &DeValue<'_>) -> Result<CheckerRule, Text> {
         let DeValue::Table(table) = value else {
-            return Err(format!("a checker is {}; this is {}.", CheckerRule::EXAMPLE, kind(value)));
+            return Err(messages::wrong_kind(messages::a_checker(), CheckerRule::EXAMPLE, kind(value)));
         };
         if let Some(unknown) = table.keys().find(|key| !FIELDS.contains(&&**key.get_ref())) {
-            let name = shown(unknown.get_ref(), 64);
-            return Err(format!("a checker has no {name}; it has files, command and reads."));
+            return Err(messages::checker_has_no(shown(unknown.get_ref(), 64)));
         }
         let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value.get_ref());
         let list = |name: &str| {
-            let missing = || format!("a checker needs {name}: {}.", CheckerRule::EXAMPLE);
-            let list =
-                texts(field(name).ok_or_else(missing)?).map_err(|wrong| format!("{name} of a checker: {wrong}"))?;
+            let missing = || messages::checker_needs(name, CheckerRule::EXAMPLE);
+            let list = texts(field(name).ok_or_else(missing)?).map_err(|wrong| messages::in_checker(name, wrong))?;
             if list.is_empty() { Err(missing()) } else { Ok(list) }
         };
         Ok(CheckerRule {
@@ -53,48 +53,37 @@ impl CheckerRule {
     }
 }
 
-fn globs(files: Vec<String>) -> Result<Vec<String>, String> {
+fn globs(files: Vec<String>) -> Result<Vec<String>, Text> {
     if files.len() > MOST_GLOBS {
-        return Err(format!("files of a checker: at most {MOST_GLOBS} globs."));
+        return Err(messages::in_checker("files", messages::too_many_globs(MOST_GLOBS)));
     }
     for glob in &files {
         if glob.contains(['{', '}']) {
-            return Err(
-                "files of a checker: a glob here has no {a,b}; write one glob for each: [\"*.a\", \"*.b\"].".into()
-            );
+            return Err(messages::in_checker("files", messages::no_alternatives()));
         }
-        glob_of(glob).map_err(|wrong| format!("files of a checker: {wrong}"))?;
+        glob_of(glob).map_err(|wrong| messages::in_checker("files", wrong))?;
     }
     Ok(files)
 }
 
-fn command(words: Vec<String>) -> Result<Vec<String>, String> {
+fn command(words: Vec<String>) -> Result<Vec<String>, Text> {
     let program = &words[0];
     if program.trim().is_empty() || program.contains('/') && !program.starts_with('/') {
-        return Err(
-            "command of a checker: it begins with the name of a program in the PATH, or its absolute path.".into()
-        );
+        return Err(messages::in_checker("command", messages::not_a_program()));
     }
     if words.len() > MOST_WORDS || words.iter().any(|word| word.len() > LONGEST_WORD || word.contains('\0')) {
-        return Err(format!(
-            "command of a checker: at most {MOST_WORDS} words, each of at most {LONGEST_WORD} bytes and without a NUL."
-        ));
+        return Err(messages::in_checker("command", messages::command_too_long(MOST_WORDS, LONGEST_WORD)));
     }
     Ok(words)
 }
 
 /// `"text"` or `"project:tsconfig.json"`.
-fn project(value: &DeValue<'_>) -> Result<Option<String>, String> {
-    let wrong = || {
-        "reads of a checker is \"text\", for the new text on its stdin, or \"project:tsconfig.json\", for what is on disk \
-         below a folder with this file."
-            .to_owned()
-    };
-    let DeValue::String(text) = value else { return Err(wrong()) };
+fn project(value: &DeValue<'_>) -> Result<Option<String>, Text> {
+    let DeValue::String(text) = value else { return Err(messages::reads_forms()) };
     if text == "text" {
         return Ok(None);
     }
     let name = text.strip_prefix("project:").map(str::trim).unwrap_or_default();
     let is_name = !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0']);
-    if is_name { Ok(Some(name.to_owned())) } else { Err(wrong()) }
+    if is_name { Ok(Some(name.to_owned())) } else { Err(messages::reads_forms()) }
 }

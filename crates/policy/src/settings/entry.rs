@@ -1,10 +1,10 @@
 //! What a settings file says: a value with its key and its place, or a mistake with its place.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, Key};
+use super::{CheckerRule, CommandRule, Key, messages};
 use std::fmt;
 use std::sync::Arc;
-use toolfence_protocol::{Error, ErrorKind};
+use toolfence_protocol::{Error, ErrorKind, Text};
 
 /// Where a setting can come from, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,14 +119,21 @@ pub struct Mistake {
     /// In characters, from 1.
     pub column: usize,
     /// What is wrong and what to do.
-    pub message: String,
+    pub message: Text,
     /// Whether it would be right in a file that is trusted.
     pub untrusted: bool,
 }
 
+impl Mistake {
+    /// What is wrong, with its place in front.
+    pub fn text(&self) -> Text {
+        messages::mistake(&self.name, self.line, self.column, self.message.clone())
+    }
+}
+
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: line {}, column {}: {}", self.name, self.line, self.column, self.message)
+        self.text().fmt(f)
     }
 }
 
@@ -134,6 +141,6 @@ impl std::error::Error for Mistake {}
 
 impl From<Mistake> for Error {
     fn from(mistake: Mistake) -> Error {
-        Error::with_kind(ErrorKind::InvalidInput, mistake.to_string())
+        Error::with_kind(ErrorKind::InvalidInput, mistake.text())
     }
 }

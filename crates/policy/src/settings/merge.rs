@@ -1,13 +1,16 @@
 //! Layers put together: what counts, and where each value comes from.
 
 use super::super::AskMode;
-use super::{CommandRule, CommandSettings, Entry, InProject, Key, Layer, Origin, PathSettings, Settings, Takes, Value};
+use super::{
+    CommandRule, CommandSettings, Entry, InProject, Key, Layer, Origin, PathSettings, Settings, Takes, Value, messages,
+};
+use toolfence_protocol::Text;
 
 /// What counts of all layers.
 #[derive(Debug, Clone, Default)]
 pub struct Merged {
     entries: Vec<Entry>,
-    notes: Vec<String>,
+    notes: Vec<Text>,
 }
 
 impl Merged {
@@ -43,7 +46,7 @@ impl Merged {
     }
 
     /// What was written and has no effect, in sentences for the person.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Text] {
         &self.notes
     }
 
@@ -89,8 +92,8 @@ impl Merged {
         let now = self.text(key.name).unwrap_or(key.default.trim_matches('"'));
         let (now_rank, rank) = (rank(key, now), rank(key, &value.to_string()));
         if rank < now_rank {
-            let name = key.name;
-            self.notes.push(format!("{origin}: {name} = {value} is looser than {now}, so it has no effect."));
+            let note = messages::looser_than(origin.to_string(), key.name, value.to_string(), now);
+            self.notes.push(note);
         }
         rank > now_rank
     }

@@ -25,6 +25,7 @@ mod checker;
 mod entry;
 mod keys;
 mod merge;
+mod messages;
 mod read;
 mod rule;
 
@@ -89,8 +90,10 @@ impl Settings {
     /// are wrong: with line and column.
     pub fn from_toml(text: &str) -> Result<Settings> {
         let keys: Vec<&Key> = KEYS.iter().collect();
-        let entries = read(text, "the settings", Layer::User, &keys)
-            .map_err(|mistake| Error::with_kind(ErrorKind::InvalidInput, format!("cannot read {mistake}")))?;
+        let entries =
+            read(text, "the settings", Layer::User, &keys).map_err(|Mistake { line, column, message, .. }| {
+                Error::with_kind(ErrorKind::InvalidInput, messages::cannot_read(line, column, message))
+            })?;
         Ok(Merged::of([entries]).settings())
     }
 

@@ -1,11 +1,11 @@
 //! One text, read: its values with their places, or the first mistake in it.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value};
+use super::{CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value, messages};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
-use toolfence_protocol::close_names;
+use toolfence_protocol::{Text, close_names};
 use toolfence_rules::PathRules;
 
 /// The most bytes of a text, and the most values in it.
@@ -22,13 +22,13 @@ const LONGEST_GLOB: usize = 200;
 pub fn read(text: &str, name: &str, layer: Layer, keys: &[&'static Key]) -> Result<Vec<Entry>, Mistake> {
     let mut reader = FileReading { keys, layer, found: Vec::new(), wrong: Vec::new() };
     if text.len() > MOST_BYTES {
-        reader.wrong(0, format!("the file has more than {} KiB", MOST_BYTES >> 10));
+        reader.wrong(0, messages::file_too_large(MOST_BYTES >> 10));
     } else {
         match DeTable::parse(text) {
             Ok(table) => reader.table("", table.get_ref()),
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
-                reader.wrong(at, format!("this is not TOML: {}", error.message()));
+                reader.wrong(at, messages::not_toml(error.message()));
             }
         }
     }
@@ -77,7 +77,7 @@ impl Lines<'_> {
 
 struct Wrong {
     at: usize,
-    message: String,
+    message: Text,
     untrusted: bool,
 }
 
@@ -89,8 +89,8 @@ struct FileReading<'k> {
 }
 
 impl FileReading<'_> {
-    fn wrong(&mut self, at: usize, message: impl Into<String>) {
-        self.wrong.push(Wrong { at, message: message.into(), untrusted: false });
+    fn wrong(&mut self, at: usize, message: Text) {
+        self.wrong.push(Wrong { at, message, untrusted: false });
     }
 
     fn table(&mut self, above: &str, table: &DeTable<'_>) {
@@ -103,7 +103,7 @@ impl FileReading<'_> {
                 (Some(known), value_of) => self.value(known, value.span(), value_of),
                 (None, DeValue::Table(inner)) if self.keys.iter().any(holds) => self.table(&name, inner),
                 (None, _) if self.keys.iter().any(holds) => {
-                    self.wrong(value.span().start, format!("{name} is a table: [{name}]"));
+                    self.wrong(value.span().start, messages::is_a_table(name));
                 }
                 (None, _) => self.unknown(key.span().start, &name),
             }
@@ -121,10 +121,10 @@ impl FileReading<'_> {
             close = close_names(name, self.keys.iter().map(|key| key.name));
         }
         let hint = match close.is_empty() {
-            false => format!("Did you mean {}?", close.join(" or ")),
-            true => format!("The keys are {}.", self.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
+            false => messages::did_you_mean(messages::either(close)),
+            true => messages::keys_are(self.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
         };
-        self.wrong(at, format!("there is no key {}. {hint}", shown(name, 64)));
+        self.wrong(at, messages::no_such_key(shown(name, 64), hint));
     }
 
     /// Whether a file of this layer may hold the key; a mistake where not.
@@ -133,12 +133,10 @@ impl FileReading<'_> {
             (_, layer) if !layer.only_tightens() => return true,
             (InProject::Stricter | InProject::Adds | InProject::Narrows, _) => return true,
             (InProject::Trusted, Layer::Project { trusted: true }) => return true,
-            (InProject::Trusted, Layer::Project { .. }) => {
-                ("names what a project may not choose by itself, so it counts only in a file that you trust", true)
-            }
-            _ => ("may not stand here: a project or a persona can only tighten. Put it into your own settings", false),
+            (InProject::Trusted, Layer::Project { .. }) => (messages::only_where_trusted(key.name), true),
+            _ => (messages::may_not_stand_here(key.name), false),
         };
-        self.wrong.push(Wrong { at, message: format!("{} {message}.", key.name), untrusted });
+        self.wrong.push(Wrong { at, message, untrusted });
         false
     }
 
@@ -149,8 +147,11 @@ impl FileReading<'_> {
                     return self.keep(span.start, key, Value::Text(text.to_string()));
                 }
                 let close = close_names(text, words.iter().copied());
-                let hint = close.first().map(|close| format!(" Did you mean {close}?")).unwrap_or_default();
-                self.wrong(span.start, format!("{} is one of {}.{hint}", key.name, words.join(", ")));
+                let mut message = messages::is_one_of(key.name, words.join(", "));
+                if let Some(close) = close.first() {
+                    message = message.then(messages::did_you_mean(close));
+                }
+                self.wrong(span.start, message);
             }
             (Takes::Text, DeValue::String(text)) => self.keep(span.start, key, Value::Text(text.to_string())),
             (Takes::Count(most), DeValue::Integer(number)) => {
@@ -158,7 +159,7 @@ impl FileReading<'_> {
                     Ok(number) if (1..=most).contains(&number) => {
                         self.keep(span.start, key, Value::Text(number.to_string()));
                     }
-                    _ => self.wrong(span.start, format!("{} is from 1 to {most}.", key.name)),
+                    _ => self.wrong(span.start, messages::is_from_one_to(key.name, most)),
                 }
             }
             (takes, DeValue::Array(items)) if takes.is_list() => {
@@ -171,13 +172,13 @@ impl FileReading<'_> {
             }
             (takes, _) => {
                 let wanted = match takes {
-                    Takes::Choice(words) => format!("one of {}, in quotes", words.join(", ")),
-                    Takes::Text => "a text in quotes".to_owned(),
-                    Takes::Count(most) => format!("a number from 1 to {most}"),
-                    Takes::Commands | Takes::Globs | Takes::Lines | Takes::Words(_) => "a list: [\"...\"]".to_owned(),
-                    Takes::Checkers => format!("a list: [{}]", CheckerRule::EXAMPLE),
+                    Takes::Choice(words) => messages::one_of_in_quotes(words.join(", ")),
+                    Takes::Text => messages::text_in_quotes(),
+                    Takes::Count(most) => messages::number_from_one_to(most),
+                    Takes::Commands | Takes::Globs | Takes::Lines | Takes::Words(_) => messages::list_of("\"...\""),
+                    Takes::Checkers => messages::list_of(CheckerRule::EXAMPLE),
                 };
-                self.wrong(span.start, format!("{} is {wanted}; this is {}.", key.name, kind(value)));
+                self.wrong(span.start, messages::wrong_kind(key.name, wanted, kind(value)));
             }
         }
     }
@@ -186,98 +187,99 @@ impl FileReading<'_> {
         if self.found.len() < MOST_VALUES {
             self.found.push((at, key, value));
         } else {
-            self.wrong(at, format!("the file holds more than {MOST_VALUES} values"));
+            self.wrong(at, messages::too_many_values(MOST_VALUES));
         }
     }
 }
 
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
+pub(super) fn kind(value: &DeValue<'_>) -> Text {
     match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
+        DeValue::String(_) => messages::kind_text(),
+        DeValue::Integer(_) | DeValue::Float(_) => messages::kind_number(),
+        DeValue::Boolean(_) => messages::kind_bool(),
+        DeValue::Datetime(_) => messages::kind_date(),
+        DeValue::Array(_) => messages::kind_list(),
+        DeValue::Table(_) => messages::kind_table(),
     }
 }
 
-fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, String> {
+fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, Text> {
     match (key.takes, item) {
         (Takes::Globs, DeValue::String(glob)) => glob_of(glob),
         (Takes::Checkers, item) => CheckerRule::read(item).map(Value::Checker),
-        (Takes::Globs, other) => Err(format!("a glob is a text in quotes; this is {}.", kind(other))),
-        (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err("this command line is empty.".into()),
+        (Takes::Globs, other) => Err(not_a_text(messages::a_glob(), other)),
+        (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err(messages::command_line_empty()),
         (Takes::Lines, DeValue::String(line)) => Ok(Value::Text(line.to_string())),
-        (Takes::Lines, other) => Err(format!("a command line is a text in quotes; this is {}.", kind(other))),
+        (Takes::Lines, other) => Err(not_a_text(messages::a_command_line(), other)),
         (Takes::Words(words), DeValue::String(word)) if words.contains(&&**word) => Ok(Value::Text(word.to_string())),
         (Takes::Words(words), DeValue::String(word)) => {
             let close = close_names(word, words.iter().copied());
             let hint = match close.first() {
-                Some(close) => format!("Did you mean {close}?"),
-                None => format!("The names are {}.", words.join(", ")),
+                Some(close) => messages::did_you_mean(close),
+                None => messages::names_are(words.join(", ")),
             };
-            Err(format!("{} has no {}. {hint}", key.name, shown(word, 64)))
+            Err(messages::has_no(key.name, shown(word, 64), hint))
         }
-        (Takes::Words(_), other) => Err(format!("a name is a text in quotes; this is {}.", kind(other))),
+        (Takes::Words(_), other) => Err(not_a_text(messages::a_name(), other)),
         (_, DeValue::Table(table)) => with_examples(table).map(Value::Command),
         (_, prefix) => Ok(Value::Command(prefix_of(prefix)?)),
     }
 }
 
-pub(super) fn glob_of(glob: &str) -> Result<Value, String> {
+fn not_a_text(what: Text, value: &DeValue<'_>) -> Text {
+    messages::wrong_kind(what, messages::text_in_quotes(), kind(value))
+}
+
+pub(super) fn glob_of(glob: &str) -> Result<Value, Text> {
     if glob.len() > LONGEST_GLOB {
-        return Err(format!("a glob has at most {LONGEST_GLOB} bytes."));
+        return Err(messages::glob_too_long(LONGEST_GLOB));
     }
     if glob.trim_matches(['/', '.']).is_empty() {
-        return Err("this glob names the whole project; give the name of a file or folder.".into());
+        return Err(messages::glob_of_everything());
     }
-    PathRules::new(&[], &[glob.to_owned()]).map_err(|error| error.to_string())?;
+    PathRules::new(&[], &[glob.to_owned()]).map_err(|error| error.text())?;
     Ok(Value::Glob(glob.to_owned()))
 }
 
 /// `"cargo test"` or `["cargo", "test"]`.
-fn prefix_of(value: &DeValue<'_>) -> Result<CommandRule, String> {
+fn prefix_of(value: &DeValue<'_>) -> Result<CommandRule, Text> {
     match value {
-        DeValue::String(line) => CommandRule::line(line).map_err(|wrong| format!("{wrong}.")),
-        DeValue::Array(_) => CommandRule::words_of(texts(value)?).map_err(|wrong| format!("{wrong}.")),
-        other => Err(format!(
-            "a command rule is \"cargo test\", [\"cargo\", \"test\"] or {{ prefix = .., match = [..], not_match = [..] \
-             }}; this is {}.",
-            kind(other)
-        )),
+        DeValue::String(line) => CommandRule::line(line),
+        DeValue::Array(_) => CommandRule::words_of(texts(value)?),
+        other => Err(messages::wrong_kind(messages::a_command_rule(), messages::rule_forms(), kind(other))),
     }
 }
 
 /// `{ prefix = "cargo test", match = ["cargo test -q"], not_match = ["cargo publish"] }`.
-fn with_examples(table: &DeTable<'_>) -> Result<CommandRule, String> {
+fn with_examples(table: &DeTable<'_>) -> Result<CommandRule, Text> {
     const FIELDS: &[&str] = &["prefix", "match", "not_match"];
     if let Some(unknown) = table.keys().find(|key| !FIELDS.contains(&&**key.get_ref())) {
-        let name = shown(unknown.get_ref(), 64);
-        return Err(format!("a command rule has no {name}; it has prefix, match and not_match."));
+        return Err(messages::rule_has_no(shown(unknown.get_ref(), 64)));
     }
     let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value.get_ref());
-    let rule = prefix_of(field("prefix").ok_or("a command rule of this form needs a prefix.")?)?;
+    let rule = prefix_of(field("prefix").ok_or_else(messages::rule_needs_a_prefix)?)?;
     for (name, wanted) in [("match", true), ("not_match", false)] {
         for example in field(name).map(texts).transpose()?.unwrap_or_default() {
-            let meets = rule.meets(&example).map_err(|wrong| format!("{name} {:?}: {wrong}.", shown(&example, 80)))?;
-            if meets != wanted {
-                let (example, words) = (shown(&example, 80), rule.words().join(" "));
-                let not = if wanted { "does not match" } else { "matches" };
-                return Err(format!("the rule {words:?} {not} its own example {example:?} in {name}."));
+            let quoted = format!("{:?}", shown(&example, 80));
+            let words = || format!("{:?}", rule.words().join(" "));
+            match rule.meets(&example) {
+                Ok(meets) if meets == wanted => {}
+                Ok(true) => return Err(messages::matches(words(), quoted, name)),
+                Ok(false) => return Err(messages::does_not_match(words(), quoted, name)),
+                Err(wrong) => return Err(messages::in_example(name, quoted, wrong)),
             }
         }
     }
     Ok(rule)
 }
 
-pub(super) fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+pub(super) fn texts(value: &DeValue<'_>) -> Result<Vec<String>, Text> {
     let DeValue::Array(items) = value else {
-        return Err(format!("a list of texts is wanted; this is {}.", kind(value)));
+        return Err(messages::texts_wanted(kind(value)));
     };
     let text = |item: &DeValue<'_>| match item {
         DeValue::String(text) => Ok(text.to_string()),
-        other => Err(format!("a text in quotes is wanted; this is {}.", kind(other))),
+        other => Err(messages::text_wanted(kind(other))),
     };
     items.iter().map(|item| text(item.get_ref())).collect()
 }

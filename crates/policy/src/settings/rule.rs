@@ -1,7 +1,8 @@
 //! A rule about commands: the first words of one.
 
 use super::super::{NoFacts, Policy};
-use super::Settings;
+use super::{Settings, messages};
+use toolfence_protocol::Text;
 
 /// The longest rule and example.
 const LONGEST: usize = 1000;
@@ -24,18 +25,18 @@ impl CommandRule {
     ///
     /// # Errors
     /// No words, more than 1,000 bytes, or quotes and the like, which a rule does not read: what to do instead.
-    pub fn line(line: &str) -> Result<CommandRule, &'static str> {
+    pub fn line(line: &str) -> Result<CommandRule, Text> {
         if line.contains(['\'', '"', '\\', '$', '`']) {
-            return Err("a command rule in one line is plain words; write it as a list: [\"echo\", \"a b\"]");
+            return Err(messages::rule_is_plain_words());
         }
         CommandRule::words_of(line.split_whitespace())
     }
 
-    pub(super) fn words_of<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Result<CommandRule, &'static str> {
-        let rule = CommandRule::new(words).ok_or("a command rule needs at least one word")?;
+    pub(super) fn words_of<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Result<CommandRule, Text> {
+        let rule = CommandRule::new(words).ok_or_else(messages::rule_needs_a_word)?;
         match rule.0.iter().map(String::len).sum::<usize>() {
-            0 => Err("a command rule needs at least one word that is not empty"),
-            bytes if bytes > LONGEST => Err("a command rule has at most 1000 bytes"),
+            0 => Err(messages::rule_needs_a_full_word()),
+            bytes if bytes > LONGEST => Err(messages::rule_too_long(LONGEST)),
             _ => Ok(rule),
         }
     }
@@ -60,16 +61,16 @@ impl CommandRule {
     ///
     /// # Errors
     /// It cannot be read as a command line, or is longer than 1,000 bytes.
-    pub(super) fn meets(&self, example: &str) -> Result<bool, &'static str> {
+    pub(super) fn meets(&self, example: &str) -> Result<bool, Text> {
         if example.len() > LONGEST {
-            return Err("an example has at most 1000 bytes");
+            return Err(messages::example_too_long(LONGEST));
         }
         let mut settings = Settings::default();
         settings.commands.deny = vec![self.clone()];
         let policy = Policy::exact(settings);
         let decision = policy.judge_command(example, "", &NoFacts);
         if decision.unreadable {
-            return Err("the example cannot be read as a command line");
+            return Err(messages::example_unreadable());
         }
         Ok(decision.met.iter().any(|met| met.rule == "commands.deny"))
     }

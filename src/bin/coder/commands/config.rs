@@ -7,7 +7,7 @@ use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::runtime::cannot_start;
 use crate::setup;
-use crate::terminal::{Style, Terminal, Words, language, set_colours, set_language};
+use crate::terminal::{Style, Terminal, Words, language, set_colours};
 use serde_json::{Value, json};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -31,14 +31,14 @@ pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode
 /// The places of the files, once the language is that of the settings. A file that cannot be read is no reason to fail here: these
 /// commands help to mend it.
 fn settled(options: &Options) -> Result<Places, Failure> {
-    if let Ok(layers) = Layers::read(options) {
-        set_language(setup::language(options, Some(&layers.merged())));
+    match Layers::read(options) {
+        Ok(layers) => Ok(layers.places),
+        Err(_) => Places::of(&options.root),
     }
-    Places::of(&options.root)
 }
 
 fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let (layers, persona) = setup::with_persona(Layers::read(options)?, options)?;
+    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     set_colours(config.choice("color")?);
     let mut out = Terminal::stdout();

@@ -17,7 +17,7 @@ use toolfence::sandbox::{Kind, Mode, Settings};
 
 /// Tries the sandbox of the settings, and tells.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
-    let (layers, _) = setup::with_persona(Layers::read(options)?, options)?;
+    let (layers, _) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     set_colours(config.choice("color")?);
     let settings = setup::sandbox(&config)?;

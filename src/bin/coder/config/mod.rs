@@ -7,13 +7,13 @@ pub(crate) mod places;
 pub(crate) mod trust;
 mod typed;
 
-use crate::args::Options;
+use crate::args::{Lang, Options};
 use crate::failure::Failure;
-use crate::messages;
+use crate::{messages, terminal};
 use clap::ValueEnum;
 use places::Places;
 use std::path::{Path, PathBuf};
-use toolfence::Text;
+use toolfence::Language;
 use toolfence::persona::Persona;
 use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
 
@@ -39,15 +39,20 @@ pub(crate) enum Project {
 }
 
 impl Layers {
-    /// Those of these options.
+    /// Those of these options. From here on the program speaks the language that they name.
     pub(crate) fn read(options: &Options) -> Result<Layers, Failure> {
         let places = Places::of(&options.root)?;
-        let user = match &places.user {
-            Some(path) => own(path)?,
-            None => Vec::new(),
-        };
-        let (project, of_project) = of_project(&places)?;
-        Ok(Layers { places, project, user, of_project, of_persona: Vec::new(), typed: typed::entries(options)? })
+        let typed = typed::entries(options)?;
+        let (project, of_project, of_persona) = (Project::Absent, Vec::new(), Vec::new());
+        let mut layers = Layers { places, project, user: Vec::new(), of_project, of_persona, typed };
+        if let Some(path) = &layers.places.user {
+            layers.user = own(path)?;
+        }
+        // What is wrong with the project's file is said in the language of the person's own.
+        terminal::set_language(layers.merged().language());
+        (layers.project, layers.of_project) = of_project_file(&layers.places)?;
+        terminal::set_language(layers.merged().language());
+        Ok(layers)
     }
 
     /// These layers with another file in the place of the person's own.
@@ -91,7 +96,7 @@ fn own(path: &Path) -> Result<Vec<Entry>, Failure> {
     read(&text, &path.display().to_string(), Layer::User, &keys::all()).map_err(wrong)
 }
 
-fn of_project(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
+fn of_project_file(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
     let Some(text) = places::read_of_project(&places.project)? else { return Ok((Project::Absent, Vec::new())) };
     let trusted = trust::holds(places, &text);
     let name = places.project.display().to_string();
@@ -100,7 +105,7 @@ fn of_project(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
 }
 
 fn wrong(mistake: Mistake) -> Failure {
-    let said = Text::from(mistake.to_string());
+    let said = mistake.text();
     Failure::wrong_use(if mistake.untrusted { said.then(messages::trust_or_take_out()) } else { said })
 }
 
@@ -120,6 +125,11 @@ impl Config {
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         let default = || keys::named(key).map(|key| key.default.trim_matches('"')).filter(|text| !text.is_empty());
         self.merged.text(key).or_else(default)
+    }
+
+    /// The language of all that is said.
+    fn language(&self) -> Language {
+        self.choice::<Lang>("lang").map(Language::from).unwrap_or_default()
     }
 
     /// Whether a key is set, and then whether by what may only tighten it: a project or a persona.

@@ -1,0 +1,166 @@
+//! The words about settings, in the order of the modules that use them. What the reader of TOML says stays in English.
+
+use toolfence_protocol::Text;
+
+// A whole file, and its keys.
+toolfence_protocol::texts! { "settings"
+    mistake(name, line, column, message) {
+        en: "{name}: line {line}, column {column}: {message}",
+        pt: "{name}: linha {line}, coluna {column}: {message}",
+    }
+    cannot_read(line, column, message) {
+        en: "cannot read the settings: line {line}, column {column}: {message}",
+        pt: "não foi possível ler as configurações: linha {line}, coluna {column}: {message}",
+    }
+    looser_than(origin, key, value, now) {
+        en: "{origin}: {key} = {value} is looser than {now}, so it has no effect.",
+        pt: "{origin}: {key} = {value} é mais permissivo que {now}, por isso não tem efeito.",
+    }
+    file_too_large(most) { en: "the file has more than {most} KiB", pt: "o arquivo tem mais de {most} KiB" }
+    too_many_values(most) { en: "the file holds more than {most} values", pt: "o arquivo tem mais de {most} valores" }
+    not_toml(why) { en: "this is not TOML: {why}", pt: "isto não é TOML: {why}" }
+    no_such_key(key, hint) { en: "there is no key {key}. {hint}", pt: "a chave {key} não existe. {hint}" }
+    did_you_mean(close) { en: "Did you mean {close}?", pt: "Você quis dizer {close}?" }
+    or(first, second) { en: "{first} or {second}", pt: "{first} ou {second}" }
+    keys_are(list) { en: "The keys are {list}.", pt: "As chaves são {list}." }
+    names_are(list) { en: "The names are {list}.", pt: "Os nomes são {list}." }
+    is_a_table(name) { en: "{name} is a table: [{name}]", pt: "{name} é uma tabela: [{name}]" }
+    only_where_trusted(key) {
+        en: "{key} names what a project may not choose by itself, so it counts only in a file that you trust.",
+        pt: "{key} define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
+             confia.",
+    }
+    may_not_stand_here(key) {
+        en: "{key} may not stand here: a project or a persona can only tighten. Put it into your own settings.",
+        pt: "{key} não pode estar aqui: um projeto ou uma persona só pode restringir. Coloque-a nas suas próprias configurações.",
+    }
+}
+
+// The value of a key.
+toolfence_protocol::texts! { "settings"
+    is_one_of(key, words) { en: "{key} is one of {words}.", pt: "{key} é um destes valores: {words}." }
+    is_from_one_to(key, most) { en: "{key} is from 1 to {most}.", pt: "{key} vai de 1 a {most}." }
+    has_no(key, word, hint) { en: "{key} has no {word}. {hint}", pt: "{key} não tem {word}. {hint}" }
+    wrong_kind(what, wanted, kind) {
+        en: "{what} is {wanted}; this is {kind}.",
+        pt: "{what} é {wanted}; isto é {kind}.",
+    }
+    // What is wanted: the middle of the sentence above.
+    one_of_in_quotes(words) { en: "one of {words}, in quotes", pt: "um destes valores, entre aspas: {words}" }
+    text_in_quotes() { en: "a text in quotes", pt: "um texto entre aspas" }
+    number_from_one_to(most) { en: "a number from 1 to {most}", pt: "um número de 1 a {most}" }
+    list_of(example) { en: "a list: [{example}]", pt: "uma lista: [{example}]" }
+    rule_forms() {
+        en: "\"cargo test\", [\"cargo\", \"test\"] or {{ prefix = .., match = [..], not_match = [..] }}",
+        pt: "\"cargo test\", [\"cargo\", \"test\"] ou {{ prefix = .., match = [..], not_match = [..] }}",
+    }
+    // What it is about, at the beginning of that sentence.
+    a_glob() { en: "a glob", pt: "um glob" }
+    a_command_line() { en: "a command line", pt: "uma linha de comando" }
+    a_name() { en: "a name", pt: "um nome" }
+    a_command_rule() { en: "a command rule", pt: "uma regra de comando" }
+    a_checker() { en: "a checker", pt: "um verificador" }
+    texts_wanted(kind) {
+        en: "a list of texts is wanted; this is {kind}.",
+        pt: "era esperada uma lista de textos; isto é {kind}.",
+    }
+    text_wanted(kind) {
+        en: "a text in quotes is wanted; this is {kind}.",
+        pt: "era esperado um texto entre aspas; isto é {kind}.",
+    }
+    command_line_empty() { en: "this command line is empty.", pt: "esta linha de comando está vazia." }
+    glob_too_long(most) { en: "a glob has at most {most} bytes.", pt: "um glob tem no máximo {most} bytes." }
+    glob_of_everything() {
+        en: "this glob names the whole project; give the name of a file or folder.",
+        pt: "este glob abrange o projeto inteiro; dê o nome de um arquivo ou pasta.",
+    }
+}
+
+// What a value is.
+toolfence_protocol::texts! { "settings"
+    kind_text() { en: "a text", pt: "um texto" }
+    kind_number() { en: "a number", pt: "um número" }
+    kind_bool() { en: "true or false", pt: "true ou false" }
+    kind_date() { en: "a date", pt: "uma data" }
+    kind_list() { en: "a list", pt: "uma lista" }
+    kind_table() { en: "a table", pt: "uma tabela" }
+}
+
+// Rules about commands.
+toolfence_protocol::texts! { "settings"
+    rule_is_plain_words() {
+        en: "a command rule in one line is plain words; write it as a list: [\"echo\", \"a b\"].",
+        pt: "uma regra de comando em uma linha só tem palavras simples; escreva-a como lista: [\"echo\", \"a b\"].",
+    }
+    rule_needs_a_word() {
+        en: "a command rule needs at least one word.",
+        pt: "uma regra de comando precisa de pelo menos uma palavra.",
+    }
+    rule_needs_a_full_word() {
+        en: "a command rule needs at least one word that is not empty.",
+        pt: "uma regra de comando precisa de pelo menos uma palavra que não seja vazia.",
+    }
+    rule_too_long(most) {
+        en: "a command rule has at most {most} bytes.",
+        pt: "uma regra de comando tem no máximo {most} bytes.",
+    }
+    rule_has_no(field) {
+        en: "a command rule has no {field}; it has prefix, match and not_match.",
+        pt: "uma regra de comando não tem {field}; ela tem prefix, match e not_match.",
+    }
+    rule_needs_a_prefix() {
+        en: "a command rule of this form needs a prefix.",
+        pt: "uma regra de comando desta forma precisa de um prefix.",
+    }
+    in_example(field, example, wrong) { en: "{field} {example}: {wrong}", pt: "{field} {example}: {wrong}" }
+    example_too_long(most) { en: "an example has at most {most} bytes.", pt: "um exemplo tem no máximo {most} bytes." }
+    example_unreadable() {
+        en: "the example cannot be read as a command line.",
+        pt: "não é possível ler o exemplo como linha de comando.",
+    }
+    does_not_match(rule, example, field) {
+        en: "the rule {rule} does not match its own example {example} in {field}.",
+        pt: "a regra {rule} não corresponde ao seu próprio exemplo {example} em {field}.",
+    }
+    matches(rule, example, field) {
+        en: "the rule {rule} matches its own example {example} in {field}.",
+        pt: "a regra {rule} corresponde ao seu próprio exemplo {example} em {field}.",
+    }
+}
+
+// Programs that check files.
+toolfence_protocol::texts! { "settings"
+    checker_has_no(field) {
+        en: "a checker has no {field}; it has files, command and reads.",
+        pt: "um verificador não tem {field}; ele tem files, command e reads.",
+    }
+    checker_needs(field, example) {
+        en: "a checker needs {field}: {example}.",
+        pt: "um verificador precisa de {field}: {example}.",
+    }
+    in_checker(field, wrong) { en: "{field} of a checker: {wrong}", pt: "{field} de um verificador: {wrong}" }
+    too_many_globs(most) { en: "at most {most} globs.", pt: "no máximo {most} globs." }
+    no_alternatives() {
+        en: "a glob here has no {{a,b}}; write one glob for each: [\"*.a\", \"*.b\"].",
+        pt: "um glob aqui não pode ter {{a,b}}; escreva um glob para cada: [\"*.a\", \"*.b\"].",
+    }
+    not_a_program() {
+        en: "it begins with the name of a program in the PATH, or its absolute path.",
+        pt: "ele começa com o nome de um programa do PATH ou com o caminho absoluto dele.",
+    }
+    command_too_long(words, bytes) {
+        en: "at most {words} words, each of at most {bytes} bytes and without a NUL.",
+        pt: "no máximo {words} palavras, cada uma com no máximo {bytes} bytes e sem NUL.",
+    }
+    reads_forms() {
+        en: "reads of a checker is \"text\", for the new text on its stdin, or \"project:tsconfig.json\", for what is on disk \
+             below a folder with this file.",
+        pt: "reads de um verificador é \"text\", para o novo texto na entrada padrão, ou \"project:tsconfig.json\", para o que \
+             está no disco abaixo de uma pasta com esse arquivo.",
+    }
+}
+
+/// Names, of which one is meant: the first or the second.
+pub(super) fn either(names: impl IntoIterator<Item = String>) -> Text {
+    names.into_iter().map(Text::from).reduce(or).unwrap_or_default()
+}
