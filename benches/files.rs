@@ -14,8 +14,9 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use toolfence::parts::files::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 use toolfence::policy::PathRules;
-use toolfence::workspace::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop, Workspace};
+use toolfence::workspace::Workspace;
 
 fn main() {
     let home = tempfile::tempdir().expect("a folder");

@@ -7,10 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
 use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits};
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::workspace::Workspace;
 
 const CHANGES: usize = 200;
 

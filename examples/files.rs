@@ -6,8 +6,9 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use toolfence::ErrorCode;
+use toolfence::parts::files::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 use toolfence::policy::PathRules;
-use toolfence::workspace::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop, Workspace};
+use toolfence::workspace::Workspace;
 
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args_os().nth(1) {

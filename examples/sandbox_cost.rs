@@ -10,12 +10,13 @@ use std::ffi::{OsStr, OsString};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
 use toolfence::program::process::{self, Job, Outcome, Prespawn, environment};
 use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
 use toolfence::sandbox::{Enclosure, Settings};
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::workspace::Workspace;
 
 /// Commands of one figure.
 const RUNS: usize = 300;

@@ -20,16 +20,16 @@
 //! | part | feature | modules |
 //! |---|---|---|
 //! | the protocol | none | [`parse`] finds calls in a stream, [`json`] reads and repairs, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools, [`redact`] removes secrets |
-//! | patches | `patch` | [`patch`] turns patch text into hunks, finds where they stand, and makes the new text |
 //! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
 //! | the session | `session` | [`session`] is the agent loop as a state machine; [`persona`] reads personas |
-//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] the files below one root, [`sandbox`] what is around commands, [`undo`] takes changes back, [`validate`] finds new errors |
+//! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] is the project they work on, [`sandbox`] what is around commands, [`undo`] takes changes back |
 //! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording or from code of yours, [`audit`] keeps the log |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
+//! | the parts of the tools | `patch`, `tools` | [`parts`] reads and changes files, places patches and finds new errors without a model |
 //! | the proxy | `proxy` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
 //!
-//! `syntax` adds in-process checks for more languages to `validate` and needs a C compiler. The default feature `cli` is the
+//! `syntax` adds in-process checks for more languages and needs a C compiler. The default feature `cli` is the
 //! program `coder` with all of the above.
 //!
 //! # In scope
@@ -45,7 +45,8 @@
 //! - A sandbox on systems other than Linux.
 //!
 //! # Promises
-//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says, but for [`program`].
+//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says, but for [`parts`]
+//! and [`program`].
 //! The crates `toolfence-*` below it are internal.
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network. `toolbox` looks at
@@ -63,13 +64,12 @@ pub mod guide {}
 
 pub mod format;
 pub mod json;
+#[cfg(feature = "patch")]
+pub mod parts;
 pub mod program;
 pub mod tool;
 
 pub use toolfence_protocol::{grammar, parse, prompt, redact, text};
-
-#[cfg(feature = "patch")]
-pub mod patch;
 
 #[cfg(feature = "policy")]
 pub mod policy;
@@ -84,8 +84,6 @@ pub use toolfence_toolbox as toolbox;
 pub mod sandbox;
 #[cfg(feature = "tools")]
 pub mod undo;
-#[cfg(feature = "tools")]
-pub mod validate;
 #[cfg(feature = "tools")]
 pub mod workspace;
 #[cfg(feature = "agent")]

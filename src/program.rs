@@ -23,12 +23,6 @@ pub mod json {
     pub use toolfence_protocol::json::{Lexer, MOST_NESTING};
 }
 
-/// A patch that is applied to one text.
-#[cfg(feature = "patch")]
-pub mod patch {
-    pub use toolfence_patch::apply;
-}
-
 /// The hooks that git knows.
 #[cfg(feature = "policy")]
 pub mod policy {
@@ -50,16 +44,6 @@ pub mod tool {
 #[cfg(feature = "tools")]
 pub mod tools {
     pub use toolfence_tools::PROJECT_CHECK;
-}
-
-/// How the output of checkers is read.
-#[cfg(feature = "tools")]
-pub mod validate {
-    pub use toolfence_validate::read_output;
-    /// The languages whose syntax is read in process.
-    pub mod syntax {
-        pub use toolfence_validate::syntax::{LANGUAGES, Language, Reader, language};
-    }
 }
 
 /// What the command runner and undo ask of a workspace, and the digest by which a content is known again.

@@ -1,54 +1,10 @@
-//! The only place where a model's string becomes a file.
+//! One project: the folder that calls may touch.
 //!
-//! A [`Workspace`] is one project: its open [`Root`], and what can be done with the files below it. [`Files`] looks at them,
-//! [`Changes`] changes them, and its masks say what of them the sandbox has to hide from a command. Every path is resolved
-//! below the root's descriptor, checked again on the open descriptor, and never used a second time. None of it knows tools, a
-//! protocol or a runtime: the functions block.
+//! A [`Workspace`] is the only place where a model's string becomes a file. Every path is resolved below the descriptor of its
+//! [`Root`], checked again on the open descriptor, and never used a second time. What the block rules forbid is forbidden here
+//! too, whoever asks: the policy judges calls, the workspace judges files.
 //!
-//! What the block rules forbid is forbidden here too, whoever asks: the policy judges calls, this module judges files.
-//!
-//! # Without a protocol
-//! These functions are what the tools call, and a host that wants no protocol calls them itself: strings in, typed results or
-//! a [`ToolFailure`](crate::ToolFailure) with its code out. [`list`](Files::list), [`read`](Files::read) and
-//! [`search`](Files::search) look; [`write`](Changes::write), [`edit`](Changes::edit),
-//! [`replace_text`](Changes::replace_text) and [`apply_patch`](Changes::apply_patch) change all they were asked to or
-//! nothing. Each of the latter is a draft that is committed; who wants to look at a change before it is made takes the two
-//! steps, such as [`draft_patch`](Changes::draft_patch) and [`commit`](Changes::commit). The root is the base of every path: `src/main.rs` and the absolute path of the same file are one, and nothing
-//! leads out of it, whatever links do meanwhile. A host that wants a narrower base opens a workspace on that folder.
-//!
-//! A workspace remembers nothing of what was read. [`FileText::version`] says which content that was; given back as `base`
-//! it makes an edit of any other content a `conflict`.
-//!
-//! ```
-//! use toolfence::policy::PathRules;
-//! use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, SearchFiles, Stop, Workspace};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let folder = tempfile::tempdir()?;
-//! # let root = folder.path();
-//! let workspace = Workspace::open(root, PathRules::default())?;
-//! workspace.changes().write("src/main.rs", "fn main() {\n    run(1);\n}\n")?;
-//!
-//! let stop = Stop::default(); // for another thread
-//! let seen = workspace.files().read(&ReadFile { start_line: Some(2), ..ReadFile::new("src/main.rs") }, &stop)?;
-//! assert_eq!(seen.text, "    run(1);\n}\n");
-//!
-//! let edits = vec![EditLines { start_line: 2, end_line: 2, replacement: "    run(2);".into() }];
-//! let edit = EditFile { base: seen.version, ..EditFile::new("src/main.rs", edits) };
-//! assert_eq!(workspace.changes().edit(&edit)?.first_line, 2);
-//! assert_eq!(workspace.changes().edit(&edit).unwrap_err().code, toolfence::ErrorCode::Conflict);
-//!
-//! workspace.changes().replace_text(&ReplaceText::new("src/main.rs", "run(2)", "run(3)"))?;
-//! let found = workspace.files().search(&SearchFiles::new(r"run\(\d"), &stop)?;
-//! assert_eq!(found.lines[0].text, "    run(3);");
-//! let failure = workspace.files().read(&ReadFile::new("main.rs"), &stop).unwrap_err();
-//! assert_eq!(failure.suggestions, ["src/main.rs"]);
-//! # Ok(())
-//! # }
-//! ```
+//! The tools of [`tools::standard`](crate::tools::standard) work on a workspace. A host that has other tools uses
+//! [`Workspace::files`] and [`Workspace::changes`] itself; the module [`parts::files`](crate::parts::files) has their types.
 
-pub use toolfence_workspace::{
-    Changes, Draft, EditFile, EditLines, Entry, EntryKind, FileDraft, FileText, Files, Found, GitSettings, ListFiles,
-    Listing, Patched, PatchedFile, ReadFile, ReadLimits, ReplaceText, Report, Root, SearchFiles, SearchLine, Stop,
-    Total, Version, Workspace, Written,
-};
+pub use toolfence_workspace::{GitSettings, Root, Workspace};

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use similar::TextDiff;
-use toolfence::patch;
+use toolfence::parts::patch;
 
 fuzz_target!(|data: &[u8]| {
     let [context, kind, place, texts @ ..] = data else { return };
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
 fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
     let [file] = patch.files.as_slice() else { return Err("not one file".into()) };
-    let done = toolfence::program::patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
+    let done = toolfence::parts::patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
     assert_eq!(done.hunks.len(), file.hunks.len());
     Ok(done.text)
 }
@@ -85,5 +85,5 @@ fn is_ambiguous(clean: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return true };
     let mut hunks = patch.files[0].hunks.clone();
     hunks.iter_mut().for_each(|hunk| hunk.stated = None);
-    toolfence::program::patch::apply(&hunks, old.as_bytes()).is_err()
+    toolfence::parts::patch::apply(&hunks, old.as_bytes()).is_err()
 }

@@ -5,9 +5,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::time::{Duration, Instant};
-use toolfence::program::validate::read_output;
-use toolfence::program::validate::syntax::{LANGUAGES, Reader};
-use toolfence::validate::{Diagnostic, LineMap, Sight, new_ones};
+use toolfence::parts::validate::read_output;
+use toolfence::parts::validate::syntax::{LANGUAGES, Reader};
+use toolfence::parts::validate::{Diagnostic, LineMap, new_ones};
+use toolfence::tools::Sight;
 
 /// When it is asked to give up, and when it must have done so: a grammar may take a while to come to where it is asked.
 const PATIENCE: Duration = Duration::from_secs(1);

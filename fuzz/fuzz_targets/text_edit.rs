@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
+use toolfence::parts::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, texts @ ..] = data else { return };

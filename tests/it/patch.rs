@@ -7,7 +7,7 @@ mod parts;
 
 use std::collections::BTreeMap;
 use toolfence::Language;
-use toolfence::patch::{self, LineEdit, Plan, Source};
+use toolfence::parts::patch::{self, LineEdit, Plan, Source};
 use toolfence_patch::Failure;
 
 /// Files in memory.

@@ -34,9 +34,14 @@ fn the_session_can_be_sent_shared_and_shown() {
 #[cfg(feature = "tools")]
 #[test]
 fn the_tools_can_be_sent_shared_and_shown() {
-    usual::<(workspace::Workspace, workspace::Stop, toolfence_tools::Jobs, tools::CommandRunner, toolfence_tools::Views)>(
-    );
-    usual::<(undo::History, undo::Outcome, validate::Diagnostic, tools::Checks, toolfence::tools::Standing)>();
+    usual::<(
+        workspace::Workspace,
+        parts::files::Stop,
+        toolfence_tools::Jobs,
+        tools::CommandRunner,
+        toolfence_tools::Views,
+    )>();
+    usual::<(undo::History, undo::Outcome, parts::validate::Diagnostic, tools::Checks, toolfence::tools::Standing)>();
     usual::<(
         sandbox::Enclosure,
         sandbox::Report,

@@ -33,8 +33,8 @@
 //! the last line that begins as lines of bodies do.
 //!
 //! ```
-//! # mod toolfence { pub use toolfence_patch as patch; }
-//! use toolfence::patch;
+//! # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
+//! use toolfence::parts::patch;
 //!
 //! let text = "--- a/x\n+++ b/x\n@@ -40,2 +40,2 @@\n one\n-two\n+2\n";
 //! let patch = patch::parse(text).unwrap();
@@ -95,8 +95,8 @@ pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
 /// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
 ///
 /// ```
-/// # mod toolfence { pub use toolfence_patch as patch; }
-/// use toolfence::patch;
+/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
+/// use toolfence::parts::patch;
 ///
 /// let text = "--- /project/x\n+++ /project/x\n@@ -1 +1 @@\n-1\n+2\n";
 /// let below = |name: &str| name.strip_prefix("/project/").map(str::to_owned);
@@ -147,8 +147,8 @@ pub struct Names {
 /// Every file that carrying out the text could read or change, and perhaps more. Absolute names are given as they stand.
 ///
 /// ```
-/// # mod toolfence { pub use toolfence_patch as patch; }
-/// let named = toolfence::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
+/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
+/// let named = toolfence::parts::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
 /// ```
 pub fn names(text: &str) -> Names {

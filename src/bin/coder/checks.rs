@@ -8,10 +8,10 @@ use crate::terminal::{Style, Terminal, Words};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use toolfence::parts::validate::syntax::{self, LANGUAGES, Language};
 use toolfence::policy::PathRules;
-use toolfence::program::validate::syntax::{self, LANGUAGES, Language};
+use toolfence::tools::Reads;
 use toolfence::tools::{Checks, CommandRunner, Standing};
-use toolfence::validate::Reads;
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {

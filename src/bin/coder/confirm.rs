@@ -11,11 +11,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence::parts::files::Stop;
 use toolfence::policy::Pending;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::Stop;
 use toolfence::{Language, Text};
 
 /// Rules that are shown before the question; the rest is counted.

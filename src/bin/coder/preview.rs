@@ -7,10 +7,11 @@ use serde_json::Value;
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
+use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
 use toolfence::policy::{Decision, Target};
 use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
-use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop, Workspace};
+use toolfence::workspace::Workspace;
 use toolfence::{Text, ToolCall};
 
 /// Rows of a diff or of an argument that are shown at first.

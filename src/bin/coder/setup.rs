@@ -17,9 +17,9 @@ use toolfence::redact::Redactor;
 use toolfence::sandbox::{Container, Engine};
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
+use toolfence::tools::Checker;
 use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
-use toolfence::validate::Checker;
 use toolfence::workspace::{GitSettings, Workspace};
 use toolfence::{Language, Text, prompt};
 

@@ -5,7 +5,7 @@
 use super::laws::{diff, edited, text};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use toolfence::patch;
+use toolfence::parts::patch;
 use toolfence_kit::Random;
 
 #[test]
@@ -36,7 +36,7 @@ fn where_git_accepts_we_do_the_same() {
         }
         let theirs = by_git(Path::new(&git), folder.path(), &patch, &other);
         let parsed = patch::parse(&patch).unwrap_or_else(|problem| panic!("{problem}\n{patch}"));
-        let ours = toolfence::program::patch::apply(&parsed.files[0].hunks, other.as_bytes());
+        let ours = toolfence::parts::patch::apply(&parsed.files[0].hunks, other.as_bytes());
         match (theirs, ours) {
             (Some(theirs), Ok(ours)) => {
                 let got = String::from_utf8(ours.text).unwrap();

@@ -7,8 +7,8 @@
 
 use super::laws::text;
 use std::time::{Duration, Instant};
-use toolfence::patch::PassageProblem;
-use toolfence::patch::{LineEdit, edit_lines, replace_passage};
+use toolfence::parts::patch::PassageProblem;
+use toolfence::parts::patch::{LineEdit, edit_lines, replace_passage};
 use toolfence_kit::Random;
 use toolfence_kit::{CaseFiles, Comparison, Expected, Section, signs};
 

@@ -9,11 +9,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
+use toolfence::parts::files::Stop;
 use toolfence::program::process::{Job, Prespawn, environment, run_prespawned};
 use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::Stop;
 use toolfence_kit::Project;
 
 /// Commands of one host, whose helpers are known by a variable of their own.

@@ -10,8 +10,8 @@ use toolfence::policy::{AskMode, Policy, Verdict};
 use toolfence::sandbox::Settings;
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::CommandRunner;
-use toolfence::validate::Reads;
-use toolfence::validate::{Checker, Sight};
+use toolfence::tools::Reads;
+use toolfence::tools::{Checker, Sight};
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult, tools};
 

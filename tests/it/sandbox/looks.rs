@@ -8,11 +8,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::UNIX_EPOCH;
+use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
 use toolfence::program::workspace::Recorder;
 use toolfence::sandbox::{Kind, Mode, Settings};
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::workspace::Workspace;
 use toolfence_workspace::{Change, Digest, Root};
 
 /// How many commands it was told of, and how many of them have ended.

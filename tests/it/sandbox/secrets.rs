@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::sync::Arc;
+use toolfence::parts::files::{ListFiles, ReadFile, SearchFiles, Stop};
 use toolfence::policy::{Facts, HistoryFact, Judgement, Policy, Verdict};
 use toolfence::program::workspace::Access;
 use toolfence::sandbox::Settings;
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop};
 use toolfence::{Args, ToolCall};
 use toolfence_sandbox::isolation::MaskKind;
 

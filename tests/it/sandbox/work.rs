@@ -227,9 +227,9 @@ fn long_output_is_in_a_file() {
     let text = std::fs::read_to_string(place.at(name)).expect("it is there");
     assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
     let runner = place.runner();
-    let wanted = toolfence::workspace::ReadFile::new(name);
+    let wanted = toolfence::parts::files::ReadFile::new(name);
     let read =
-        runner.workspace().files().read(&wanted, &toolfence::workspace::Stop::default()).expect("tools can read it");
+        runner.workspace().files().read(&wanted, &toolfence::parts::files::Stop::default()).expect("tools can read it");
     assert!(read.text.starts_with("line 1\n"));
     let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
     assert!(

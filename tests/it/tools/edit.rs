@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use toolfence::ErrorCode;
-use toolfence::workspace::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
+use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
 use toolfence_workspace::Version;
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";

@@ -2,8 +2,9 @@
 
 use super::{Place, picture};
 use toolfence::ErrorCode::{self, *};
+use toolfence::parts::files::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 use toolfence::policy::{Facts, PathFact};
-use toolfence::workspace::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop, Workspace};
+use toolfence::workspace::Workspace;
 
 /// What a path is refused with, by reading it as a file and by listing or searching it as a folder.
 const REFUSED: &[(&str, ErrorCode)] = &[

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use toolfence::workspace::{ListFiles, ReadFile, SearchFiles, Stop};
+use toolfence::parts::files::{ListFiles, ReadFile, SearchFiles, Stop};
 
 /// Swaps `link` between two targets for as long as `work` goes on, and works again until there was a race: a busy machine
 /// may not let the swapper run.

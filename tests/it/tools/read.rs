@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 use toolfence::ErrorCode::InvalidArgument;
 use toolfence::ToolFailure;
-use toolfence::workspace::{FileText, ReadFile, Stop};
+use toolfence::parts::files::{FileText, ReadFile, Stop};
 use toolfence_workspace::{ReadLimits, Total};
 
 fn read(place: &Place, wanted: &ReadFile) -> Result<FileText, ToolFailure> {

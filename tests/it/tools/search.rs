@@ -2,7 +2,7 @@
 
 use super::Place;
 use toolfence::ErrorCode::{Cancelled, InvalidArgument};
-use toolfence::workspace::{Found, ListFiles, Listing, SearchFiles, Stop};
+use toolfence::parts::files::{Found, ListFiles, Listing, SearchFiles, Stop};
 use toolfence_workspace::EntryKind;
 
 fn list(place: &Place, wanted: &ListFiles) -> Listing {

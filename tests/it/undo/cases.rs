@@ -2,9 +2,9 @@
 
 use super::{Place, opened};
 use std::fs;
+use toolfence::parts::files::Stop;
 use toolfence::program::workspace::Recorder;
 use toolfence::undo::Limits;
-use toolfence::workspace::Stop;
 
 #[test]
 fn a_call_that_failed_is_no_change() {

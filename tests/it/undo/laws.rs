@@ -5,7 +5,7 @@ use super::{Picture, Place, run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use toolfence::workspace::{EditFile, EditLines, ReplaceText};
+use toolfence::parts::files::{EditFile, EditLines, ReplaceText};
 use toolfence_kit::Random;
 
 /// What names a generated project has; some are folders in one turn and files in another.

@@ -14,10 +14,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
 use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits, Outcome};
-use toolfence::workspace::{Stop, Workspace};
+use toolfence::workspace::Workspace;
 use toolfence_kit::{Picture, picture};
 
 /// A project with a history beside it.
