@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
-use toolfence::program::process::{self, Job, Outcome, Prespawn, environment};
+use toolfence::program::environment;
+use toolfence::program::process::{self, Job, Outcome, Prespawn};
 use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
 use toolfence::sandbox::{Enclosure, Settings};
@@ -75,7 +76,7 @@ const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 impl<'w> Host<'w> {
     fn new(workspace: &'w Workspace, enclosure: &'w Enclosure) -> Result<Host<'w>, Box<dyn Error>> {
         let root = workspace.root().folder(".").map_err(|failure| failure.message.to_string())?;
-        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
+        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         Ok(Host { workspace, enclosure, root, environment, ahead: Prespawn::new() })
     }
 

@@ -9,7 +9,7 @@ pub use toolfence_protocol::{clip, fence, invisible, texts};
 #[cfg(feature = "policy")]
 pub use toolfence_policy::settings;
 #[cfg(feature = "tools")]
-pub use toolfence_sandbox::process;
+pub use toolfence_sandbox::{environment, process};
 #[cfg(feature = "tools")]
 pub use toolfence_trial as trial;
 

@@ -6,6 +6,7 @@
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
+pub mod environment;
 pub mod isolation;
 pub mod process;
 mod random;

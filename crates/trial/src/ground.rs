@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 use toolfence_rules::PathRules;
-use toolfence_sandbox::isolation::{self, Enclosure, Report, Request, Settings};
-use toolfence_sandbox::process::{self, Job, environment};
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::{Enclosure, Report, Request, Settings};
+use toolfence_sandbox::process::{self, Job};
 use toolfence_workspace::{Access, Stop, Workspace};
 
 /// How long one attempt may take.
@@ -70,7 +71,7 @@ impl Ground {
         let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
         let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
-        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
+        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         let known = known(&beside, &server, settings)?;
         Ok(Ground { workspace, enclosure, environment, known, _server: server })
     }
@@ -112,7 +113,7 @@ impl Ground {
         };
         let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let environment = isolation::environment(&self.environment, self.workspace.root().path());
+        let environment = environment::sandboxed(&self.environment, self.workspace.root().path());
         let job = Job {
             program: &entry.program,
             args: &arguments,

@@ -10,7 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 use toolfence::parts::files::Stop;
-use toolfence::program::process::{Job, Prespawn, environment, run_prespawned};
+use toolfence::program::environment;
+use toolfence::program::process::{Job, Prespawn, run_prespawned};
 use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
 use toolfence::tools::CommandRunner;
@@ -26,7 +27,8 @@ struct Host {
 impl Host {
     fn new(place: &Place, mark: &str) -> Option<Host> {
         let runner = place.runner();
-        let mut environment = environment(std::env::vars_os(), runner.workspace().root().programs().search_path());
+        let mut environment =
+            environment::outside(std::env::vars_os(), runner.workspace().root().programs().search_path());
         environment.push(("TOOLFENCE_TEST_AHEAD".into(), own(mark).into()));
         stands(&runner).then(|| Host { runner, environment, ahead: Prespawn::new() })
     }

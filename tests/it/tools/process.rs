@@ -6,14 +6,15 @@ use rustix::fd::AsFd;
 use std::ffi::OsStr;
 use std::fs;
 use std::time::{Duration, Instant};
-use toolfence::program::process::{Job, Outcome, environment, run};
+use toolfence::program::environment;
+use toolfence::program::process::{Job, Outcome, run};
 use toolfence_kit::block_on;
 
 async fn bash(command: &str, limit: Duration) -> Outcome {
     let place = Place::new();
     let workspace = place.workspace();
     let folder = workspace.root().folder(".").expect("it is the root");
-    let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
+    let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
     let command = own(command);
     let job = Job {
         program: OsStr::new("bash"),

@@ -50,11 +50,9 @@ mod enclosure;
 #[cfg(not(target_os = "linux"))]
 #[path = "unsupported.rs"]
 mod enclosure;
-mod environment;
 mod types;
 
 pub use enclosure::{Enclosure, enter_if_asked};
-pub use environment::environment;
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
 pub use types::{

@@ -6,7 +6,6 @@
 
 mod background;
 mod child;
-mod environment;
 mod group;
 mod output;
 mod overflow;
@@ -14,7 +13,6 @@ mod prespawn;
 mod supervisor;
 
 pub use background::{Background, Sent};
-pub use environment::environment;
 pub use overflow::Overflow;
 pub use prespawn::Prespawn;
 

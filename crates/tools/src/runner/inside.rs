@@ -9,7 +9,8 @@ use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
-use toolfence_sandbox::isolation::{self, Request};
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::Request;
 use toolfence_sandbox::process::{self, Background, Job, Outcome};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace};
@@ -159,7 +160,7 @@ impl CommandRunner {
         let entry = self.enclosure().entry(&request);
         let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let mut environment = isolation::environment(job.environment, self.workspace().root().path());
+        let mut environment = environment::sandboxed(job.environment, self.workspace().root().path());
         if writes_git {
             git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }

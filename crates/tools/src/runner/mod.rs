@@ -26,8 +26,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_protocol::{Error, ErrorKind, Text, ToolFailure};
+use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind};
-use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn, environment};
+use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
 
@@ -127,7 +128,7 @@ pub(super) struct Checking<'a> {
 impl CommandRunner {
     /// Runs commands in this project, in this sandbox.
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
-        let environment = environment(std::env::vars_os(), workspace.root().programs().search_path());
+        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
             project: Arc::new(Sandboxed { workspace, settings, enclosure: OnceLock::new() }),
             environment,

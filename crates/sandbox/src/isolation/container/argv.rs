@@ -2,6 +2,7 @@
 
 use super::super::Engine;
 use super::super::plan::{Guard, Plan, Task};
+use crate::environment;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -26,31 +27,6 @@ pub(super) struct MaskedPath<'a> {
     pub(super) is_folder: bool,
 }
 
-/// What of the supervisor's environment is passed on; its value does not stand in the line.
-const PASSED: &[&str] = &[
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "TERM",
-    "NO_COLOR",
-    "PAGER",
-    "GIT_PAGER",
-    "MANPAGER",
-    "GIT_TERMINAL_PROMPT",
-    "GIT_OPTIONAL_LOCKS",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_KEY_0",
-    "GIT_CONFIG_VALUE_0",
-    "GIT_CONFIG_KEY_1",
-    "GIT_CONFIG_VALUE_1",
-    "GIT_CONFIG_KEY_2",
-    "GIT_CONFIG_VALUE_2",
-    "GIT_CONFIG_KEY_3",
-    "GIT_CONFIG_VALUE_3",
-    "DEBIAN_FRONTEND",
-    "PIP_NO_INPUT",
-];
-
 /// The options that are the same for every command: gone with its end, no rights, nothing fetched, nothing logged, no file system of its own to
 /// write to. SELinux would want the project relabelled, which is not ours to do.
 const ALWAYS: &[&str] = &[
@@ -64,8 +40,6 @@ const ALWAYS: &[&str] = &[
     "--security-opt=no-new-privileges",
     "--security-opt=label=disable",
     "--read-only",
-    "--env=HOME=/tmp",
-    "--env=TMPDIR=/tmp",
 ];
 
 impl Line<'_> {
@@ -88,7 +62,7 @@ impl Line<'_> {
         if !self.plan.network {
             line.push("--network=none".into());
         }
-        line.extend(PASSED.iter().map(|name| format!("--env={name}").into()));
+        line.extend(environment::of_container().map(|variable| format!("--env={variable}").into()));
         line.extend(self.mounts());
         let folder = self.plan.root.path().join(self.task.folder.path());
         line.push(option("--workdir=", folder.as_os_str()));

@@ -8,7 +8,7 @@ mod supervisor;
 use super::bubblewrap::Blank;
 use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
-use crate::random_name;
+use crate::{environment, random_name};
 use argv::{Line, MaskedPath};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -20,21 +20,6 @@ pub(super) use supervisor::main;
 
 /// How long the engine may take to say whether it is there.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// What a client of an engine needs of the host's environment to find it; nothing of it gets into the container.
-const VARIABLES: &[&str] = &[
-    "HOME",
-    "PATH",
-    "XDG_RUNTIME_DIR",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DOCKER_HOST",
-    "DOCKER_CONTEXT",
-    "DOCKER_CONFIG",
-    "CONTAINER_HOST",
-    "CONTAINERS_CONF",
-];
 
 /// The message to the supervisor of a container.
 #[derive(Debug, Serialize, Deserialize)]
@@ -88,7 +73,7 @@ impl Found {
             task,
         };
         let names = |words: Vec<OsString>| words.into_iter().map(Name::from).collect();
-        let variables = VARIABLES.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?.into())));
+        let variables = environment::of_client().map(|(name, value)| (name.into(), value.into()));
         let told = Told {
             program: self.program.as_path().into(),
             run: names(line.run()),
@@ -104,6 +89,8 @@ impl Found {
 fn asked(program: &Path, words: &[&str]) -> Result<(), String> {
     let mut child = Command::new(program)
         .args(words)
+        .env_clear()
+        .envs(environment::of_client())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -78,6 +78,7 @@ fn ask(entry: &Entry) -> io::Result<String> {
     ours.set_write_timeout(Some(PATIENCE))?;
     let mut child = Command::new(&entry.program)
         .args(&entry.arguments)
+        .env_clear()
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

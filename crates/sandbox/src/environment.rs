@@ -1,0 +1,285 @@
+//! The environment of a command: one table, which says of each variable what becomes of it in each backend.
+//!
+//! It is an allow list: what it does not name, such as a key or token of the host, gets to no command.
+
+use Rule::{AsOutside, InProjectOr, Passed, Removed, SearchPath, Set};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// How a command gets a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// With the value that it has on the host.
+    Passed,
+    /// As a command without a sandbox gets it.
+    AsOutside,
+    /// With the value that it has on the host where that is a path in the project, else with this one.
+    InProjectOr(Option<&'static str>),
+    /// With this value, whatever the host has.
+    Set(&'static str),
+    /// With the PATH that the commands of the project have.
+    SearchPath,
+    /// Not at all, or as an image has it.
+    Removed,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Variable {
+    /// The name of the variable.
+    pub name: &'static str,
+    /// What becomes of it where there is no sandbox.
+    pub outside: Rule,
+    /// What becomes of it in a sandbox of namespaces, of bubblewrap or of Landlock alone.
+    pub sandboxed: Rule,
+    /// What becomes of it in a container.
+    pub container: Rule,
+    /// Why.
+    pub why: &'static str,
+}
+
+const fn row(name: &'static str, outside: Rule, sandboxed: Rule, container: Rule, why: &'static str) -> Variable {
+    Variable { name, outside, sandboxed, container, why }
+}
+
+/// All variables that a command may have: without a sandbox, in a sandbox, in a container.
+pub const TABLE: &[Variable] = &[
+    row("HOME", Passed, AsOutside, Set("/tmp"), "the home; that of a container can be written and is private"),
+    row("USER", Passed, AsOutside, Removed, "who and where one is"),
+    row("LOGNAME", Passed, AsOutside, Removed, "who and where one is"),
+    row("PATH", SearchPath, AsOutside, Removed, "the host's PATH without folders of the project; an image has its own"),
+    row("LANG", Passed, AsOutside, AsOutside, "the language"),
+    row("LANGUAGE", Passed, AsOutside, AsOutside, "the language"),
+    row("LC_ALL", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_ADDRESS", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_COLLATE", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_CTYPE", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row(
+        "LC_IDENTIFICATION",
+        Passed,
+        AsOutside,
+        AsOutside,
+        "the language; any other name that begins so may hold anything",
+    ),
+    row(
+        "LC_MEASUREMENT",
+        Passed,
+        AsOutside,
+        AsOutside,
+        "the language; any other name that begins so may hold anything",
+    ),
+    row("LC_MESSAGES", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_MONETARY", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_NAME", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_NUMERIC", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_PAPER", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_TELEPHONE", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("LC_TIME", Passed, AsOutside, AsOutside, "the language; any other name that begins so may hold anything"),
+    row("TZ", Passed, AsOutside, AsOutside, "the time zone"),
+    row("TMPDIR", Passed, InProjectOr(Some("/tmp")), Set("/tmp"), "a folder that is there and can be written"),
+    row(
+        "XDG_CACHE_HOME",
+        Passed,
+        InProjectOr(None),
+        Removed,
+        "a folder that is written; without the name programs take one that is there",
+    ),
+    row(
+        "XDG_CONFIG_HOME",
+        Passed,
+        InProjectOr(None),
+        Removed,
+        "a folder that is written; without the name programs take one that is there",
+    ),
+    row(
+        "XDG_DATA_HOME",
+        Passed,
+        InProjectOr(None),
+        Removed,
+        "a folder that is written; without the name programs take one that is there",
+    ),
+    row(
+        "CARGO_TARGET_DIR",
+        Passed,
+        InProjectOr(None),
+        Removed,
+        "a folder that is written; without the name programs take one that is there",
+    ),
+    row("CARGO_HOME", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("RUSTUP_HOME", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("RUSTUP_TOOLCHAIN", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("GOPATH", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("GOROOT", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("JAVA_HOME", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("NVM_DIR", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("PYENV_ROOT", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("VIRTUAL_ENV", Passed, AsOutside, Removed, "where a toolchain lives; an image has its own"),
+    row("TERM", Set("dumb"), AsOutside, AsOutside, "no terminal"),
+    row("NO_COLOR", Set("1"), AsOutside, AsOutside, "no terminal"),
+    row("PAGER", Set("cat"), AsOutside, AsOutside, "no pager"),
+    row("GIT_PAGER", Set("cat"), AsOutside, AsOutside, "no pager"),
+    row("MANPAGER", Set("cat"), AsOutside, AsOutside, "no pager"),
+    row("GIT_TERMINAL_PROMPT", Set("0"), AsOutside, AsOutside, "no prompt"),
+    row(
+        "GIT_OPTIONAL_LOCKS",
+        Set("0"),
+        AsOutside,
+        AsOutside,
+        "what only reads writes no index: git status would, and run a hook",
+    ),
+    row(
+        "GIT_CONFIG_COUNT",
+        Set("4"),
+        AsOutside,
+        AsOutside,
+        "settings over all files of settings, so that what only reads runs no program of the repository",
+    ),
+    row("GIT_CONFIG_KEY_0", Set("core.fsmonitor"), AsOutside, AsOutside, "git status would start the monitor"),
+    row("GIT_CONFIG_VALUE_0", Set("false"), AsOutside, AsOutside, "git status would start the monitor"),
+    row("GIT_CONFIG_KEY_1", Set("core.hooksPath"), AsOutside, AsOutside, "no hook"),
+    row("GIT_CONFIG_VALUE_1", Set("/dev/null"), AsOutside, AsOutside, "no hook"),
+    row(
+        "GIT_CONFIG_KEY_2",
+        Set("safe.bareRepository"),
+        AsOutside,
+        AsOutside,
+        "a folder of the project can look like a repository without work tree, with settings of its own",
+    ),
+    row(
+        "GIT_CONFIG_VALUE_2",
+        Set("explicit"),
+        AsOutside,
+        AsOutside,
+        "a folder of the project can look like a repository without work tree, with settings of its own",
+    ),
+    row(
+        "GIT_CONFIG_KEY_3",
+        Set("log.showSignature"),
+        AsOutside,
+        AsOutside,
+        "git log would start a program that checks signatures",
+    ),
+    row(
+        "GIT_CONFIG_VALUE_3",
+        Set("false"),
+        AsOutside,
+        AsOutside,
+        "git log would start a program that checks signatures",
+    ),
+    row("DEBIAN_FRONTEND", Set("noninteractive"), AsOutside, AsOutside, "no prompt"),
+    row("PIP_NO_INPUT", Set("1"), AsOutside, AsOutside, "no prompt"),
+];
+
+/// The environment of a command without a sandbox, made from the variables of the host (usually [`std::env::vars_os`]) and the
+/// PATH its programs are looked for in, which is not the host's own.
+pub fn outside(host: impl IntoIterator<Item = (OsString, OsString)>, search_path: &OsStr) -> Vec<(OsString, OsString)> {
+    let host: Vec<_> = host.into_iter().collect();
+    let value = |variable: &Variable| match variable.outside {
+        Passed => host.iter().find(|(name, _)| name == variable.name).map(|(_, value)| value.clone()),
+        Set(value) => Some(value.into()),
+        SearchPath => Some(search_path.to_owned()),
+        AsOutside | InProjectOr(_) | Removed => None,
+    };
+    let mut all: Vec<_> = TABLE.iter().filter_map(|row| Some((row.name.into(), value(row)?))).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The environment of a command in a sandbox around the project at `root`, made of the one that it has outside.
+pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path) -> Vec<(OsString, OsString)> {
+    let in_project = |value: &&OsString| Path::new(value).is_relative() || Path::new(value).starts_with(root);
+    let value = |variable: &Variable| {
+        let has = outside.iter().find(|(name, _)| name == variable.name).map(|(_, value)| value);
+        match variable.sandboxed {
+            AsOutside => has.cloned(),
+            InProjectOr(other) => has.filter(in_project).cloned().or(other.map(Into::into)),
+            Set(value) => Some(value.into()),
+            Passed | SearchPath | Removed => None,
+        }
+    };
+    TABLE.iter().filter_map(|row| Some((row.name.into(), value(row)?))).collect()
+}
+
+/// What the options `--env` of an engine for containers say: a name alone is passed on from the environment of the client.
+#[cfg(target_os = "linux")]
+pub(crate) fn of_container() -> impl Iterator<Item = String> {
+    TABLE.iter().filter_map(|row| match row.container {
+        AsOutside => Some(row.name.to_owned()),
+        Set(value) => Some(format!("{}={value}", row.name)),
+        _ => None,
+    })
+}
+
+/// What the client of an engine needs of the host's environment to find its engine; nothing of it gets into the container.
+#[cfg(target_os = "linux")]
+const CLIENT: &[&str] = &[
+    "HOME",
+    "PATH",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "DOCKER_CONTEXT",
+    "DOCKER_CONFIG",
+    "CONTAINER_HOST",
+    "CONTAINERS_CONF",
+];
+
+/// The environment that the client of an engine for containers needs, with the host's values.
+#[cfg(target_os = "linux")]
+pub(crate) fn of_client() -> impl Iterator<Item = (&'static str, OsString)> {
+    CLIENT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn of(all: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        all.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    #[test]
+    fn keys_stay_outside() {
+        let host = of(&[
+            ("HOME", "/home/u"),
+            ("PATH", ".:/evil"),
+            ("LC_ALL", "C"),
+            ("LC_SECRET", "s"),
+            ("OPENAI_API_KEY", "sk-1"),
+            ("BASH_ENV", "/evil"),
+            ("LD_PRELOAD", "/evil.so"),
+            ("PAGER", "less"),
+        ]);
+        let made = outside(host, OsStr::new("/usr/bin:/bin"));
+        let get = |wanted: &str| made.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.to_str());
+        assert_eq!((get("HOME"), get("PATH"), get("LC_ALL")), (Some("/home/u"), Some("/usr/bin:/bin"), Some("C")));
+        assert_eq!((get("PAGER"), get("TERM")), (Some("cat"), Some("dumb")));
+        for name in ["OPENAI_API_KEY", "BASH_ENV", "LD_PRELOAD", "LC_SECRET"] {
+            assert_eq!(get(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_that_are_not_there_are_left_out_inside() {
+        let had = of(&[("TMPDIR", "/var/tmp"), ("CARGO_TARGET_DIR", "/p/target"), ("XDG_DATA_HOME", "/home/u/data")]);
+        let inside = sandboxed(&had, Path::new("/p"));
+        assert_eq!(inside, of(&[("TMPDIR", "/tmp"), ("CARGO_TARGET_DIR", "/p/target")]));
+    }
+
+    #[test]
+    fn every_row_is_one_and_none_looks_like_a_secret() {
+        let names: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), TABLE.len());
+        for row in TABLE {
+            assert!(matches!(row.outside, Passed | Set(_) | SearchPath | Removed), "{}", row.name);
+            assert!(matches!(row.sandboxed, AsOutside | InProjectOr(_) | Set(_) | Removed), "{}", row.name);
+            assert!(matches!(row.container, AsOutside | Set(_) | Removed), "{}", row.name);
+            let secret = ["TOKEN", "SECRET", "PASS", "CREDENTIAL", "API", "AUTH"];
+            assert!(!secret.iter().any(|word| row.name.contains(word)), "{}", row.name);
+            assert!(!row.why.is_empty(), "{}", row.name);
+        }
+    }
+}
