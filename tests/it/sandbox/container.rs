@@ -137,7 +137,7 @@ fn the_word_of_a_real_client_is_told() {
 }
 
 /// A real engine, where `TOOLFENCE_PODMAN` names its client and `TOOLFENCE_IMAGE` an image it has.
-fn real() -> Option<(PathBuf, Settings)> {
+pub(super) fn real() -> Option<(PathBuf, Settings)> {
     let (Some(program), Ok(image)) = (std::env::var_os("TOOLFENCE_PODMAN"), std::env::var("TOOLFENCE_IMAGE")) else {
         eprintln!("skipped: there is no TOOLFENCE_PODMAN");
         return None;

@@ -9,6 +9,7 @@ mod container;
 mod deep;
 #[cfg(feature = "cli")]
 mod doctor;
+mod environment;
 mod escape;
 mod git;
 mod hooks;

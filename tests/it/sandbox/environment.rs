@@ -1,0 +1,81 @@
+//! What a command finds in its environment is what the table says, in every backend that this machine has.
+
+use super::{Place, container};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use toolfence::program::environment::{self, Rule, TABLE};
+use toolfence::sandbox::{Kind, Mode, Settings};
+
+/// What bash was started with, a line for each variable.
+const SHOW: &str = "while IFS= read -r -d '' each; do printf '%s\\n' \"$each\"; done </proc/self/environ";
+
+/// What programs on the way to bash or an image add by themselves.
+const ADDED: &[&str] = &["PWD", "SHLVL", "OLDPWD", "_", "HOSTNAME", "container"];
+
+fn seen(place: &Place, settings: Settings) -> BTreeMap<String, String> {
+    let result = place.anyhow(settings, json!({"command": SHOW}));
+    let lines = result.output.lines().filter_map(|line| line.split_once('='));
+    let all: BTreeMap<_, _> = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    assert!(!all.is_empty(), "{result:?}");
+    all.into_iter().filter(|(name, _)| !ADDED.contains(&name.as_str())).collect()
+}
+
+fn outside(place: &Place) -> Vec<(OsString, OsString)> {
+    let runner = place.runner();
+    environment::outside(std::env::vars_os(), runner.workspace().root().programs().search_path())
+}
+
+fn texts(all: Vec<(OsString, OsString)>) -> BTreeMap<String, String> {
+    let text = |text: OsString| text.into_string().expect("it is text");
+    all.into_iter().map(|(name, value)| (text(name), text(value))).collect()
+}
+
+#[test]
+fn a_command_sees_what_the_table_says() {
+    let place = Place::new();
+    let outside = outside(&place);
+    let mut settings = vec![Settings::new().mode(Mode::Off)];
+    settings.extend([Kind::Namespaces, Kind::Bubblewrap].map(|kind| Settings::new().at_most(kind)));
+    for settings in settings {
+        let kind = super::runner(&place.root, settings.clone()).enclosure().report().kind;
+        let want = match kind {
+            Kind::Nothing => outside.clone(),
+            Kind::Namespaces | Kind::Bubblewrap => environment::sandboxed(&outside, &place.root),
+            other => {
+                eprintln!("skipped: {other:?} shows no process");
+                continue;
+            }
+        };
+        assert_eq!(seen(&place, settings), texts(want), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_command_in_a_container_sees_what_the_table_says() {
+    let Some((_, settings)) = container::real() else { return };
+    let place = Place::new();
+    let outside = texts(outside(&place));
+    let mut seen = seen(&place, settings);
+    for row in TABLE {
+        let want = match row.container {
+            Rule::AsOutside => outside.get(row.name).cloned(),
+            Rule::Set(value) => Some(value.to_owned()),
+            // The image may have its own.
+            _ if row.name == "PATH" => seen.get(row.name).cloned(),
+            _ => None,
+        };
+        assert_eq!(seen.remove(row.name), want, "{}", row.name);
+    }
+    assert!(seen.is_empty(), "{seen:?}");
+}
+
+#[test]
+fn the_page_about_the_sandbox_names_every_variable() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/sandbox.md")).expect("it is there");
+    for row in TABLE {
+        let group = ["LC_", "GIT_CONFIG_"].into_iter().find(|group| row.name.starts_with(group));
+        let name = group.map_or_else(|| format!("`{}`", row.name), |group| format!("`{group}*`"));
+        assert!(page.contains(&name), "{name}");
+    }
+}
