@@ -43,6 +43,7 @@ mod support;
 mod surface;
 #[cfg(feature = "cli")]
 mod terminal;
+mod texts;
 mod tokens;
 #[cfg(feature = "tools")]
 mod tools;

@@ -26,7 +26,7 @@ use toolfence_policy::{Cleared, Decision, Pending};
 use toolfence_protocol::clip::clip;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Args, Effect, Error, Result, ToolCall, ToolResult};
+use toolfence_protocol::{Args, Effect, Error, Language, Result, ToolCall, ToolResult};
 use toolfence_sandbox::isolation::Kind;
 use toolfence_sandbox::random_name;
 use toolfence_session::Answer;
@@ -168,7 +168,7 @@ impl Audit {
     fn args(&self, args: &Args) -> Value {
         let args = shortened(&self.redactor.value(&Value::Object(args.clone())));
         match args.to_string() {
-            text if text.len() > 4 * LONGEST => clip(&text, LONGEST).text.into(),
+            text if text.len() > 4 * LONGEST => clip(&text, LONGEST, Language::English).text.into(),
             _ => args,
         }
     }
@@ -193,7 +193,7 @@ impl Audit {
     }
 
     fn short(&self, text: &str) -> String {
-        clip(&self.redactor.text(text), LONGEST).text
+        clip(&self.redactor.text(text), LONGEST, Language::English).text
     }
 
     /// What cannot be logged is told to whoever watches and stops nothing.
@@ -252,11 +252,11 @@ fn opened(path: &Path) -> std::io::Result<File> {
 /// The same with long texts clipped, so that what is in a line can still be read.
 fn shortened(value: &Value) -> Value {
     match value {
-        Value::String(text) => clip(text, LONGEST).text.into(),
+        Value::String(text) => clip(text, LONGEST, Language::English).text.into(),
         Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(key, value)| (clip(key, LONGEST).text, shortened(value))).collect())
-        }
+        Value::Object(fields) => Value::Object(
+            fields.iter().map(|(key, value)| (clip(key, LONGEST, Language::English).text, shortened(value))).collect(),
+        ),
         other => other.clone(),
     }
 }

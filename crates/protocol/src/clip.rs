@@ -3,7 +3,8 @@
 //! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no
 //! cut splits a character.
 
-use crate::messages;
+use crate::text::grouped;
+use crate::{Language, messages};
 use std::borrow::Cow;
 
 /// How many bytes the sentence about the cut takes at most, its line breaks included.
@@ -21,15 +22,15 @@ pub struct Clipped {
     pub truncated: bool,
 }
 
-/// `text` in at most `budget` bytes (but never less than the sentence about the cut needs).
-pub fn clip(text: &str, budget: usize) -> Clipped {
+/// `text` in at most `budget` bytes (but never less than the sentence about the cut needs, which is in `language`).
+pub fn clip(text: &str, budget: usize, language: Language) -> Clipped {
     if text.len() <= budget {
         return Clipped { text: text.to_owned(), total_bytes: text.len() as u64, truncated: false };
     }
     let half = budget.saturating_sub(SENTENCE) / 2;
     let mut buffer = HeadTail::new(half, half);
     buffer.push(text.as_bytes());
-    buffer.finish()
+    buffer.finish(language)
 }
 
 /// Takes any number of bytes and keeps the first and the last of them; the memory is fixed.
@@ -94,17 +95,17 @@ impl HeadTail {
 
     /// The text without a character at its end that is not there in full, and the bytes of that one: for output that is
     /// taken while it still comes.
-    pub fn finish_at_char(mut self) -> (Clipped, Vec<u8>) {
+    pub fn finish_at_char(mut self, language: Language) -> (Clipped, Vec<u8>) {
         self.tail.rotate_left(self.oldest);
         self.oldest = 0;
         let last = if self.tail.is_empty() { &mut self.head } else { &mut self.tail };
         let rest = last.split_off(last.len() - cut_off(last));
         self.total_bytes -= rest.len() as u64;
-        (self.finish(), rest)
+        (self.finish(language), rest)
     }
 
-    /// The text, at most as long as head, tail and the sentence between them.
-    pub fn finish(mut self) -> Clipped {
+    /// The text, at most as long as head, tail and the sentence between them, which is in `language`.
+    pub fn finish(mut self, language: Language) -> Clipped {
         self.tail.rotate_left(self.oldest);
         let cut = self.head.len();
         let mut all = std::mem::take(&mut self.head);
@@ -126,7 +127,9 @@ impl HeadTail {
         let (end, skipped) = last_chars(tail, self.tail_limit);
         let lines = self.total_lines - newlines(&head[..used]) - newlines(&tail[skipped..]);
         let bytes = self.total_bytes - used as u64 - (tail.len() - skipped) as u64;
-        text.push_str(&sentence(bytes, lines, text.ends_with('\n')));
+        text.push_str(if text.ends_with('\n') { "" } else { "\n" });
+        text.push_str(&messages::left_out(grouped(bytes), grouped(lines)).into_string(language));
+        text.push('\n');
         text.push_str(&end);
         Clipped { text, total_bytes: self.total_bytes, truncated: true }
     }
@@ -151,25 +154,6 @@ pub fn middle(text: &str, most: usize) -> Cow<'_, str> {
 
 fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
-}
-
-fn sentence(bytes: u64, lines: u64, at_line_start: bool) -> String {
-    let lead = if at_line_start { "" } else { "\n" };
-    // The budget of whoever clips has room for the English sentence, and nobody here knows another language.
-    format!("{lead}{}\n", messages::left_out(grouped(bytes), grouped(lines), lines))
-}
-
-/// Writes a number with its digits in groups of three: `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `bytes` without a character that is cut off at the end.
@@ -266,23 +250,33 @@ mod tests {
 
     #[test]
     fn what_fits_is_untouched() {
-        let clipped = clip("äöü", 6);
+        let clipped = clip("äöü", 6, Language::English);
         assert_eq!((clipped.text.as_str(), clipped.total_bytes, clipped.truncated), ("äöü", 6, false));
     }
 
     #[test]
     fn what_does_not_fit_says_what_is_missing() {
         let text = "line\n".repeat(1000);
-        let clipped = clip(&text, 200);
+        let clipped = clip(&text, 200, Language::English);
         assert!(clipped.truncated && clipped.text.len() <= 200);
         assert!(clipped.text.starts_with("line\nline\n") && clipped.text.ends_with("line\n"));
         assert!(clipped.text.contains("\n[... 4,896 bytes (979 lines) left out ...]\n"), "{}", clipped.text);
+        let clipped = clip(&text, 200, Language::Portuguese);
+        assert!(clipped.text.contains("\n[... 4.896 bytes (979 linhas) omitidos ...]\n"), "{}", clipped.text);
+    }
+
+    #[test]
+    fn the_sentence_has_its_room() {
+        for language in [Language::English, Language::Portuguese] {
+            let most = messages::left_out(grouped(u64::MAX), grouped(u64::MAX)).into_string(language);
+            assert!(most.len() + 2 <= SENTENCE, "{most}");
+        }
     }
 
     #[test]
     fn no_cut_splits_a_character() {
         for budget in 90..140 {
-            let clipped = clip(&"ä€😀".repeat(100), budget);
+            let clipped = clip(&"ä€😀".repeat(100), budget, Language::Portuguese);
             assert!(!clipped.text.contains(char::REPLACEMENT_CHARACTER), "{budget}");
             assert!(clipped.text.len() <= budget.max(SENTENCE));
         }
@@ -311,12 +305,12 @@ mod tests {
     fn no_room_at_all_is_no_panic() {
         let mut buffer = HeadTail::new(0, 0);
         buffer.push(b"abc\n");
-        assert_eq!(buffer.finish().text, "\n[... 4 bytes (1 line) left out ...]\n");
+        assert_eq!(buffer.finish(Language::English).text, "\n[... 4 bytes (1 line) left out ...]\n");
     }
 
     fn pushed(bytes: &[u8], size: usize) -> Clipped {
         let mut buffer = HeadTail::new(64, 64);
         bytes.chunks(size).for_each(|chunk| buffer.push(chunk));
-        buffer.finish()
+        buffer.finish(Language::English)
     }
 }

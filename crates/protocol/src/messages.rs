@@ -264,9 +264,9 @@ crate::texts! { "format"
         en: "[TRUNCATED: {lost} bytes left out here to keep the message small. Ask for less at a time.]",
         pt: "[TRUNCADO: {lost} bytes omitidos aqui para a mensagem ficar curta. Peça menos de cada vez.]",
     }
-    left_out(bytes, lines, count) {
-        en: "[... {bytes} bytes ({lines} {count|line|lines}) left out ...]",
-        pt: "[... {bytes} bytes ({lines} {count|linha|linhas}) omitidos ...]",
+    left_out(bytes, lines) {
+        en: "[... {bytes} bytes ({lines} {lines|line|lines}) left out ...]",
+        pt: "[... {bytes} bytes ({lines} {lines|linha|linhas}) omitidos ...]",
     }
 }
 

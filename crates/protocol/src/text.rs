@@ -155,6 +155,8 @@ pub enum Field {
     Word(Cow<'static, str>),
     /// A number, which also chooses between alternatives such as `line` and `lines`.
     Number(i128),
+    /// A number that can be large, with its digits in groups of three: `1,234,567`, in Portuguese `1.234.567`.
+    Grouped(u64),
     /// A part of the sentence that has words of its own.
     Text(Text),
 }
@@ -164,8 +166,28 @@ impl Field {
         match self {
             Field::Word(word) => out.push_str(word),
             Field::Number(number) => out.push_str(&number.to_string()),
+            Field::Grouped(number) => write_grouped(*number, language, out),
             Field::Text(text) => text.write(language, out),
         }
+    }
+}
+
+/// A field for a number that can be large; see [`Field::Grouped`].
+pub fn grouped(number: u64) -> Field {
+    Field::Grouped(number)
+}
+
+fn write_grouped(number: u64, language: Language, out: &mut String) {
+    let mark = match language {
+        Language::English => ',',
+        Language::Portuguese => '.',
+    };
+    let digits = number.to_string();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(mark);
+        }
+        out.push(digit);
     }
 }
 
@@ -312,7 +334,7 @@ fn fill(template: &Template, fields: &[Field], language: Language, out: &mut Str
         };
         match (parts.next(), parts.next()) {
             (Some(one), Some(several)) => {
-                out.push_str(if matches!(field, Field::Number(1)) { one } else { several });
+                out.push_str(if matches!(field, Field::Number(1) | Field::Grouped(1)) { one } else { several });
             }
             _ => field.write(language, out),
         }
@@ -508,6 +530,20 @@ mod tests {
         let nested = example(plain(), 0_u64);
         assert_eq!(nested.render(Language::Portuguese), "0 linhas em {\"name\": \"Não.\"}");
         assert_eq!(nested.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["name", "count"]);
+    }
+
+    #[test]
+    fn a_large_number_has_groups_of_three_digits() {
+        for (number, english, portuguese) in [
+            (1, "1 line", "1 linha"),
+            (999, "999 lines", "999 linhas"),
+            (1000, "1,000 lines", "1.000 linhas"),
+            (u64::MAX, "18,446,744,073,709,551,615 lines", "18.446.744.073.709.551.615 linhas"),
+        ] {
+            let text = example("", grouped(number));
+            assert!(text.to_string().ends_with(english), "{text}");
+            assert!(text.render(Language::Portuguese).starts_with(portuguese), "{text}");
+        }
     }
 
     #[test]

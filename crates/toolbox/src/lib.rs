@@ -4,13 +4,17 @@
 
 #![forbid(unsafe_code)]
 
+mod messages;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 use toolfence_policy::Cleared;
-use toolfence_protocol::{Args, Catalog, Effect, Error, ErrorCode, Output, ToolFailure, ToolResult, ToolSpec};
+use toolfence_protocol::{
+    Args, Catalog, Effect, Error, ErrorCode, Language, Output, ToolFailure, ToolResult, ToolSpec,
+};
 
 /// A future in a box, as the traits of this crate give it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -43,6 +47,7 @@ pub struct Permit<'a> {
     effect: Effect,
     only_reads: bool,
     writes_git: bool,
+    language: Language,
 }
 
 impl<'a> Permit<'a> {
@@ -65,6 +70,12 @@ impl<'a> Permit<'a> {
     /// [`Decision::writes_git`](toolfence_policy::Decision::writes_git).
     pub fn writes_git(&self) -> bool {
         self.writes_git
+    }
+
+    /// The language of what the model is told. [`Output::text`] is rendered in it by the toolbox; a tool needs it only for
+    /// words that are part of a string.
+    pub fn language(&self) -> Language {
+        self.language
     }
 
     /// A string argument.
@@ -116,6 +127,7 @@ impl From<ToolFailure> for ToolError {
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
+    language: Language,
 }
 
 impl fmt::Debug for Toolbox {
@@ -141,6 +153,17 @@ impl Toolbox {
         self
     }
 
+    /// Sets the language of the output of the tools; English without it. An agent and a pipe set that of their session.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Toolbox {
+        Toolbox { language, ..self }
+    }
+
+    /// The language of the output of the tools.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
     /// Keeps only the tools of these names, in the order they have here.
     #[must_use]
     pub fn only(mut self, names: &[String]) -> Toolbox {
@@ -160,18 +183,20 @@ impl Toolbox {
     pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let call = cleared.call();
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {
-            let message = format!("The tool {} is not here.", call.name);
-            let failure = ToolFailure::new(ErrorCode::UnknownTool, message);
+            let failure = ToolFailure::new(ErrorCode::UnknownTool, messages::tool_not_here(&call.name));
             return Ok(ToolResult::refused(&call.id, &call.name, failure));
         };
         let (only_reads, writes_git) = (cleared.decision().only_reads, cleared.decision().writes_git);
-        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads, writes_git };
+        let language = self.language;
+        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads, writes_git, language };
         let started = Instant::now();
-        let output = match tool.run(permit, progress).await {
+        let mut output = match tool.run(permit, progress).await {
             Ok(output) => output,
             Err(ToolError::Respond(failure)) => Output::from(failure),
             Err(ToolError::Fatal(error)) => return Err(error),
         };
+        // A result holds its output as a string, so this is the last place where it is known what is ours in it.
+        output.text = output.text.into_string(language).into();
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(&call.id, &call.name, output, elapsed))
     }

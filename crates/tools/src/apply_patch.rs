@@ -2,11 +2,11 @@
 
 use super::change::{ChangePipeline, LONGEST_DIFF, not_carried};
 use super::checks::How;
-use super::{Views, capped, counted, spec_of};
+use super::{Views, capped, messages, spec_of};
 use serde_json::{Value, json};
-use std::fmt::Write;
 use toolfence_patch::{Kind, Placed};
-use toolfence_protocol::{Output, ToolSpec};
+use toolfence_protocol::text::grouped;
+use toolfence_protocol::{Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Patched, PatchedFile, Workspace};
 
@@ -31,57 +31,53 @@ impl Tool for Patch {
 
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let patch = permit.text("patch").unwrap_or_default().to_owned();
-        let how = How { validate: true, dry_run: permit.flag("dry_run", false) };
+        let how = How { validate: true, dry_run: permit.flag("dry_run", false), language: permit.language() };
         let draft = move |workspace: &Workspace, _: &Views| workspace.changes().draft_patch(&patch);
-        Box::pin(self.pipeline.make(how, draft, Views::patched, move |done| output_of(done, how.dry_run)))
+        Box::pin(self.pipeline.make(how, draft, Views::patched, move |done| output_of(done, how)))
     }
 }
 
-fn output_of(done: &Patched, dry_run: bool) -> Output {
-    let mut output = capped(words(done, dry_run), false);
-    output.data = Some(data_of(done, dry_run));
+fn output_of(done: &Patched, how: How) -> Output {
+    let mut output = capped(words(done, how.dry_run), false, how.language);
+    output.data = Some(data_of(done, how.dry_run));
     output
 }
 
-fn words(done: &Patched, dry_run: bool) -> String {
-    let mut text = String::new();
+fn words(done: &Patched, dry_run: bool) -> Text {
+    let mut texts = Vec::new();
     if dry_run {
-        text.push_str("Dry run: nothing was written. The patch applies:\n");
+        texts.push(messages::patch_applies());
     }
     for file in &done.files {
-        let _ = writeln!(text, "{}", file_words(file));
-        for (number, hunk) in file.hunks.iter().enumerate() {
-            let _ = writeln!(text, "  hunk {}: {}", number + 1, hunk_words(hunk));
-        }
+        texts.push(file_words(file));
+        texts.extend((1_usize..).zip(&file.hunks).map(|(number, hunk)| hunk_words(number, hunk)));
     }
-    for name in &done.broken_links {
-        let _ = writeln!(text, "[{name} had other names (hard links); there the old content remains.]");
-    }
+    texts.extend(done.broken_links.iter().map(messages::name_had_other_names));
     for (name, lost) in &done.lost {
-        let _ = writeln!(text, "[{name}: {}]", not_carried(lost));
+        texts.extend([format!("[{name}: ").into(), not_carried(lost), "]\n".into()]);
     }
-    text
+    Text::join(texts, "")
 }
 
-fn file_words(file: &PatchedFile) -> String {
+fn file_words(file: &PatchedFile) -> Text {
     let PatchedFile { old, new, .. } = file;
     match file.kind {
-        Kind::Create => format!("Created {new}"),
-        Kind::Delete => format!("Deleted {old}"),
-        Kind::Rename => format!("Renamed {old} to {new}"),
-        Kind::Copy => format!("Copied {old} to {new}"),
-        _ => format!("Changed {new}"),
+        Kind::Create => messages::created(new),
+        Kind::Delete => messages::deleted(old),
+        Kind::Rename => messages::renamed(old, new),
+        Kind::Copy => messages::copied(old, new),
+        _ => messages::patched(new),
     }
 }
 
-fn hunk_words(hunk: &Placed) -> String {
-    let lines = |number: i64| counted(number.unsigned_abs(), "line");
-    let distance = match hunk.distance {
-        None | Some(0) => String::new(),
-        Some(below @ 1..) => format!(", {} below what @@ says", lines(below)),
-        Some(above) => format!(", {} above what @@ says", lines(above)),
-    };
-    format!("line {}, fuzz {}{distance}", hunk.line, hunk.fuzz)
+fn hunk_words(number: usize, hunk: &Placed) -> Text {
+    let (line, fuzz) = (hunk.line, hunk.fuzz);
+    let lines = |distance: i64| grouped(distance.unsigned_abs());
+    match hunk.distance {
+        None | Some(0) => messages::hunk(number, line, fuzz),
+        Some(below @ 1..) => messages::hunk_below(number, line, fuzz, lines(below)),
+        Some(above) => messages::hunk_above(number, line, fuzz, lines(above)),
+    }
 }
 
 fn data_of(done: &Patched, dry_run: bool) -> Value {

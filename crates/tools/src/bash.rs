@@ -2,7 +2,7 @@
 
 use super::jobs::{Jobs, Waited};
 use super::runner::{KEPT, Wanted, shell_line};
-use super::spec_of;
+use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
@@ -76,6 +76,7 @@ impl Bash {
             keep: KEPT,
             looks: permit.only_reads(),
             writes_git: permit.writes_git(),
+            language: permit.language(),
         }
     }
 }
@@ -91,9 +92,6 @@ impl Tool for Bash {
 }
 
 fn no_background(outside: bool) -> ToolFailure {
-    let why = if outside { "outside of the sandbox" } else { "because no sandbox is available here" };
-    let message = format!(
-        "Nothing could promise that this job ends with the session, {why}. Run the command in the foreground with a timeout."
-    );
+    let message = if outside { messages::no_background_outside() } else { messages::no_background_without_sandbox() };
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }

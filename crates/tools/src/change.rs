@@ -3,9 +3,10 @@
 //! A tool of this crate that changes files reads its arguments, says how they become a plan, and words the result.
 
 use super::checks::{Checked, How};
-use super::{Checks, Views, blocking, counted};
+use super::{Checks, Views, blocking, messages};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use toolfence_protocol::text::grouped;
 use toolfence_protocol::{Output, Text, ToolFailure};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Draft, Report, Workspace, Written};
@@ -51,9 +52,7 @@ pub(super) const LONGEST_DIFF: usize = 64 << 10;
 /// A part of a file was changed, or would be.
 pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
     let mut text = words(written, dry_run);
-    for note in notes(written) {
-        text.push_str(&format!("[{note}]\n"));
-    }
+    add_notes(&mut text, notes(written));
     let mut data = data_of(written, dry_run);
     data["dry_run"] = dry_run.into();
     let mut output = Output::text(text);
@@ -61,42 +60,52 @@ pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
     output
 }
 
-fn words(written: &Written, dry_run: bool) -> String {
-    let name = &written.shown;
-    let (before, verb) = if dry_run { ("Dry run: nothing was written. ", "would change") } else { ("", "changed") };
-    if !written.changed {
-        return format!("{before}{name} is the same with that; there is nothing to write.\n");
+/// Sentences behind a text, each in brackets on a line of its own.
+pub(super) fn add_notes(text: &mut Text, notes: impl IntoIterator<Item = Text>) {
+    for note in notes {
+        text.push("[");
+        text.push(note);
+        text.push("]\n");
     }
-    let at = if written.first_line > 0 { format!(", from line {}", written.first_line) } else { String::new() };
-    format!("{before}{name} {verb} (+{} -{} lines{at}).\n", written.added, written.removed)
+}
+
+fn words(written: &Written, dry_run: bool) -> Text {
+    let (name, added, removed) = (&written.shown, written.added, written.removed);
+    let mut text = if dry_run { messages::dry_run() } else { Text::default() };
+    text.push(match (dry_run, written.first_line) {
+        _ if !written.changed => messages::same_with_that(name),
+        (false, 0) => messages::changed(name, added, removed),
+        (false, line) => messages::changed_from(name, added, removed, line),
+        (true, 0) => messages::would_change(name, added, removed),
+        (true, line) => messages::would_change_from(name, added, removed, line),
+    });
+    text
 }
 
 /// What would surprise a reader of the new content.
-pub(super) fn notes(written: &Written) -> Vec<String> {
+pub(super) fn notes(written: &Written) -> Vec<Text> {
     let mut notes = Vec::new();
     if written.kept_crlf {
-        notes.push("The CRLF line endings of the old file were kept.".into());
+        notes.push(messages::kept_crlf());
     }
     if written.kept_bom {
-        notes.push("The byte order mark of the old file was kept.".into());
+        notes.push(messages::kept_bom());
     }
     if written.broken_links > 0 {
-        let names = counted(written.broken_links, "other name");
-        notes.push(format!("The file had {names} (hard links); there the old content remains."));
+        notes.push(messages::had_other_names(grouped(written.broken_links)));
     }
     if !written.lost.is_empty() {
         notes.push(not_carried(&written.lost));
     }
     if written.changed && diff_of(written).is_none() {
-        notes.push("No diff: the change is too big for one, or the old file was no text.".into());
+        notes.push(messages::no_diff());
     }
     notes
 }
 
 /// What a file in the place of another could not have of it.
-pub(super) fn not_carried(lost: &[Text]) -> String {
-    let lost = Text::join(lost.iter().cloned(), ", ");
-    format!("The system refused its {lost}; where that kept people out, its mode does now. Tell the user.")
+pub(super) fn not_carried(lost: &[Text]) -> Text {
+    messages::attributes_refused(Text::join(lost.iter().cloned(), ", "))
 }
 
 fn diff_of(written: &Written) -> Option<&str> {

@@ -31,7 +31,11 @@ impl Tool for Edit {
         let edits = permit.args().get("edits").and_then(Value::as_array);
         let edits = edits.into_iter().flatten().map(lines_of).collect();
         let wanted = EditFile::new(permit.text("path").unwrap_or_default(), edits);
-        let how = How { validate: permit.flag("validate", true), dry_run: permit.flag("dry_run", false) };
+        let how = How {
+            validate: permit.flag("validate", true),
+            dry_run: permit.flag("dry_run", false),
+            language: permit.language(),
+        };
         let draft = move |workspace: &Workspace, views: &Views| {
             let base = views.numbered(workspace, &wanted.path);
             workspace.changes().draft_edit(&EditFile { base, ..wanted })

@@ -2,7 +2,7 @@
 
 use super::jobs::{Jobs, Running};
 use super::runner::noted;
-use super::spec_of;
+use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
@@ -45,24 +45,17 @@ impl Job {
 
     async fn write(&self, job: &Running, input: Option<&str>) -> Result<Output, ToolError> {
         let Some(input) = input else {
-            let message = "To write, an input is wanted: the text for the job's stdin, with its line end.";
-            return Err(ToolFailure::new(ErrorCode::InvalidArgument, message).into());
+            return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::input_wanted()).into());
         };
         let sent = job.live().send(input.as_bytes());
         if let Ok(Sent::Nowhere) = sent {
-            let message = format!(
-                "Job {} was not started with background: true, so its stdin is empty. Stop it and start it again so.",
-                job.id()
-            );
-            return Err(ToolFailure::new(ErrorCode::InvalidArgument, message).into());
+            return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::no_stdin(job.id())).into());
         }
         job.says_within(ANSWER).await;
         let mut output = self.jobs.told(job).await?;
         match sent {
-            Ok(Sent::Some(bytes)) => {
-                noted(&mut output.text, format!("It does not read: only {bytes} bytes of the input were taken."));
-            }
-            Err(error) => noted(&mut output.text, format!("The input could not be written: {error}.")),
+            Ok(Sent::Some(bytes)) => noted(&mut output.text, messages::does_not_read(bytes)),
+            Err(error) => noted(&mut output.text, messages::input_not_written(error.to_string())),
             Ok(_) => {}
         }
         Ok(output)
@@ -71,11 +64,10 @@ impl Job {
     async fn stop(&self, job: &Running) -> Result<Output, ToolError> {
         job.live().stop();
         if !job.ends_within(END).await {
-            let message = format!("Job {} was told to end and does not. Poll it later.", job.id());
-            return Err(ToolFailure::new(ErrorCode::Timeout, message).into());
+            return Err(ToolFailure::new(ErrorCode::Timeout, messages::does_not_end(job.id())).into());
         }
         let mut output = self.jobs.told(job).await?;
-        noted(&mut output.text, format!("Job {} has ended.", job.id()));
+        noted(&mut output.text, messages::job_ended(job.id()));
         Ok(output)
     }
 }

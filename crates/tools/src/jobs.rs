@@ -1,6 +1,7 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
+use super::messages;
 use super::runner::{Appeared, CommandRunner, KEPT, Ran, Wanted, block_on, noted, spilled};
 use serde_json::json;
 use std::io;
@@ -67,12 +68,11 @@ impl Jobs {
         let mut all = self.all();
         if all.len() >= MOST {
             let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
-            let message = format!("{MOST} jobs are there already: {}. Stop one first.", ids.join(", "));
-            return Err(ToolFailure::new(ErrorCode::TooLarge, message));
+            return Err(ToolFailure::new(ErrorCode::TooLarge, messages::too_many_jobs(MOST, ids.join(", "))));
         }
         let id = format!("j{}", self.next.fetch_add(1, Ordering::Relaxed));
         let job = Running::start(id, Arc::clone(&self.commands), wanted, input)
-            .map_err(|error| ToolFailure::new(ErrorCode::IoError, format!("The job could not be started: {error}.")))?;
+            .map_err(|error| ToolFailure::new(ErrorCode::IoError, messages::job_not_started(error.to_string())))?;
         let job = Arc::new(job);
         all.push(Arc::clone(&job));
         Ok(job)
@@ -92,9 +92,7 @@ impl Jobs {
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
             End::Awaited if !is_over => return job.so_far(self.commands.workspace()).await,
-            End::Awaited => {
-                Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a job has died.")))
-            }
+            End::Awaited => Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::job_thread_died()))),
             End::Come(result) => result,
             End::Told => {
                 self.forget(job);
@@ -150,12 +148,14 @@ impl Running {
     fn start(id: String, commands: Arc<CommandRunner>, wanted: Wanted, input: bool) -> io::Result<Running> {
         let workspace = Arc::clone(commands.workspace());
         let live = Arc::new(
-            Background::new(KEPT, input)?.overflow(Overflow::new(move || overflow_file::create(workspace.root()))),
+            Background::new(KEPT, input)?
+                .language(wanted.language)
+                .overflow(Overflow::new(move || overflow_file::create(workspace.root()))),
         );
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
-        let appeared = Appeared::default();
+        let appeared = Appeared::new(wanted.language);
         let (its_live, its_end, its_appeared) = (Arc::clone(&live), Arc::clone(&end), appeared.clone());
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
@@ -211,14 +211,7 @@ impl Running {
         if let Some(note) = self.appeared.note() {
             noted(&mut text, note);
         }
-        noted(
-            &mut text,
-            format!(
-                "It runs on as job {0}. Use job with {{\"id\": \"{0}\", \"action\": \"poll\"}} to look at it, \"write\" for \
-                 its stdin, \"stop\" to end it.",
-                self.id
-            ),
-        );
+        noted(&mut text, messages::runs_on(&self.id));
         let mut output = Output::text(text);
         output.truncated = taken.truncated;
         output.total_bytes = taken.total_bytes;
@@ -249,8 +242,7 @@ impl Running {
 /// The answer to a call that names a job which is not among these.
 fn not_found(all: &[Arc<Running>]) -> ToolFailure {
     let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
-    let known = if ids.is_empty() { "There is none now.".to_owned() } else { format!("Known: {}.", ids.join(", ")) };
-    let message = format!("There is no job of this id, or its end was told already. {known}");
+    let message = if ids.is_empty() { messages::no_such_job() } else { messages::no_such_job_but(ids.join(", ")) };
     ToolFailure::new(ErrorCode::NotFound, message).suggest(ids.into_iter().take(3).map(str::to_owned))
 }
 

@@ -12,6 +12,7 @@ mod edit_file;
 mod job;
 mod jobs;
 mod list_files;
+mod messages;
 mod read_file;
 mod replace_text;
 mod run_python;
@@ -39,7 +40,7 @@ pub use write_file::Write;
 
 use std::sync::Arc;
 use std::time::Duration;
-use toolfence_protocol::{Error, Output, ToolFailure, ToolSpec, clip};
+use toolfence_protocol::{Error, Language, Output, Text, ToolFailure, ToolSpec, clip, text};
 use toolfence_toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use toolfence_workspace::Stop;
 
@@ -86,11 +87,16 @@ where
     T: Send + 'static,
     W: FnOnce(&C, &Stop) -> Result<T, ToolFailure> + Send + 'static,
 {
-    watched(context, &NoProgress, work).await
+    watched(context, &NoProgress, Language::default(), work).await
 }
 
 /// Runs blocking work that walks a tree like [`blocking`], and tells now and then how much of the tree was seen.
-async fn watched<C, T, W>(context: &Arc<C>, progress: &dyn Progress, work: W) -> Result<T, ToolError>
+async fn watched<C, T, W>(
+    context: &Arc<C>,
+    progress: &dyn Progress,
+    language: Language,
+    work: W,
+) -> Result<T, ToolError>
 where
     C: Send + Sync + 'static,
     T: Send + 'static,
@@ -104,11 +110,11 @@ where
         match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
             Ok(done) => break done,
             Err(_) if guard.0.seen() == 0 => {}
-            Err(_) => progress.note(&format!("{} files and folders so far", clip::grouped(guard.0.seen()))),
+            Err(_) => progress.note(&messages::seen_so_far(text::grouped(guard.0.seen())).into_string(language)),
         }
     };
     drop(guard);
-    let result = done.map_err(|cause| ToolError::Fatal(Error::because("finish a tool", cause)))?;
+    let result = done.map_err(|cause| ToolError::Fatal(Error::because(messages::finish_a_tool(), cause)))?;
     result.map_err(ToolError::Respond)
 }
 
@@ -120,38 +126,36 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// The text as a result, within the limit. `cut` says whether the tool left something out already.
-fn capped(text: String, cut: bool) -> Output {
+/// The text as a result in a language, within the limit. `cut` says whether the tool left something out already.
+fn capped(text: Text, cut: bool, language: Language) -> Output {
+    let text = text.into_string(language);
     let total_bytes = text.len() as u64;
     if text.len() <= RESULT_LIMIT {
         let mut output = Output::text(text);
         output.truncated = cut;
         return output;
     }
-    let mut output = Output::text(clip::clip(&text, RESULT_LIMIT).text);
+    let mut output = Output::text(clip::clip(&text, RESULT_LIMIT, language).text);
     output.total_bytes = total_bytes;
     output.truncated = true;
     output
 }
 
 /// What has to be said of names that stand in quotes, and of those that no call can give.
-fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = String> {
-    let quoted = quoted.then(|| {
-        "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call give \
-         the characters themselves, without the quotes.]"
-            .to_owned()
-    });
-    let unnameable = unnameable.then(|| {
-        "[A path with bytes that are not UTF-8 cannot be opened by a tool. Rename it with a command first, or ask the \
-         user to.]"
-            .to_owned()
-    });
+fn notes_on_names(quoted: bool, unnameable: bool) -> impl Iterator<Item = Text> {
+    let quoted = quoted.then(messages::quoted_paths);
+    let unnameable = unnameable.then(messages::unnameable_paths);
     quoted.into_iter().chain(unnameable)
 }
 
-/// "1 line", "2 lines".
-fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", clip::grouped(number), if number == 1 { "" } else { "s" })
+/// The notes behind a text, each on a line of its own.
+fn with_notes(text: String, notes: impl IntoIterator<Item = Text>) -> Text {
+    let mut text = Text::from(text);
+    for note in notes {
+        text.push(note);
+        text.push("\n");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -182,7 +186,7 @@ mod tests {
             Ok(listing.entries.len())
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        let done = runtime.block_on(watched(&workspace, &notes, work));
+        let done = runtime.block_on(watched(&workspace, &notes, Language::English, work));
         assert_eq!(done.ok(), Some(3));
         assert_eq!(*notes.0.lock().expect("nobody panics"), ["3 files and folders so far"]);
     }

@@ -1,9 +1,10 @@
 //! `list_files`: what stands below a folder, with type and size.
 
-use super::{capped, counted, notes_on_names, spec_of, watched};
+use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
-use toolfence_protocol::{Output, ToolSpec};
+use toolfence_protocol::text::grouped;
+use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
 
@@ -34,61 +35,55 @@ impl Tool for List {
             respect_gitignore: permit.flag("respect_gitignore", true),
             ..ListFiles::new(permit.text("path").unwrap_or("."))
         };
+        let language = permit.language();
         Box::pin(async move {
-            let listing =
-                watched(&self.workspace, progress, move |workspace, stop| workspace.files().list(&wanted, stop))
-                    .await?;
-            Ok(output_of(&listing))
+            let listing = watched(&self.workspace, progress, language, move |workspace, stop| {
+                workspace.files().list(&wanted, stop)
+            })
+            .await?;
+            Ok(output_of(&listing, language))
         })
     }
 }
 
-fn output_of(listing: &Listing) -> Output {
-    let mut text: String = listing.entries.iter().map(line_of).collect();
-    for note in notes(listing) {
-        text.push_str(&note);
-        text.push('\n');
-    }
-    let mut output = capped(text, listing.truncated || listing.gave_up);
+fn output_of(listing: &Listing, language: Language) -> Output {
+    let text = listing.entries.iter().map(|entry| line_of(entry, language)).collect();
+    let mut output = capped(with_notes(text, notes(listing)), listing.truncated || listing.gave_up, language);
     output.data = Some(json!({"path": listing.path, "entries": listing.entries.len()}));
     output
 }
 
 /// `src/`, `src/main.rs  1,234 bytes`, `latest  (link)`: the path first, as it is used in the next call.
-fn line_of(entry: &Entry) -> String {
+fn line_of(entry: &Entry, language: Language) -> String {
     let path = &entry.shown;
-    match entry.kind {
-        _ if entry.blocked => format!("{path}  (blocked)\n"),
-        _ if entry.unnameable => format!("{path}  (cannot be opened: the name is not UTF-8)\n"),
-        EntryKind::Folder => format!("{path}/\n"),
-        EntryKind::Link => format!("{path}  (link)\n"),
+    let line = match entry.kind {
+        _ if entry.blocked => messages::entry_blocked(path),
+        _ if entry.unnameable => messages::entry_unnameable(path),
+        EntryKind::Folder => return format!("{path}/\n"),
+        EntryKind::Link => return format!("{path}  (link)\n"),
         EntryKind::File => match entry.size {
-            Some(size) => format!("{path}  {}\n", counted(size, "byte")),
-            None => format!("{path}\n"),
+            Some(size) => messages::entry_of_size(path, grouped(size)),
+            None => return format!("{path}\n"),
         },
         // `Other`, and what a later version of the workspace may add.
-        _ => format!("{path}  (not a regular file)\n"),
-    }
+        _ => messages::entry_irregular(path),
+    };
+    line.into_string(language)
 }
 
-fn notes(listing: &Listing) -> Vec<String> {
+fn notes(listing: &Listing) -> Vec<Text> {
     let mut notes = Vec::new();
     if listing.entries.is_empty() {
-        notes.push(
-            "[Nothing to show: the folder is empty, or everything in it is hidden, ignored or unmatched.]".into(),
-        );
+        notes.push(messages::nothing_to_show());
     }
     if listing.truncated {
-        let shown = listing.entries.len();
-        notes.push(format!(
-            "[TRUNCATED: first {shown} items]\n[Give a deeper path, a pattern or max_depth for the others.]"
-        ));
+        notes.push(messages::first_items(listing.entries.len()));
     }
     if listing.gave_up {
-        notes.push("[The tree is too big to be walked to its end; give a deeper path.]".into());
+        notes.push(messages::tree_too_big_to_walk());
     }
     if listing.unreadable > 0 {
-        notes.push(format!("[{} could not be read.]", counted(listing.unreadable, "folder")));
+        notes.push(messages::folders_unreadable(grouped(listing.unreadable)));
     }
     let entries = || listing.entries.iter();
     let quoted = entries().any(|entry| entry.shown.starts_with('"'));

@@ -1,10 +1,10 @@
 //! `read_file`: lines of a file, numbered.
 
-use super::{Views, blocking, capped, spec_of};
+use super::{Views, blocking, capped, messages, spec_of, with_notes};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use toolfence_protocol::{Output, ToolSpec};
+use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{FileText, ReadFile, ReadLimits, Total, Workspace};
 
@@ -52,22 +52,19 @@ impl Tool for Read {
             limits: self.limits,
             ..ReadFile::new(permit.text("path").unwrap_or_default())
         };
+        let language = permit.language();
         let numbered = permit.flag("line_numbers", true);
         Box::pin(async move {
             let file = blocking(&self.workspace, move |workspace, stop| workspace.files().read(&wanted, stop)).await?;
             self.views.read(&file);
-            Ok(output_of(&file, numbered))
+            Ok(output_of(&file, numbered, language))
         })
     }
 }
 
-fn output_of(file: &FileText, numbered: bool) -> Output {
-    let mut text = if numbered { with_numbers(file) } else { file.text.clone() };
-    for note in notes(file) {
-        text.push_str(&note);
-        text.push('\n');
-    }
-    let mut output = capped(text, file.left_out > 0 || file.cut_lines > 0);
+fn output_of(file: &FileText, numbered: bool, language: Language) -> Output {
+    let text = if numbered { with_numbers(file) } else { file.text.clone() };
+    let mut output = capped(with_notes(text, notes(file)), file.left_out > 0 || file.cut_lines > 0, language);
     output.total_bytes = output.total_bytes.max(if output.truncated { file.bytes } else { 0 });
     output.data = Some(data_of(file));
     output
@@ -82,32 +79,32 @@ fn with_numbers(file: &FileText) -> String {
     text
 }
 
-fn notes(file: &FileText) -> Vec<String> {
+fn notes(file: &FileText) -> Vec<Text> {
     let mut notes = Vec::new();
     if file.start_line == 0 {
-        notes.push("[The file is empty.]".into());
+        notes.push(messages::file_empty());
     }
     if file.left_out > 0 {
         notes.push(truncation(file));
     }
     if file.lossy {
-        notes.push("[Some bytes are not UTF-8 text; they are shown as \u{FFFD}.]".into());
+        notes.push(messages::not_utf8());
     }
     if file.crlf {
-        notes.push("[Lines end with CRLF; they are shown as if with LF.]".into());
+        notes.push(messages::crlf_shown_as_lf());
     }
     if file.bom {
-        notes.push("[The file begins with a byte order mark, which is not shown.]".into());
+        notes.push(messages::bom_not_shown());
     }
     notes
 }
 
-fn truncation(file: &FileText) -> String {
-    let shown = file.end_line + 1 - file.start_line;
-    let at_least = if matches!(file.total, Total::AtLeast(_)) { "at least " } else { "" };
-    let next = file.end_line + 1;
-    let more = format!("showing first {shown} lines, {at_least}{} more available", file.left_out);
-    format!("[TRUNCATED: {more}]\n[Go on with start_line={next}.]")
+fn truncation(file: &FileText) -> Text {
+    let (shown, next) = (file.end_line + 1 - file.start_line, file.end_line + 1);
+    match file.total {
+        Total::AtLeast(_) => messages::lines_left_out(shown, messages::at_least(file.left_out), next),
+        _ => messages::lines_left_out(shown, file.left_out, next),
+    }
 }
 
 fn data_of(file: &FileText) -> Value {

@@ -2,7 +2,7 @@
 
 use super::jobs::Jobs;
 use super::runner::{KEPT, Wanted};
-use super::{blocking, spec_of};
+use super::{blocking, messages, spec_of};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -46,6 +46,7 @@ impl Python {
             keep: KEPT,
             looks: false,
             writes_git: false,
+            language: permit.language(),
         };
         let ran = self.jobs.commands.run(wanted).await?;
         Ok(self.jobs.commands.output(ran))
@@ -69,6 +70,5 @@ impl Tool for Python {
 }
 
 fn no_python() -> ToolFailure {
-    let message = "There is no python3 in the PATH of the commands. Ask the user to install it, or do it with bash.";
-    ToolFailure::new(ErrorCode::NotFound, message)
+    ToolFailure::new(ErrorCode::NotFound, messages::no_python())
 }

@@ -1,10 +1,10 @@
 //! `search`: lines that match, as `file:line:snippet`.
 
-use super::{capped, counted, notes_on_names, spec_of, watched};
+use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
-use toolfence_protocol::clip::grouped;
-use toolfence_protocol::{Output, ToolSpec};
+use toolfence_protocol::text::grouped;
+use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Found, SearchFiles, SearchLine, Workspace};
 
@@ -40,23 +40,21 @@ impl Tool for Search {
             limit: MATCHES,
             ..SearchFiles::new(permit.text("pattern").unwrap_or_default())
         };
+        let language = permit.language();
         Box::pin(async move {
             let context = wanted.context > 0;
-            let found =
-                watched(&self.workspace, progress, move |workspace, stop| workspace.files().search(&wanted, stop))
-                    .await?;
-            Ok(output_of(&found, context))
+            let found = watched(&self.workspace, progress, language, move |workspace, stop| {
+                workspace.files().search(&wanted, stop)
+            })
+            .await?;
+            Ok(output_of(&found, context, language))
         })
     }
 }
 
-fn output_of(found: &Found, context: bool) -> Output {
-    let mut text: String = found.lines.iter().map(|line| line_of(line, context)).collect();
-    for note in notes(found) {
-        text.push_str(&note);
-        text.push('\n');
-    }
-    let mut output = capped(text, found.truncated || found.gave_up);
+fn output_of(found: &Found, context: bool, language: Language) -> Output {
+    let text = found.lines.iter().map(|line| line_of(line, context)).collect();
+    let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language);
     output.data = Some(json!({"matches": found.matches, "files_searched": found.files}));
     output
 }
@@ -68,32 +66,29 @@ fn line_of(line: &SearchLine, context: bool) -> String {
     format!("{gap}{}{mark}{}{mark}{}\n", line.shown, line.line, line.text)
 }
 
-fn notes(found: &Found) -> Vec<String> {
+fn notes(found: &Found) -> Vec<Text> {
     let mut notes = Vec::new();
     if found.matches == 0 {
-        notes.push(format!("[No matches in {}.]", counted(found.files, "file")));
+        notes.push(messages::no_matches(grouped(found.files)));
     }
     if found.truncated {
-        let limit = found.matches;
-        notes.push(format!("[TRUNCATED: reached limit {limit} before completing search]"));
-        notes.push("[Give a narrower pattern, path or glob for the others.]".into());
+        notes.push(messages::limit_reached(found.matches));
     }
     if found.gave_up {
-        notes.push("[The tree is too big to be searched to its end; give a deeper path.]".into());
+        notes.push(messages::tree_too_big_to_search());
     }
     if let Some((last, others)) = found.binary_names.split_last() {
         let more = found.binary - found.binary_names.len() as u64;
         let named = others.iter().fold(String::new(), |named, name| named + name + ", ") + last;
-        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-        notes.push(format!("[Binary files, not searched: {named}{more}.]"));
+        let named = if more > 0 { messages::and_more(named, grouped(more)) } else { named.into() };
+        notes.push(messages::binary_not_searched(named));
     }
     let skipped = [
-        (found.blocked, "blocked"),
-        (found.unreadable, "unreadable"),
-        (found.long_lines, "with a line of more than 8 MB"),
+        (found.blocked, messages::blocked_not_searched(found.blocked)),
+        (found.unreadable, messages::unreadable_not_searched(found.unreadable)),
+        (found.long_lines, messages::long_lines_not_searched(found.long_lines)),
     ];
-    let skipped = skipped.iter().filter(|(count, _)| *count > 0);
-    notes.extend(skipped.map(|(count, why)| format!("[Files not searched: {count} {why}.]")));
+    notes.extend(skipped.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note));
     let names = found.lines.iter().map(|line| &line.shown).chain(&found.binary_names);
     let quoted = names.into_iter().any(|name| name.starts_with('"'));
     notes.extend(notes_on_names(quoted, found.lines.iter().any(|line| line.unnameable)));

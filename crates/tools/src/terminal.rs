@@ -1,5 +1,7 @@
 //! The sentence for a command that wanted a person at a terminal: there is none, and stdin is empty.
 
+use super::messages;
+use toolfence_protocol::Text;
 use toolfence_sandbox::process::Outcome;
 
 /// What programs say that miss a terminal, at their end.
@@ -36,22 +38,16 @@ const READERS: &[&str] = &[
 ];
 
 /// The sentence about it, where the command is such a one.
-pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<&'static str> {
+pub(super) fn missed(command: &str, outcome: &Outcome) -> Option<Text> {
     /// Programs say it at the end.
     const LOOKED_AT: usize = 4000;
     let output = outcome.output.as_bytes();
     let end = &output[output.len().saturating_sub(LOOKED_AT)..];
     let says = |word: &&str| memchr::memmem::find(end, word.as_bytes()).is_some();
     if outcome.exit_code != 0 && MISSED.iter().any(says) {
-        return Some(
-            "There is no terminal here and nobody to answer a question. Use options that ask nothing, such as --yes, -m \
-             or --no-edit, and change files with the file tools instead of an editor.",
-        );
+        return Some(messages::no_terminal());
     }
-    (output.is_empty() && wants_input(command, outcome.exit_code)).then_some(
-        "Its stdin is empty: nothing could be read. Give it a script, a file or a pipe, or run it with background: true \
-         and write to it with job.",
-    )
+    (output.is_empty() && wants_input(command, outcome.exit_code)).then(messages::stdin_empty)
 }
 
 /// `read` fails at the end of its input, and an interpreter without a script ends in peace.
@@ -69,7 +65,7 @@ mod tests {
     use std::time::Duration;
 
     /// What bash makes of it, run for real: `said` stands for the program's own last words.
-    fn told(command: &str) -> Option<&'static str> {
+    fn told(command: &str) -> Option<Text> {
         let folder = std::fs::File::open("/").unwrap();
         let job = toolfence_sandbox::process::Job {
             program: "bash".as_ref(),
@@ -104,7 +100,7 @@ mod tests {
             "fatal: could not read Username for 'https://example.org': terminal prompts disabled",
         ] {
             let note = told(&format!("echo \"{said}\"; exit 1"));
-            assert!(note.is_some_and(|note| note.starts_with("There is no terminal here")), "{said}");
+            assert!(note.is_some_and(|note| note.key() == Some("command.no_terminal")), "{said}");
             assert_eq!(told(&format!("echo \"{said}\"")), None, "what succeeds needs no word: {said}");
         }
     }
@@ -119,7 +115,7 @@ mod tests {
             "bash",
             " sh ",
         ] {
-            assert!(told(command).is_some_and(|note| note.starts_with("Its stdin is empty")), "{command}");
+            assert!(told(command).is_some_and(|note| note.key() == Some("command.stdin_empty")), "{command}");
         }
         for command in ["true", "false", "echo read; exit 1", "cat /dev/null", "while read -r x; do :; done"] {
             assert_eq!(told(command), None, "{command}");

@@ -1,9 +1,10 @@
 //! `write_file`: a whole file at once, with the diff of what that did.
 
-use super::change::{ChangePipeline, data_of, notes};
+use super::change::{ChangePipeline, add_notes, data_of, notes};
 use super::checks::How;
-use super::{Views, counted, spec_of};
-use toolfence_protocol::{Output, ToolSpec};
+use super::{Views, messages, spec_of};
+use toolfence_protocol::text::grouped;
+use toolfence_protocol::{Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Workspace, Written};
 
@@ -29,7 +30,7 @@ impl Tool for Write {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let content = permit.text("content").unwrap_or_default().to_owned();
-        let how = How { validate: true, dry_run: false };
+        let how = How { validate: true, dry_run: false, language: permit.language() };
         let draft = move |workspace: &Workspace, views: &Views| {
             let seen = views.latest(workspace, &path);
             workspace.changes().draft_write(&path, &content, seen)
@@ -44,17 +45,15 @@ fn output_of(written: &Written) -> Output {
     output
 }
 
-fn words(written: &Written) -> String {
-    let size = counted(written.bytes, "byte");
+fn words(written: &Written) -> Text {
+    let (name, size) = (&written.shown, grouped(written.bytes));
     let mut text = if written.created {
-        format!("Created {} ({size}, {}).\n", written.shown, counted(written.added, "line"))
+        messages::file_created(name, size, grouped(written.added))
     } else if written.changed {
-        format!("Wrote {} ({size}, +{} -{} lines).\n", written.shown, written.added, written.removed)
+        messages::file_written(name, size, written.added, written.removed)
     } else {
-        format!("{} has this content already ({size}); nothing was written.\n", written.shown)
+        messages::has_this_content(name, size)
     };
-    for note in notes(written) {
-        text.push_str(&format!("[{note}]\n"));
-    }
+    add_notes(&mut text, notes(written));
     text
 }

@@ -1,6 +1,6 @@
 //! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
 
-use super::Sight;
+use super::{Sight, messages};
 use toolfence_protocol::{Error, ErrorKind, Result};
 use toolfence_rules::UserGlob;
 
@@ -83,10 +83,7 @@ impl Checker {
         let files = files.into_iter().map(|glob| UserGlob::of_files(glob.as_ref())).collect::<Result<_>>()?;
         let command: Vec<String> = command.into_iter().collect();
         if command.is_empty() {
-            return Err(Error::with_kind(
-                ErrorKind::InvalidInput,
-                "a checker needs a command: the name of a program, and its arguments",
-            ));
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::checker_needs_a_command()));
         }
         Ok(Checker { files, command, reads: Reads::Text, sight: Sight::First, harmless: false })
     }

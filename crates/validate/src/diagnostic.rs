@@ -1,7 +1,9 @@
 //! One thing that is wrong, and where.
 
+use crate::messages;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use toolfence_protocol::Text;
 
 /// What a checker says of one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,8 +14,8 @@ pub struct Diagnostic {
     pub line: u64,
     /// In characters, from 1; 0 where the checker names none.
     pub column: u64,
-    /// In the checker's words, on one line.
-    pub message: String,
+    /// On one line: a checker's own words, or a text of the syntax check.
+    pub message: Text,
     /// Whether the text cannot be read: what else is wrong with it may be hidden by that.
     pub syntax: bool,
 }
@@ -24,18 +26,28 @@ const LONGEST: usize = 300;
 impl Diagnostic {
     /// Something in the way of reading the text that is checked.
     pub fn syntax(line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
-        Diagnostic { path: String::new(), line, column, message: one_line(message.as_ref()), syntax: true }
+        Diagnostic { path: String::new(), line, column, message: one_line(message.as_ref()).into(), syntax: true }
     }
 
     /// Something wrong with a file that can be read.
     pub fn of(path: impl Into<String>, line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
-        Diagnostic { path: path.into(), line, column, message: one_line(message.as_ref()), syntax: false }
+        Diagnostic { path: path.into(), line, column, message: one_line(message.as_ref()).into(), syntax: false }
+    }
+
+    /// The message with its place before it.
+    pub fn text(&self) -> Text {
+        match (self.line, self.column) {
+            (0, _) => self.message.clone(),
+            (line, 0) => messages::on_line(line, self.message.clone()),
+            (line, column) => messages::at_column(line, column, self.message.clone()),
+        }
     }
 
     /// What it says without numbers, which change when something else does.
     pub(super) fn saying(&self) -> String {
-        let mut out = String::with_capacity(self.message.len());
-        for char in self.message.chars() {
+        let message = self.message.to_string();
+        let mut out = String::with_capacity(message.len());
+        for char in message.chars() {
             match char.is_ascii_digit() {
                 true if out.ends_with('#') => {}
                 true => out.push('#'),
@@ -48,16 +60,12 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.line, self.column) {
-            (0, _) => write!(out, "{}", self.message),
-            (line, 0) => write!(out, "line {line}: {}", self.message),
-            (line, column) => write!(out, "line {line}, column {column}: {}", self.message),
-        }
+        self.text().fmt(out)
     }
 }
 
 /// Without line ends and control characters: it may stand in a header.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let text: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST + 1).collect();
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -79,7 +87,7 @@ mod tests {
     #[test]
     fn a_message_is_one_short_line() {
         let long = Diagnostic::syntax(1, 0, format!("a\nb\x1b[1m{}", "é".repeat(1000)));
-        assert_eq!(long.message.chars().count(), LONGEST + 1);
+        assert_eq!(long.message.to_string().chars().count(), LONGEST + 1);
         assert!(long.to_string().starts_with("line 1: a b [1mé"));
     }
 }

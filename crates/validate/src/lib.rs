@@ -11,6 +11,7 @@ mod checkers;
 mod compare;
 mod diagnostic;
 mod lines;
+mod messages;
 mod output;
 pub mod syntax;
 

@@ -1,8 +1,7 @@
 //! The words of this crate for people and models, in the order of the modules that use them.
 //!
-//! What the system says stays as it says it: the name of an error in brackets is the same in every language. Two marks within
-//! text are English whatever the language is, because they are part of a string: a line that was cut, and lines that are
-//! withheld from the output of a command.
+//! What the system says stays as it says it: the name of an error in brackets is the same in every language. One mark within
+//! text is English whatever the language is, because it is part of a string: that of a line that was cut.
 
 // Paths: where they lead, and why one cannot be used.
 toolfence_protocol::texts! { "path"

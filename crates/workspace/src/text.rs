@@ -4,7 +4,7 @@ use crate::messages;
 use crate::root::invalid;
 use crate::root::path_arg::shown;
 use toolfence_protocol::ToolFailure;
-use toolfence_protocol::clip::grouped;
+use toolfence_protocol::text::grouped;
 
 /// The most bytes of a file that can be edited or written as a whole.
 pub(crate) const MOST_EDITED: usize = 10 << 20;

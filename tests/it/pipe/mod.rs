@@ -159,6 +159,48 @@ fn everything_is_told_in_the_language_of_the_session() {
     });
 }
 
+/// What tools and the checks of the project say in Portuguese, in the result and in the message for the model.
+#[test]
+fn tools_answer_in_the_language_of_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = crate::support::policy(AskMode::Never);
+    let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    let mut pipe = fixture(folder.path());
+    pipe.policy = policy;
+    pipe.session.language = toolfence::Language::Portuguese;
+    let checks = ["false".to_owned(), "seq 1 9999; exit 3".to_owned()];
+    pipe.checks = Some(Arc::new(ProjectChecks::new(runner, checks)));
+    let flood = "seq 1 99999; sleep 60";
+    let write = |path: &str, content: &str| ("write_file", json!({"path": path, "content": content}));
+    let calls = [
+        (("read_file", json!({"path": "none.txt"})), "none.txt não existe."),
+        (write("a.txt", "one\n"), "a.txt foi criado (4 bytes, 1 linha)."),
+        (("replace_text", json!({"path": "a.txt", "old": "two", "new": "x"})), "não"),
+        (("bash", json!({"command": "exit 3"})), "O comando terminou com status 3."),
+        (("bash", json!({"command": flood, "timeout": 1})), "bytes (88.5"),
+        (write("a.json", "{\n"), "a.json não foi alterado: a alteração quebraria a.json, lido como JSON, em linha"),
+        (write("a.ts", "f(;\n"), "a.ts não foi alterado: a alteração quebraria a.ts, lido como TypeScript, em linha 1"),
+    ];
+    served(pipe, async |client: &mut Client| {
+        for ((tool, args), wanted) in calls {
+            client.say(call(&json!({"name": tool, "args": args}))).await;
+            client.say(end()).await;
+            let result = client.until("result").await.to_string();
+            let results = client.until("results").await["text"].as_str().unwrap().to_owned();
+            assert!(results.contains(wanted), "{wanted}: {results}");
+            let own = results.lines().filter(|line| !line.contains("EOF while parsing")).collect::<Vec<_>>().join(" ");
+            for text in [&own, &result.replace("EOF while parsing an object", "")] {
+                let english = [" the ", " is ", " was ", " of ", " and ", " not ", " left out", "ended"];
+                assert_eq!(english.iter().find(|english| text.contains(**english)), None, "{text}");
+            }
+            if tool == "write_file" && wanted.contains("criado") {
+                assert!(results.contains("`false` termina com status 1"), "{results}");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_tool_of_the_clients_is_run_by_the_client() {
     let folder = tempfile::tempdir().unwrap();

@@ -140,8 +140,9 @@ impl fmt::Debug for Agent {
 }
 
 impl Agent {
-    /// An agent that waits for the user.
+    /// An agent that waits for the user. Its tools answer in the language of the session.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
+        let toolbox = toolbox.in_language(session.language());
         Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None, history: None, checks: None }
     }
 

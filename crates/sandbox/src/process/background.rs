@@ -7,6 +7,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
+use toolfence_protocol::Language;
 use toolfence_protocol::clip::{Clipped, HeadTail};
 
 /// The handle. It belongs to one [`Job`](super::Job), and is shared with the code that looks at the command.
@@ -18,6 +19,7 @@ pub struct Background {
     stop: watch::Sender<Ending>,
     input: Option<Input>,
     overflow: Option<Overflow<'static>>,
+    language: Language,
 }
 
 /// Both ends of the pipe that is the command's stdin.
@@ -79,6 +81,7 @@ impl Background {
             stop: watch::Sender::new(Ending::ByItself),
             input,
             overflow: None,
+            language: Language::default(),
         }
     }
 
@@ -86,6 +89,12 @@ impl Background {
     #[must_use]
     pub fn overflow(self, overflow: Overflow<'static>) -> Background {
         Background { overflow: Some(overflow), ..self }
+    }
+
+    /// Sets the language of the sentence about output that was left out. The default is English.
+    #[must_use]
+    pub fn language(self, language: Language) -> Background {
+        Background { language, ..self }
     }
 
     /// The file that was made, and whether all of that is in it.
@@ -97,7 +106,7 @@ impl Background {
     pub fn take(&self) -> Clipped {
         let fresh = HeadTail::new(self.keep / 2, self.keep / 2);
         let mut output = self.output();
-        let (taken, rest) = std::mem::replace(&mut *output, fresh).finish_at_char();
+        let (taken, rest) = std::mem::replace(&mut *output, fresh).finish_at_char(self.language);
         output.push(&rest);
         taken
     }

@@ -27,6 +27,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use supervisor::{Answer, Supervisor};
 use tokio::time::{Instant, sleep_until, timeout_at};
+use toolfence_protocol::Language;
 use toolfence_protocol::clip::{Clipped, HeadTail};
 
 /// How much is read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
@@ -367,7 +368,8 @@ impl<'a> Reader<'a> {
     /// What is kept. The room to read is given back before the text is made.
     fn finish(self) -> Clipped {
         drop(self.chunk);
-        self.buffer.finish()
+        // A command whose output a model reads has a `live` one, which knows the language.
+        self.buffer.finish(Language::English)
     }
 }
 

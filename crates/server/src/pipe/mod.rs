@@ -141,7 +141,7 @@ impl Pipe {
         canceller: &Canceller,
     ) -> Result<Ending, Error> {
         let mut lines = Lines::new(input, self.line_bytes);
-        let toolbox = self.toolbox.clone();
+        let toolbox = self.toolbox.clone().in_language(self.session.language);
         let mut talk = Talk::new(self, &toolbox, output);
         talk.tell_ready();
         let served = tokio::select! {

@@ -5,21 +5,21 @@
 //! pass. A checker of projects sees files on disk: it is asked before the change and after it, and a change that is to
 //! blame for an error in its own files is taken back.
 
-mod messages;
+mod answers;
 mod project;
 mod run;
 
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
-use super::blocking;
 use super::runner::CommandRunner;
+use super::{blocking, messages};
 use run::Said;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use toolfence_protocol::Output;
+use toolfence_protocol::{Language, Output, Text};
 use toolfence_toolbox::ToolError;
 use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones, syntax};
 use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};
@@ -56,6 +56,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct How {
     pub(super) validate: bool,
     pub(super) dry_run: bool,
+    /// Of the words that become a part of strings.
+    pub(super) language: Language,
 }
 
 /// What came of a change.
@@ -71,7 +73,7 @@ pub(super) struct Findings {
     /// New errors in files that were not changed.
     elsewhere: Vec<Diagnostic>,
     /// What could not be checked, in sentences.
-    notes: Vec<String>,
+    notes: Vec<Text>,
 }
 
 /// An edited file that would be worse.
@@ -81,7 +83,7 @@ struct Worse<'d> {
     lines: LineMap,
     errors: Vec<Diagnostic>,
     /// Who says so.
-    by: String,
+    by: Text,
 }
 
 /// What the checker of a project said before the change.
@@ -131,7 +133,7 @@ impl Checks {
             worse.extend(self.worse(file, &mut found).await?);
         }
         if !worse.is_empty() {
-            return Ok(Checked::Refused(messages::refused(&worse, how.dry_run)));
+            return Ok(Checked::Refused(answers::refused(&worse, how)));
         }
         if how.dry_run {
             self.not_asked(files, &mut found).await?;
@@ -145,10 +147,10 @@ impl Checks {
         }
         let back = Arc::clone(&draft);
         let back = blocking(self.workspace(), move |workspace, _| Ok(workspace.changes().take_back(&back))).await?;
-        let answer = messages::refused(&worse, false);
+        let answer = answers::refused(&worse, how);
         Ok(Checked::Refused(match back {
             Ok(()) => answer,
-            Err(failure) => messages::stayed(answer, files, &failure),
+            Err(failure) => answers::stayed(answer, files, &failure),
         }))
     }
 
@@ -184,7 +186,7 @@ impl Checks {
                         return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
                     }
                 }
-                Said::Nothing(why) => found.notes.push(messages::not_checked(&draft.path, checker.program(), &why)),
+                Said::Nothing(why) => found.notes.push(answers::not_checked(&draft.path, checker.program(), why)),
                 Said::Absent => {}
             }
         }
@@ -194,7 +196,7 @@ impl Checks {
         // A parser may not come to where it is asked to give up. Nothing waits for it then.
         let Ok(read) = tokio::time::timeout(2 * PATIENCE, read).await else { return Ok(None) };
         let Some((old, new, language)) = read? else { return Ok(None) };
-        Ok(worse(draft, &old, &new, language.sight, format!("as {}", language.name)))
+        Ok(worse(draft, &old, &new, language.sight, messages::as_language(language.name)))
     }
 
     /// What the checkers of projects say before the change.
@@ -209,11 +211,11 @@ impl Checks {
                 }
                 match self.ask(checker, "", &folder).await? {
                     Said::Errors(before) => all.push(Asked { checker, folder, before }),
-                    Said::Nothing(why) => found.notes.push(messages::not_checked(&draft.path, checker.program(), &why)),
+                    Said::Nothing(why) => found.notes.push(answers::not_checked(&draft.path, checker.program(), why)),
                     Said::Absent if self.missed.swap(true, Ordering::Relaxed) => {}
                     Said::Absent => {
-                        let why = "it is not installed, so only the syntax was";
-                        found.notes.push(messages::not_checked(&draft.path, checker.program(), why));
+                        let why = messages::not_installed();
+                        found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
                     }
                 }
             }
@@ -227,8 +229,8 @@ impl Checks {
             for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
                 let Reads::Project(file) = &checker.reads else { continue };
                 if self.project_of(&draft.path, file).await?.is_some() {
-                    let why = "it reads what is on disk, and this is a dry run";
-                    found.notes.push(messages::not_checked(&draft.path, checker.program(), why));
+                    let why = messages::reads_the_disk();
+                    found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
                 }
             }
         }
@@ -265,7 +267,7 @@ impl Checks {
             let after = match self.ask(checker, "", folder).await? {
                 Said::Errors(after) => after,
                 Said::Nothing(why) => {
-                    found.notes.push(messages::not_checked(&drafts[0].path, checker.program(), &why));
+                    found.notes.push(answers::not_checked(&drafts[0].path, checker.program(), why));
                     continue;
                 }
                 Said::Absent => continue,
@@ -284,8 +286,8 @@ impl Checks {
     }
 }
 
-fn by(checker: &Checker) -> String {
-    format!("by {}", checker.program())
+fn by(checker: &Checker) -> Text {
+    messages::by_program(checker.program())
 }
 
 fn lines_of(draft: &FileDraft) -> LineMap {
@@ -298,7 +300,7 @@ fn worse<'d>(
     old: &[Diagnostic],
     new: &[Diagnostic],
     sight: Sight,
-    by: String,
+    by: Text,
 ) -> Option<Worse<'d>> {
     let lines = lines_of(draft);
     let errors = new_ones(old, new, |_| Some(&lines), sight);

@@ -4,12 +4,14 @@
 //! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
 use super::super::runner::{CommandRunner, Wanted, shell_line};
-use super::super::{capped, counted};
+use super::answers::line_of;
+use crate::{capped, messages};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
-use toolfence_protocol::{Args, Error, ErrorCode, Output, ToolCall, ToolFailure, ToolResult, clip};
+use toolfence_protocol::text::grouped;
+use toolfence_protocol::{Args, Error, ErrorCode, Language, Output, Text, ToolCall, ToolFailure, ToolResult, clip};
 use toolfence_toolbox::{Progress, ToolError};
 use toolfence_toolset::MOST_COMMAND_SECONDS;
 use toolfence_validate::{Diagnostic, appeared, read_output};
@@ -40,7 +42,7 @@ pub struct ProjectChecks {
 struct Seen {
     found: Option<CheckRun>,
     /// Why it could not be run the last time.
-    trouble: Option<String>,
+    trouble: Option<Text>,
 }
 
 /// What a command found.
@@ -68,14 +70,15 @@ impl ProjectChecks {
         ToolCall::new(PROJECT_CHECK, PROJECT_CHECK, args)
     }
 
-    /// Looks at the project as it is, if that was never done. Wait for it before the first change.
+    /// Looks at the project as it is, if that was never done. Wait for it before the first change. A part of what a command
+    /// prints may be told later; then the sentence about the cut is in `language`.
     ///
     /// # Errors
     /// As those of a tool that the model can do nothing about.
-    pub async fn before_changes(&self, progress: &dyn Progress) -> Result<(), Error> {
+    pub async fn before_changes(&self, language: Language, progress: &dyn Progress) -> Result<(), Error> {
         let mut last = self.last.lock().await;
         if last.is_none() {
-            let mut seen = self.look(&vec![Seen::default(); self.lines.len()], progress).await?;
+            let mut seen = self.look(&vec![Seen::default(); self.lines.len()], language, progress).await?;
             // Nobody was told of it yet.
             seen.iter_mut().for_each(|seen| seen.trouble = None);
             *last = Some(seen);
@@ -83,29 +86,29 @@ impl ProjectChecks {
         Ok(())
     }
 
-    /// Looks again; says what is wrong now and was not the last time.
+    /// Looks again; says in this language what is wrong now and was not the last time.
     ///
     /// # Errors
     /// As those of a tool that the model can do nothing about.
-    pub async fn after_changes(&self, progress: &dyn Progress) -> Result<ToolResult, Error> {
+    pub async fn after_changes(&self, language: Language, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let started = Instant::now();
         let mut last = self.last.lock().await;
         let before = last.clone().unwrap_or_else(|| vec![Seen::default(); self.lines.len()]);
-        let now = self.look(&before, progress).await?;
-        let output = told(&self.lines, &before, &now);
+        let now = self.look(&before, language, progress).await?;
+        let output = told(&self.lines, &before, &now, language);
         *last = Some(now);
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(PROJECT_CHECK, PROJECT_CHECK, output, elapsed))
     }
 
-    async fn look(&self, before: &[Seen], progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
+    async fn look(&self, before: &[Seen], language: Language, progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
         let mut all = Vec::new();
         for (line, before) in self.lines.iter().zip(before) {
             progress.note(line);
-            all.push(match self.found(line).await {
+            all.push(match self.found(line, language).await {
                 Ok(found) => Seen { found: Some(found), trouble: None },
                 Err(ToolError::Respond(failure)) => {
-                    Seen { found: before.found.clone(), trouble: Some(failure.message.to_string()) }
+                    Seen { found: before.found.clone(), trouble: Some(failure.message) }
                 }
                 Err(ToolError::Fatal(error)) => return Err(error),
             });
@@ -113,10 +116,9 @@ impl ProjectChecks {
         Ok(all)
     }
 
-    async fn found(&self, line: &str) -> Result<CheckRun, ToolError> {
+    async fn found(&self, line: &str, language: Language) -> Result<CheckRun, ToolError> {
         if !self.commands.is_held().await? {
-            let why = "No sandbox is available here that would hold it, and it may run what you wrote.";
-            return Err(ToolFailure::new(ErrorCode::Denied, why).into());
+            return Err(ToolFailure::new(ErrorCode::Denied, messages::not_held()).into());
         }
         let wanted = Wanted {
             words: shell_line(line),
@@ -127,100 +129,114 @@ impl ProjectChecks {
             keep: KEPT,
             looks: false,
             writes_git: false,
+            language,
         };
         let outcome = self.commands.run(wanted).await?.outcome;
         if outcome.timed_out {
-            let why = format!("It did not end within {MOST_COMMAND_SECONDS} s and was ended.");
+            let why = messages::did_not_end(MOST_COMMAND_SECONDS);
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());
         }
         let root = self.commands.workspace().root().path().to_string_lossy();
         let errors = if outcome.exit_code == 0 { Vec::new() } else { read_output(&outcome.output, &root) };
         let shown = outcome.exit_code != 0 && errors.is_empty();
-        let output = if shown { clip::clip(&outcome.output, MOST_SHOWN).text } else { String::new() };
+        let output = if shown { clip::clip(&outcome.output, MOST_SHOWN, language).text } else { String::new() };
         Ok(CheckRun { status: outcome.exit_code, errors, output, cut: outcome.truncated })
     }
 }
 
 /// What the model is told of all commands.
-fn told(lines: &[String], before: &[Seen], now: &[Seen]) -> Output {
-    let mut text = String::new();
+fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language) -> Output {
+    let mut texts = Vec::new();
     let mut worse = Vec::new();
     let mut new_errors = Vec::new();
     for (line, (before, now)) in lines.iter().zip(before.iter().zip(now)) {
         if let Some(why) = &now.trouble {
             if before.trouble.as_ref() != Some(why) {
-                text.push_str(&format!("`{line}` could not be asked: {why}\n"));
+                texts.push(messages::not_asked(line, why.clone()));
             }
         } else if let Some(found) = &now.found {
             let (said, new) = said(line, before.found.as_ref(), found);
-            text.push_str(&said);
+            texts.push(said);
             if before.found.as_ref().is_some_and(|before| !new.is_empty() || (found.status != 0 && before.status == 0))
             {
-                worse.push(format!("`{line}`"));
+                worse.push(Text::from(format!("`{line}`")));
             }
             new_errors.extend(new.into_iter().take(MOST_ERRORS));
         }
     }
-    if text.is_empty() {
-        text.push_str("Nothing could be asked, as before.\n");
+    if texts.is_empty() {
+        texts.push(messages::nothing_asked());
     }
-    let failure = (!worse.is_empty()).then(|| {
-        let finds = if worse.len() == 1 { "finds" } else { "find" };
-        let what = "what was not wrong before the changes of this reply. Mend it before you go on.";
-        ToolFailure::new(ErrorCode::ExitStatus, format!("{} {finds} {what}", worse.join(" and ")))
-    });
+    let count = worse.len();
+    let failure = worse
+        .into_iter()
+        .reduce(messages::both)
+        .map(|commands| ToolFailure::new(ErrorCode::ExitStatus, messages::finds_new_faults(commands, count)));
     let data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
-    let mut output = capped(text, false);
+    let mut output = capped(Text::join(texts, ""), false, language);
     output.data = data;
     output.failure = failure;
     output
 }
 
 /// What is told of one command, and the errors that are new.
-fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (String, Vec<Diagnostic>) {
+fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Diagnostic>) {
+    let ended = |mut text: Text| {
+        text.push("\n");
+        text
+    };
     if now.status == 0 {
         let again = before.is_some_and(|before| before.status != 0);
-        return (format!("`{line}` {}\n", if again { "passes again." } else { "passes." }), Vec::new());
+        return (ended(if again { messages::passes_again(line) } else { messages::passes(line) }), Vec::new());
     }
     if now.errors.is_empty() {
-        return (unread(line, before, now), Vec::new());
+        return (ended(unread(line, before, now)), Vec::new());
     }
     let known = before.map_or(&[][..], |before| &before.errors);
     let new = appeared(known, &now.errors);
-    let old = now.errors.len() - new.len();
-    let older = if old > 0 { format!(" {} there before.", counted_were(old)) } else { String::new() };
-    if new.is_empty() {
-        return (format!("`{line}` finds nothing new.{older}\n"), new);
+    let (count, old) = (grouped(new.len() as u64), now.errors.len() - new.len());
+    let mut text = match before {
+        _ if new.is_empty() => messages::finds_nothing_new(line),
+        Some(_) => messages::finds_new_errors(line, count),
+        None => messages::finds_errors(line, count),
+    };
+    if old > 0 {
+        text = text.then(messages::there_before(grouped(old as u64)));
     }
-    let what = if before.is_some() { "new error" } else { "error" };
-    let unknown = if before.is_some() { "" } else { " Whether they are new is not known: it was not asked before." };
-    let mut text = format!("`{line}` finds {}.{older}{unknown}\n", counted(new.len() as u64, what));
+    if new.is_empty() {
+        return (ended(text), new);
+    }
+    if before.is_none() {
+        text = text.then(messages::not_asked_before());
+    }
+    text = ended(text);
     for error in new.iter().take(MOST_ERRORS) {
-        text.push_str(&format!("{}: {error}\n", error.path));
+        text.push(line_of(&error.path, error));
     }
     if new.len() > MOST_ERRORS {
-        text.push_str(&format!("... and {} more.\n", new.len() - MOST_ERRORS));
+        text.push(messages::and_more_errors(new.len() - MOST_ERRORS));
     }
     if now.cut {
-        text.push_str("[It printed more than was read: there may be more errors.]\n");
+        text.push(messages::printed_more());
     }
     (text, new)
 }
 
-fn counted_were(old: usize) -> String {
-    format!("{} {}", counted(old as u64, "error"), if old == 1 { "was" } else { "were" })
-}
-
-/// Of an output of which no error can be read.
-fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> String {
-    let status = now.status;
+/// Of an output of which no error can be read: how it ended, and the output without its last line end.
+fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> Text {
     let known = before.filter(|before| before.status != 0);
     if known.is_some_and(|before| before.output == now.output) {
-        return format!("`{line}` ends with status {status}, as before.\n");
+        return messages::ends_as_before(line, now.status);
     }
-    let passed = if before.is_some_and(|before| before.status == 0) { " It passed before." } else { "" };
-    let end = if now.output.is_empty() || now.output.ends_with('\n') { "" } else { "\n" };
-    format!("`{line}` ends with status {status}.{passed}\n{}{end}", now.output)
+    let mut text = messages::ends_with(line, now.status);
+    if before.is_some_and(|before| before.status == 0) {
+        text = text.then(messages::passed_before());
+    }
+    if !now.output.is_empty() {
+        text.push("\n");
+        text.push(now.output.strip_suffix('\n').unwrap_or(&now.output));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -234,7 +250,8 @@ mod tests {
     }
 
     fn said_of(before: &Seen, now: &Seen) -> (String, bool) {
-        let output = told(&["make".to_owned()], std::slice::from_ref(before), std::slice::from_ref(now));
+        let output =
+            told(&["make".to_owned()], std::slice::from_ref(before), std::slice::from_ref(now), Language::English);
         (output.text.to_string(), output.failure.is_none())
     }
 
@@ -287,7 +304,12 @@ mod tests {
         let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::of(long(n), 1, 0, "no")).collect();
         let errors = CheckRun { status: 1, errors: many, output: String::new(), cut: false };
         let bad = Seen { found: Some(errors), trouble: None };
-        let output = told(&["a".into(), "b".into()], &[found(0, &[], ""), found(0, &[], "")], &[bad.clone(), bad]);
+        let output = told(
+            &["a".into(), "b".into()],
+            &[found(0, &[], ""), found(0, &[], "")],
+            &[bad.clone(), bad],
+            Language::English,
+        );
         assert!(output.truncated && output.text.to_string().len() <= RESULT_LIMIT, "{}", output.text.to_string().len());
         let told = output.data.expect("errors");
         assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));

@@ -5,8 +5,10 @@
 
 use super::super::runner::Checking;
 use super::Checks;
+use crate::messages;
 use std::ffi::OsString;
 use std::time::Instant;
+use toolfence_protocol::Text;
 use toolfence_sandbox::process::Outcome;
 use toolfence_toolbox::ToolError;
 use toolfence_validate::is_about_layout;
@@ -20,8 +22,8 @@ const PROJECT_SECONDS: u64 = 120;
 #[derive(Debug)]
 pub(super) enum Said {
     Errors(Vec<Diagnostic>),
-    /// Why it said nothing: one sentence without its end.
-    Nothing(String),
+    /// Why it said nothing: whole sentences, or the end of one without its full stop.
+    Nothing(Text),
     /// It is not installed, or not for this text.
     Absent,
 }
@@ -57,8 +59,8 @@ impl Checks {
         let checking = Checking { words, input, seconds, harmless: checker.harmless };
         let outcome = match self.commands.check(&checking).await {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => return Ok(Said::Nothing("no sandbox is available here that would hold it".into())),
-            Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message.to_string())),
+            Ok(None) => return Ok(Said::Nothing(messages::nothing_holds_it())),
+            Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
             Err(fatal) => return Err(fatal),
         };
         let root = self.workspace().root().path().to_string_lossy().into_owned();
@@ -87,13 +89,13 @@ impl Said {
 
 fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
     if outcome.timed_out {
-        return Said::Nothing(format!("it took longer than {seconds} seconds"));
+        return Said::Nothing(messages::took_too_long(seconds));
     }
     if outcome.memory_exceeded {
-        return Said::Nothing("it used more memory than sandbox.memory lets it have".into());
+        return Said::Nothing(messages::used_too_much_memory());
     }
     if outcome.truncated {
-        return Said::Nothing("it wrote more than anybody would read".into());
+        return Said::Nothing(messages::wrote_too_much());
     }
     if outcome.exit_code == 0 {
         return Said::Errors(Vec::new());
@@ -114,9 +116,10 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
         return Said::Absent;
     }
     if found.is_empty() {
-        let line = outcome.output.lines().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-        let line: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
-        return Said::Nothing(format!("it ended with status {}: {line}", outcome.exit_code));
+        let line = outcome.output.lines().find(|line| !line.trim().is_empty());
+        let line = line.map(|line| Text::from(line.chars().filter(|c| !c.is_control()).take(200).collect::<String>()));
+        let line = line.unwrap_or_else(messages::printed_nothing);
+        return Said::Nothing(messages::checker_ended(outcome.exit_code, line));
     }
     Said::Errors(found)
 }

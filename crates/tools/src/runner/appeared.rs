@@ -2,16 +2,24 @@
 
 use super::super::blocking;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Language, Text};
 use toolfence_sandbox::process::Background;
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{MaskSet, Withheld, Workspace, overflow_file};
 
 /// What appeared since one command was started; shared between the one who runs it and those who deliver its output.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Appeared(Arc<Mutex<(Option<Arc<MaskSet>>, Withheld)>>);
+pub(crate) struct Appeared {
+    found: Arc<Mutex<(Option<Arc<MaskSet>>, Withheld)>>,
+    language: Language,
+}
 
 impl Appeared {
+    /// Nothing yet; what is told of it later is in `language`.
+    pub(crate) fn new(language: Language) -> Appeared {
+        Appeared { language, ..Appeared::default() }
+    }
+
     /// A command starts, and this is hidden from it.
     pub(crate) fn begin(&self, masks: &Arc<MaskSet>) {
         self.lock().0 = Some(Arc::clone(masks));
@@ -31,7 +39,7 @@ impl Appeared {
 
     /// What may be delivered of this output, with a word on what may not.
     pub(crate) fn deliver(&self, text: String) -> String {
-        self.lock().1.from(text)
+        self.lock().1.from(text, self.language)
     }
 
     /// What is to be said besides.
@@ -57,6 +65,6 @@ impl Appeared {
     }
 
     fn lock(&self) -> MutexGuard<'_, (Option<Arc<MaskSet>>, Withheld)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! Commands inside the sandbox: what is hidden from each, the watch while it runs, and what it left behind.
 
 use super::{Appeared, CommandRunner, Sandboxed, git_call, refused};
-use crate::blocking;
+use crate::{blocking, messages};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
@@ -129,9 +129,7 @@ impl CommandRunner {
                 let mut notes = guarded.map(|guarded| guarded.settle(workspace.masks())).unwrap_or_default();
                 notes.extend(workspace.masks().settle(&masks));
                 notes.extend(off);
-                notes.extend(
-                    outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)).map(Text::from),
-                );
+                notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
                 notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace.masks())));
                 // The record goes when there is nothing left to do.
                 drop(running);
@@ -242,40 +240,21 @@ impl Pace {
 }
 
 fn planted(name: &str) -> ToolFailure {
-    let message = format!(
-        "{name} appeared while the command ran. Git on this machine would run programs because of it, so the command was ended. \
-         What it had done by then has stayed, but for this. If the project needs it, ask the user to make it, or to name it in \
-         sandbox.git_writable."
-    );
-    ToolFailure::new(ErrorCode::Denied, message)
+    ToolFailure::new(ErrorCode::Denied, messages::planted(name))
 }
 
 fn changed(name: &str) -> ToolFailure {
-    let message = format!(
-        "{name} got a key while a hook ran that would make git on this machine run programs, so the call was ended. What it had \
-         done by then has stayed, but for this."
-    );
-    ToolFailure::new(ErrorCode::Denied, message)
+    ToolFailure::new(ErrorCode::Denied, messages::key_got(name))
 }
 
 fn unmasked(found: Unmasked) -> ToolFailure {
-    let why = match found {
-        Unmasked::Blocked(name) => format!(
-            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden"
-        ),
-        Unmasked::Used(name) => format!(
-            "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay read-only"
-        ),
+    let message = match found {
+        Unmasked::Blocked(name) => messages::blocked_file_changed(name),
+        Unmasked::Used(name) => messages::used_file_replaced(name),
     };
-    let message =
-        format!("{why}, so the command was ended. What it had done by then has stayed. Check before you run it again.");
     ToolFailure::new(ErrorCode::Conflict, message)
 }
 
 fn not_sandboxed(error: &io::Error) -> ToolFailure {
-    let message = format!(
-        "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails again, tell \
-         the user: `coder doctor` says what is wrong with them."
-    );
-    ToolFailure::new(ErrorCode::IoError, message)
+    ToolFailure::new(ErrorCode::IoError, messages::not_sandboxed(error.to_string()))
 }

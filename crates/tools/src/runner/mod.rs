@@ -13,7 +13,7 @@ mod report;
 pub(super) use appeared::Appeared;
 pub(super) use report::{Ran, noted, spilled};
 
-use super::{RESULT_LIMIT, blocking};
+use super::{RESULT_LIMIT, blocking, messages};
 use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use toolfence_protocol::{Error, ErrorKind, Text, ToolFailure};
+use toolfence_protocol::{Error, ErrorKind, Language, Text, ToolFailure};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
@@ -34,14 +34,6 @@ use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspa
 
 /// Bytes of output that are kept: the sentence about the cut and the notes need room too.
 pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
-
-/// What is said of a command that nothing held.
-const UNSUPERVISED: &str = "There is no helper that holds what a command starts (toolfence-sandbox or coder, in the PATH), so a \
-                            process that left the process group of this one may go on running, and its memory had no limit.";
-
-/// What is said where the file with all of the output is not there.
-const NO_FILE: &str =
-    "The file with all of the output was removed: lines of a blocked file, which appeared meanwhile, may be in it.";
 
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
@@ -111,6 +103,8 @@ pub(super) struct Wanted {
     pub(super) looks: bool,
     /// Whether it runs nothing but git and may write the repositories of the project.
     pub(super) writes_git: bool,
+    /// Of the words that become a part of its output.
+    pub(super) language: Language,
 }
 
 /// A checker that shall run.
@@ -179,22 +173,22 @@ impl CommandRunner {
     pub(super) async fn run(self: &Arc<CommandRunner>, wanted: Wanted) -> Result<Ran, ToolError> {
         let started = |error: io::Error| ToolError::Respond(not_started(&error));
         let workspace = Arc::clone(self.workspace());
-        let live = Background::new(wanted.keep, false).map_err(started)?;
+        let live = Background::new(wanted.keep, false).map_err(started)?.language(wanted.language);
         let live = Arc::new(live.overflow(Overflow::new(move || overflow_file::create(workspace.root()))));
         let (say, ended) = oneshot::channel();
         let ((running, thread), (left, gone)) = (mpsc::channel::<()>(), mpsc::channel());
         let (commands, its_live) = (Arc::clone(self), Arc::clone(&live));
         let work = move || {
             let _running = running;
-            let ran = block_on(commands.run_live(&wanted, &its_live, false, left, &Appeared::default()));
+            let ran = block_on(commands.run_live(&wanted, &its_live, false, left, &Appeared::new(wanted.language)));
             // Nobody may wait for it any more.
             let _ = say.send(ran);
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = ended.await.map_err(|_| {
-            ToolError::Fatal(Error::with_kind(ErrorKind::Internal, "A thread that ran a command has died."))
-        })?;
+        let ran = ended
+            .await
+            .map_err(|_| ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::thread_died())))?;
         waiting.thread = None;
         ran
     }
@@ -263,10 +257,10 @@ impl CommandRunner {
             self.tell_end(told).await?;
         }
         let file = live.file().map(|(name, all)| match appeared.takes_file(self.workspace(), &name) {
-            true => NO_FILE.to_owned(),
+            true => messages::output_file_removed(),
             false => spilled(&name, all, of_job),
         });
-        let notes = file.into_iter().map(Text::from).chain(notes).collect();
+        let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
     }
@@ -275,7 +269,7 @@ impl CommandRunner {
     async fn run_outside(&self, job: &Job<'_>, words: &[&OsStr]) -> Result<(Outcome, Vec<Text>), ToolError> {
         let Some(entry) = self.enclosure().supervised(words) else {
             let outcome = process::run(job).await.map_err(|error| not_started(&error))?;
-            return Ok((outcome, vec![UNSUPERVISED.into()]));
+            return Ok((outcome, vec![messages::unsupervised()]));
         };
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, ..*job };
@@ -341,7 +335,7 @@ impl CommandRunner {
 /// Runs a command to its end on the calling thread.
 pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because("start a job", error)))?;
+    let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(messages::start_a_job(), error)))?;
     let ran = runtime.block_on(run);
     // Nothing that counts is left on it.
     runtime.shutdown_background();

@@ -1,6 +1,8 @@
 //! The sentences that a result gets where the sandbox refused a write of the command: to a repository, or to a mask.
 
+use crate::messages;
 use std::path::Path;
+use toolfence_protocol::Text;
 use toolfence_sandbox::isolation::MaskKind;
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::{MaskSet, Workspace, names};
@@ -25,7 +27,7 @@ const CANNOT_HASH: &str = "fatal: cannot hash ";
 const LOOKED_AT: usize = 64 << 10;
 
 /// A sentence for each kind of thing that a line of the output names beside such a refusal.
-pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<String> {
+pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
     let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
     while !outcome.output.is_char_boundary(start) {
         start += 1;
@@ -46,24 +48,10 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
         }
     }
     if masks.with_hooks() && (of_git || of_cover.is_some()) {
-        return vec![
-            "In a call in which hooks run, the folders of hooks and what the configuration of git names are read-only, so that \
-             no hook changes what runs later. Ask the user to run what has to write there."
-                .to_owned(),
-        ];
+        return vec![messages::hooks_are_read_only()];
     }
-    let git = of_git.then(|| {
-        "Repositories are read-only to commands, so that nothing is left in .git that git would run later. Send git commands \
-         that write (add, commit, stash, fetch, config) as a call of their own; ask the user to run what installs hooks \
-         (pre-commit install, husky, lefthook)."
-            .to_owned()
-    });
-    let mask = of_cover.map(|name| {
-        format!(
-            "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. The user can \
-             remove it, or name a repository of the build in sandbox.git_writable."
-        )
-    });
+    let git = of_git.then(messages::repositories_are_read_only);
+    let mask = of_cover.map(messages::kept_as_it_is);
     let hidden = masks.list().iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));
     let unread = unread_by_git(&outcome.output[start..], hidden.map(|mask| mask.path.as_path()));
     git.into_iter().chain(mask).chain(unread).collect()
@@ -71,7 +59,7 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
 
 /// The sentence for the model where git was refused a file that is hidden from commands and that the repository tracks. Git's
 /// own words for a file that it cannot open say which one.
-fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<String> {
+fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<Text> {
     let hidden: Vec<&Path> = hidden.collect();
     // `git diff` says more about it, and has a sentence of its own.
     if output.lines().any(|line| line.starts_with(CANNOT_HASH)) {
@@ -82,20 +70,13 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     // Git names it from the top of its repository, which may be below the root.
     let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
     let name = output.lines().filter_map(opened).find(is_hidden)?;
-    Some(format!(
-        "{} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted instead (git \
-         add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
-        names::shown(Path::new(&name))
-    ))
+    Some(messages::hidden_but_tracked(names::shown(Path::new(&name))))
 }
 
 /// The sentence for a git command that met a blocked file: git looks at every file it tracks that has changed.
-pub(super) fn masked_from_git(status: i32, output: &str) -> Option<&'static str> {
+pub(super) fn masked_from_git(status: i32, output: &str) -> Option<Text> {
     let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
-    (status != 0 && end.starts_with(CANNOT_HASH)).then_some(
-        "That file is blocked and hidden from commands, and git tracks it. Leave it out: git diff -- ':(exclude).env', with \
-         its name.",
-    )
+    (status != 0 && end.starts_with(CANNOT_HASH)).then(messages::hidden_from_diff)
 }
 
 /// Whether a line has this path as a whole, and not as a part of a longer name.
@@ -128,7 +109,10 @@ mod tests {
             // The top of the repository is below the root.
             ("error: open(\".env.local\"): Permission denied\n", ".env.local"),
         ] {
-            assert!(told(output).is_some_and(|note| note.starts_with(&format!("{name} is blocked"))), "{output}");
+            assert!(
+                told(output).is_some_and(|note| note.to_string().starts_with(&format!("{name} is blocked"))),
+                "{output}"
+            );
         }
         for output in [
             "error: open(\"src/main.rs\"): Permission denied\nfatal: updating files failed\n",

@@ -1,7 +1,7 @@
 //! What is told of a command that has ended, or that was not run.
 
 use super::{CommandRunner, refused};
-use crate::terminal;
+use crate::{messages, terminal};
 use std::io;
 use std::sync::atomic::Ordering;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
@@ -30,7 +30,7 @@ impl CommandRunner {
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
         let mut text = Text::from(outcome.output);
-        for note in left.into_iter().chain(missed).chain(masked).map(Text::from).chain(notes) {
+        for note in left.into_iter().chain(missed).chain(masked).chain(notes) {
             noted(&mut text, note);
         }
         let mut output = Output::text(text);
@@ -52,24 +52,20 @@ pub(crate) fn noted(text: &mut Text, note: impl Into<Text>) {
 }
 
 /// Of a job, which is looked at again and again, the file has what came since the last look that showed all.
-pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> String {
-    let what = match (of_job, all) {
-        (false, true) => "All of the output",
-        (false, false) => "The first part of the output",
-        (true, true) => "All output since it became too much to show",
-        (true, false) => "The first 64 MiB of output since it became too much to show",
-    };
-    format!("{what} is in {name}: read_file and search can look into it.")
+pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
+    match (of_job, all) {
+        (false, true) => messages::all_in_file(name),
+        (false, false) => messages::first_part_in_file(name),
+        (true, true) => messages::all_since_in_file(name),
+        (true, false) => messages::first_since_in_file(name),
+    }
 }
 
-fn left_running(lingered: bool, escaped: bool) -> Option<&'static str> {
+fn left_running(lingered: bool, escaped: bool) -> Option<Text> {
     if escaped {
-        return Some(
-            "At least one process it started may go on running: it could not be ended, or what held it was ended before it. \
-             End it by its process id if it is not wanted.",
-        );
+        return Some(messages::may_go_on_running());
     }
-    lingered.then_some("Processes it left running in the background were ended with it.")
+    lingered.then(messages::left_were_ended)
 }
 
 fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memory: u64) -> Option<ToolFailure> {
@@ -77,49 +73,30 @@ fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memor
         return None;
     }
     if outcome.memory_exceeded {
-        return Some(ToolFailure::new(ErrorCode::ExitStatus, too_much_memory(memory)));
+        return Some(ToolFailure::new(ErrorCode::ExitStatus, messages::too_much_memory(memory >> 20)));
     }
     if outcome.timed_out {
         return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), late_in_a_row)));
     }
     let message = match (outcome.signal, outcome.exit_code) {
-        (Some(signal), code) => format!("The command was ended by signal {signal} (status {code})."),
+        (Some(signal), code) => messages::ended_by_signal(signal, code),
         (None, 0) => return None,
-        (None, code) => format!("The command ended with status {code}."),
+        (None, code) => messages::ended_with_status(code),
     };
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
 }
 
-fn too_much_memory(most: u64) -> String {
-    format!(
-        "The command was ended: it used more than {} MiB of memory, with all it had started. Do it in smaller pieces or with \
-         fewer processes at a time; the user can change the limit with the setting sandbox.memory.",
-        most >> 20
-    )
-}
-
-fn late(seconds: u64, in_a_row: u32) -> String {
+fn late(seconds: u64, in_a_row: u32) -> Text {
     /// So many are no accident.
     const MANY: u32 = 3;
-    let more = format!("Give a longer timeout ({MOST_COMMAND_SECONDS} at most), or do it in smaller steps.");
-    let message = format!("The command did not end within {seconds} s and was ended. {more}");
-    if in_a_row < MANY {
-        return message;
-    }
-    format!(
-        "{message} This is number {in_a_row} in a row. Do not try the same again: find out first what it waits for, or run \
-         it with background: true and poll it."
-    )
+    let message = messages::late(seconds, MOST_COMMAND_SECONDS);
+    if in_a_row < MANY { message } else { message.then(messages::late_in_a_row(in_a_row)) }
 }
 
 pub(super) fn no_container(why: &str) -> ToolFailure {
-    let message = format!(
-        "Commands run in a container here, and there is none: {why} Nothing was run. Tell the user, who can mend it or set \
-         sandbox.container to off."
-    );
-    ToolFailure::new(ErrorCode::IoError, message)
+    ToolFailure::new(ErrorCode::IoError, messages::no_container(why))
 }
 
 pub(super) fn not_started(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, format!("The command could not be run, or not to its end: {error}."))
+    ToolFailure::new(ErrorCode::IoError, messages::not_started(error.to_string()))
 }

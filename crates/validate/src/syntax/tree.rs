@@ -1,9 +1,11 @@
 //! Syntax by a tree-sitter grammar. The parser never fails: what does not fit is an error node, what would have to be there
 //! a missing one.
 
-use super::Diagnostic;
+use crate::diagnostic::one_line;
+use crate::{Diagnostic, messages};
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use toolfence_protocol::Text;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// Which grammar.
@@ -59,7 +61,7 @@ fn all_errors(tree: &Tree, text: &str) -> Vec<Diagnostic> {
         }
         let parts = children(&node);
         if node.is_missing() {
-            found.push(told(&node, text, format!("`{}` is missing here", node.kind())));
+            found.push(told(&node, text, messages::is_missing(node.kind())));
         } else if node.is_error() && !parts.iter().any(Node::has_error) {
             found.push(brackets(parts, text).unwrap_or_else(|| unexpected(&node, text)));
         } else if node.has_error() {
@@ -85,22 +87,20 @@ fn brackets<'t>(tokens: impl IntoIterator<Item = Node<'t>>, text: &str) -> Optio
         };
         match open.pop() {
             Some(other) if other.kind() == closed => {}
-            Some(other) => return Some(told(&other, text, never_closed(&other))),
-            None => return Some(told(&token, text, format!("`{}` closes nothing", token.kind()))),
+            Some(other) => return Some(told(&other, text, messages::never_closed(other.kind()))),
+            None => return Some(told(&token, text, messages::closes_nothing(token.kind()))),
         }
     }
-    open.last().map(|first| told(first, text, never_closed(first)))
-}
-
-fn never_closed(bracket: &Node<'_>) -> String {
-    format!("`{}` is never closed", bracket.kind())
+    open.last().map(|first| told(first, text, messages::never_closed(first.kind())))
 }
 
 fn unexpected(node: &Node<'_>, text: &str) -> Diagnostic {
     let snippet = node.utf8_text(text.as_bytes()).unwrap_or_default();
     let snippet: String = snippet.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
-    let message =
-        if snippet.is_empty() { "something is missing here".into() } else { format!("unexpected `{snippet}`") };
+    let message = match snippet.is_empty() {
+        true => messages::something_missing(),
+        false => messages::unexpected(one_line(&snippet)),
+    };
     told(node, text, message)
 }
 
@@ -144,11 +144,11 @@ pub(super) fn read(grammar: Grammar, text: &str, before: Option<&Tree>, give_up:
     (looks.get() <= most_looks && !give_up()).then_some(tree)
 }
 
-fn told(node: &Node<'_>, text: &str, message: String) -> Diagnostic {
+fn told(node: &Node<'_>, text: &str, message: Text) -> Diagnostic {
     let at = node.start_position();
     let line_start = node.start_byte().saturating_sub(at.column);
     let column = text.get(line_start..node.start_byte()).map_or(at.column, |before| before.chars().count());
-    Diagnostic::syntax(at.row as u64 + 1, column as u64 + 1, message)
+    Diagnostic { path: String::new(), line: at.row as u64 + 1, column: column as u64 + 1, message, syntax: true }
 }
 
 fn children<'t>(node: &Node<'t>) -> Vec<Node<'t>> {

@@ -8,7 +8,7 @@ use crate::root::path_arg::shown;
 use crate::text::MOST_EDITED;
 use crate::version::Version;
 use std::borrow::Cow;
-use toolfence_protocol::clip::grouped;
+use toolfence_protocol::text::grouped;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// A change that is planned and not made yet: what it makes of each file, and what there is to say of it.

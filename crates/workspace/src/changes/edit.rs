@@ -12,7 +12,7 @@ use crate::version::Version;
 use rustix::io::Errno;
 use std::path::Path;
 use toolfence_patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
-use toolfence_protocol::clip::grouped;
+use toolfence_protocol::text::grouped;
 use toolfence_protocol::{ErrorCode, ToolFailure};
 
 /// Line ranges of one file, and what shall stand there.

@@ -18,7 +18,7 @@ use rustix::fs::FileType;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Language, Text};
 use toolfence_sandbox::isolation::{Identity, MaskKind, identity_of};
 
 /// Files that are read, the bytes of one and of all of them, and the lines that are kept. What is beyond is said to be.
@@ -131,8 +131,8 @@ impl Withheld {
     }
 
     /// The text without the lines that stand in these files: words in their place say so. The time is linear in the text, for
-    /// each of the lines that are known.
-    pub fn from(&self, text: String) -> String {
+    /// each of the lines that are known. The words are in `language`.
+    pub fn from(&self, text: String, language: Language) -> String {
         if self.parts.is_empty() && self.whole.is_empty() || text.is_empty() {
             return text;
         }
@@ -164,8 +164,7 @@ impl Withheld {
             };
             let row = hit[number..].iter().take(lines.len() - number).take_while(|hit| **hit == Some(of)).count();
             number += row;
-            // In English: the output is a string, and in which language it is read is not known here.
-            out.push_str(&messages::lines_withheld(row, names::shown(&self.names[of])).to_string());
+            out.push_str(&messages::lines_withheld(row, names::shown(&self.names[of])).into_string(language));
         }
         out
     }
@@ -206,7 +205,7 @@ mod tests {
             ("x\nTOKEN=\"sk-live-01", format!("x\n{}", note(1))),
             ("", String::new()),
         ] {
-            assert_eq!(all.from(output.to_owned()), want, "{output:?}");
+            assert_eq!(all.from(output.to_owned(), Language::English), want, "{output:?}");
         }
     }
 
@@ -217,7 +216,7 @@ mod tests {
         assert!(all.parts.len() + all.whole.len() <= MOST_LINES + 1 && all.note().is_some());
         let output = "KEY_5=value-5\nplain line\n".repeat(4000);
         let started = std::time::Instant::now();
-        let left = all.from(output);
+        let left = all.from(output, Language::English);
         assert!(!left.contains("KEY_5=") && left.matches("plain line\n").count() == 4000);
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }

@@ -1,10 +1,12 @@
 //! What the model is told of a change that was not made, or that made something worse.
 
-use super::super::counted;
-use super::{Findings, Worse};
+use super::{Findings, How, Worse};
+use crate::change::add_notes;
+use crate::messages;
 use serde_json::{Value, json};
 use std::ops::Range;
-use toolfence_protocol::{ErrorCode, Output, ToolFailure};
+use toolfence_protocol::text::grouped;
+use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
 use toolfence_validate::Diagnostic;
 use toolfence_workspace::FileDraft;
 
@@ -25,31 +27,28 @@ const LONGEST: usize = 160;
 const MOST_LINES: usize = 15;
 
 /// The answer to a change that makes files worse.
-pub(super) fn refused(worse: &[Worse<'_>], dry_run: bool) -> Output {
+pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
     let first = &worse[0];
     let name = &first.draft.path;
-    let (was, more) = match (dry_run, worse.len()) {
-        (true, 1) => (format!("Dry run: {name} would not be changed"), String::new()),
-        (true, files) => ("Dry run: nothing would be changed".into(), in_files(files)),
-        (false, 1) => (format!("{name} was not changed"), String::new()),
-        (false, files) => ("Nothing was changed".into(), in_files(files)),
+    let what = match (how.dry_run, worse.len()) {
+        (true, 1) => messages::would_not_be_changed(name),
+        (true, _) => messages::nothing_would_be_changed(),
+        (false, 1) => messages::was_not_changed(name),
+        (false, _) => messages::nothing_was_changed(),
     };
-    let advice = "Mend the change and send it again. If it is meant to be so, edit_file with validate: false makes it.";
-    let message = format!(
-        "{was}: it would break {name}, read {}, at {}{more}. {advice}",
-        first.by,
-        end_trimmed(&first.errors[0])
-    );
-    let mut output = Output::text(worse.iter().take(MOST_WINDOWS).map(told).collect::<String>());
-    output.data = Some(data(first, worse, dry_run));
+    let error = end_trimmed(&first.errors[0]);
+    let error = if worse.len() > 1 { messages::and_files(error, grouped(worse.len() as u64 - 1)) } else { error };
+    let message = messages::would_break(what, name, first.by.clone(), error);
+    let mut output = Output::text(Text::join(worse.iter().take(MOST_WINDOWS).map(told), ""));
+    output.data = Some(data(first, worse, how));
     output.failure = Some(ToolFailure::new(ErrorCode::SyntaxError, message));
     output
 }
 
 /// The answer to a change that makes files worse and could not be taken back: it stays, and that is said plainly.
 pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) -> Output {
-    let said = answer.failure.map_or_else(String::new, |failure| failure.message.to_string());
-    let message = format!("The change was made and stays, for it could not be taken back: {why} What it broke: {said}");
+    let broke = answer.failure.map(|failure| failure.message).unwrap_or_default();
+    let message = messages::change_stays(why.message.clone(), broke);
     let mut data = answer.data.unwrap_or_default();
     data["rolled_back"] = false.into();
     data["files_modified"] = drafts.iter().map(|draft| &*draft.path).collect();
@@ -59,44 +58,52 @@ pub(super) fn stayed(answer: Output, drafts: &[FileDraft], why: &ToolFailure) ->
     output
 }
 
-pub(super) fn not_checked(path: &str, by: &str, why: &str) -> String {
-    format!("{path} was not checked by {by}: {why}.")
+/// `why` is whole sentences, or the end of one without its full stop.
+pub(super) fn not_checked(path: &str, by: &str, why: Text) -> Text {
+    if why.ends_with('.') { messages::not_checked_for(path, by, why) } else { messages::not_checked(path, by, why) }
 }
 
 impl Findings {
     /// Says at the end of an answer what was seen beside the change.
     pub(crate) fn add_to(self, mut output: Output) -> Output {
         if !self.elsewhere.is_empty() {
-            let errors = counted(self.elsewhere.len() as u64, "new error");
-            output.text.push(format!("[{errors} in other files, because of this change:]\n"));
+            output.text.push(messages::errors_elsewhere(grouped(self.elsewhere.len() as u64)));
             for error in self.elsewhere.iter().take(MOST_ELSEWHERE) {
-                output.text.push(format!("{}: {error}\n", error.path));
+                output.text.push(line_of(&error.path, error));
             }
             let left = self.elsewhere.len().saturating_sub(MOST_ELSEWHERE);
             if left > 0 {
-                output.text.push(format!("... and {left} more.\n"));
+                output.text.push(messages::and_more_errors(left));
             }
             if let Some(data) = &mut output.data {
                 data["new_errors"] = json!(self.elsewhere);
             }
         }
-        for note in &self.notes {
-            output.text.push(format!("[{note}]\n"));
-        }
+        add_notes(&mut output.text, self.notes);
         output
     }
 }
 
-fn in_files(files: usize) -> String {
-    format!(" (and {} more)", counted(files as u64 - 1, "file"))
+/// One error, on a line.
+pub(super) fn line_of(path: &str, error: &Diagnostic) -> Text {
+    Text::join([format!("{path}: ").into(), error.text(), "\n".into()], "")
 }
 
-fn end_trimmed(error: &Diagnostic) -> String {
-    error.to_string().trim_end_matches('.').to_owned()
+/// An error for the middle of a sentence: what a checker said may end with a full stop.
+fn end_trimmed(error: &Diagnostic) -> Text {
+    if !error.message.ends_with('.') {
+        return error.text();
+    }
+    let message = error.message.to_string().trim_end_matches('.').into();
+    Diagnostic { message, ..error.clone() }.text()
 }
 
-fn data(first: &Worse<'_>, worse: &[Worse<'_>], dry_run: bool) -> Value {
-    let error = |path: &str, error: &Diagnostic| json!({"path": path, "message": error.message, "line": error.line, "column": error.column});
+fn data(first: &Worse<'_>, worse: &[Worse<'_>], how: How) -> Value {
+    let How { dry_run, language, .. } = how;
+    let error = |path: &str, error: &Diagnostic| {
+        let message = error.message.render(language);
+        json!({"path": path, "message": message, "line": error.line, "column": error.column})
+    };
     let all =
         worse.iter().flat_map(|file| file.errors.iter().take(MOST_ERRORS).map(|one| error(&file.draft.path, one)));
     json!({
@@ -110,29 +117,24 @@ fn data(first: &Worse<'_>, worse: &[Worse<'_>], dry_run: bool) -> Value {
 }
 
 /// The errors of one file, with the lines as they would have been and as they are.
-fn told(worse: &Worse<'_>) -> String {
+fn told(worse: &Worse<'_>) -> Text {
     let Worse { draft, lines, errors, .. } = worse;
-    let mut text = String::new();
-    for error in errors.iter().take(MOST_ERRORS) {
-        text.push_str(&format!("{}: {error}\n", draft.path));
-    }
+    let mut texts: Vec<Text> = errors.iter().take(MOST_ERRORS).map(|error| line_of(&draft.path, error)).collect();
     if errors.len() > MOST_ERRORS {
-        text.push_str(&format!("... and {} more.\n", errors.len() - MOST_ERRORS));
+        texts.push(messages::and_more_errors(errors.len() - MOST_ERRORS));
     }
     let [_, after] = draft.texts().unwrap_or_default();
     let at = errors[0].line.max(1);
     let shown = at.saturating_sub(AROUND).max(1)..at + AROUND + 1;
-    text.push_str("As it would have been:\n");
-    text.push_str(&window(&after, shown.clone(), Some(at)));
-    text.push_str(&as_it_is(draft, lines.before(shown)));
-    text
-}
-
-fn as_it_is(draft: &FileDraft, lines: Range<u64>) -> String {
+    texts.extend([messages::as_it_would_have_been(), window(&after, shown.clone(), Some(at)).into()]);
     match draft.old_bytes() {
-        None => format!("As it is: there is no {}.\n", draft.path),
-        Some(before) => format!("As it is:\n{}", window(&String::from_utf8_lossy(before), lines, None)),
+        None => texts.push(messages::is_not_there(&draft.path)),
+        Some(before) => {
+            let before = window(&String::from_utf8_lossy(before), lines.before(shown), None);
+            texts.extend([messages::as_it_is(), before.into()]);
+        }
     }
+    Text::join(texts, "")
 }
 
 /// Numbered lines, one of them marked.

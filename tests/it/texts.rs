@@ -1,0 +1,86 @@
+//! A law over the words of all crates: what is said in Portuguese is Portuguese.
+
+use std::path::{Path, PathBuf};
+
+/// Words that no Portuguese sentence has.
+const ENGLISH: &[&str] = &[
+    "the", "is", "are", "was", "were", "of", "and", "with", "which", "that", "this", "not", "cannot", "could", "from",
+    "it", "its", "be", "been", "for", "has", "have", "into", "than", "there", "would", "you", "your", "by", "or",
+];
+
+/// The files of texts, and nothing else that is called so.
+fn files_of_texts(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the sources").flatten() {
+        let path = entry.path();
+        let of_texts = path.ends_with("messages.rs") || path.components().any(|part| part.as_os_str() == "messages");
+        if path.is_dir() {
+            files_of_texts(&path, found);
+        } else if of_texts && path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The next literal of a string and what follows it, with the escapes undone that a sentence has.
+fn literal(source: &str) -> (String, &str) {
+    let start = source.find('"').expect("a literal") + 1;
+    let (mut words, mut chars) = (String::new(), source[start..].char_indices().peekable());
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return (words, &source[start + at + 1..]),
+            '\\' => match chars.next().map(|(_, escaped)| escaped) {
+                Some('\n') => while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {},
+                Some('n' | 't') => words.push(' '),
+                escaped => words.extend(escaped),
+            },
+            _ => words.push(c),
+        }
+    }
+    panic!("a literal without an end")
+}
+
+/// The words of a template without its fields, the alternatives within them kept, and without what stands in code.
+fn bare(words: &str) -> String {
+    let mut out = String::new();
+    for (number, part) in words.split('`').enumerate() {
+        if number % 2 == 0 {
+            for piece in part.split('{') {
+                match piece.split_once('}') {
+                    Some((field, rest)) => {
+                        out.push_str(field.split_once('|').map_or("", |(_, alternatives)| alternatives));
+                        out.push_str(rest);
+                    }
+                    None => out.push_str(piece),
+                }
+            }
+        }
+        out.push(' ');
+    }
+    out
+}
+
+#[test]
+fn what_is_said_in_portuguese_is_no_english() {
+    let mut files = Vec::new();
+    for folder in ["crates", "src"] {
+        files_of_texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    }
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for file in &files {
+        let source = std::fs::read_to_string(file).expect("a source file");
+        let mut rest = &*source;
+        while let Some(at) = rest.find("pt: \"") {
+            let (words, after) = literal(&rest[at..]);
+            rest = after;
+            count += 1;
+            let bare = bare(&words);
+            let english =
+                bare.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_').find(|word| ENGLISH.contains(word));
+            if let Some(english) = english {
+                wrong.push(format!("{}: `{english}` in {words:?}", file.display()));
+            }
+        }
+    }
+    assert!(files.len() > 10 && count > 600, "{} files, {count} texts", files.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
