@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// Words that no Portuguese sentence has.
 const ENGLISH: &[&str] = &[
     "the", "is", "are", "was", "were", "of", "and", "with", "which", "that", "this", "not", "cannot", "could", "from",
-    "it", "its", "be", "been", "for", "has", "have", "into", "than", "there", "would", "you", "your", "by", "or",
+    "it", "its", "be", "been", "has", "have", "into", "than", "there", "would", "you", "your", "by", "or",
 ];
 
 /// The files of texts, and nothing else that is called so.
@@ -39,10 +39,10 @@ fn literal(source: &str) -> (String, &str) {
     panic!("a literal without an end")
 }
 
-/// The words of a template without its fields, the alternatives within them kept, and without what stands in code.
+/// The words of a template without its fields, the alternatives within them kept, and without what stands in code or in quotes.
 fn bare(words: &str) -> String {
     let mut out = String::new();
-    for (number, part) in words.split('`').enumerate() {
+    for (number, part) in words.split(['`', '"']).enumerate() {
         if number % 2 == 0 {
             for piece in part.split('{') {
                 match piece.split_once('}') {

@@ -443,7 +443,7 @@ toolfence_protocol::texts! { "check"
     would_break(what, name, by, error) {
         en: "{what}: it would break {name}, read {by}, at {error}. Mend the change and send it again. If it is meant to be so, \
              edit_file with validate: false makes it.",
-        pt: "{what}: a alteração quebraria {name}, lido {by}, em {error}. Corrija a alteração e envie-a de novo. Se for mesmo \
+        pt: "{what}: a alteração quebraria {name}, lido {by}, na {error}. Corrija a alteração e envie-a de novo. Se for mesmo \
              assim, edit_file com validate: false a faz.",
     }
     and_files(error, count) {

@@ -174,13 +174,13 @@ fn tools_answer_in_the_language_of_the_session() {
     let flood = "seq 1 99999; sleep 60";
     let write = |path: &str, content: &str| ("write_file", json!({"path": path, "content": content}));
     let calls = [
-        (("read_file", json!({"path": "none.txt"})), "none.txt não existe."),
+        (("read_file", json!({"path": "none.txt"})), "não existe. Use list_files para ver o que há."),
         (write("a.txt", "one\n"), "a.txt foi criado (4 bytes, 1 linha)."),
         (("replace_text", json!({"path": "a.txt", "old": "two", "new": "x"})), "não"),
         (("bash", json!({"command": "exit 3"})), "O comando terminou com status 3."),
-        (("bash", json!({"command": flood, "timeout": 1})), "bytes (88.5"),
-        (write("a.json", "{\n"), "a.json não foi alterado: a alteração quebraria a.json, lido como JSON, em linha"),
-        (write("a.ts", "f(;\n"), "a.ts não foi alterado: a alteração quebraria a.ts, lido como TypeScript, em linha 1"),
+        (("bash", json!({"command": flood, "timeout": 1})), "linhas) omitidos ...]"),
+        (write("a.json", "{\n"), "a.json não foi alterado: a alteração quebraria a.json, lido como JSON, na linha"),
+        (write("a.ts", "f(;\n"), "a.ts não foi alterado: a alteração quebraria a.ts, lido como TypeScript, na linha 1"),
     ];
     served(pipe, async |client: &mut Client| {
         for ((tool, args), wanted) in calls {
@@ -195,7 +195,9 @@ fn tools_answer_in_the_language_of_the_session() {
                 assert_eq!(english.iter().find(|english| text.contains(**english)), None, "{text}");
             }
             if tool == "write_file" && wanted.contains("criado") {
-                assert!(results.contains("`false` termina com status 1"), "{results}");
+                // Whether the checks run depends on the sandbox that the machine has.
+                let told = ["`false` termina com status 1", "`false` não pôde ser consultado"];
+                assert!(told.iter().any(|told| results.contains(told)), "{results}");
             }
         }
     });
