@@ -95,3 +95,154 @@ toolfence_protocol::texts! { "proxy"
              estiver certa.",
     }
 }
+
+// The proxy, to its client.
+#[cfg(feature = "proxy")]
+toolfence_protocol::texts! { "proxy"
+    no_loopback_name() {
+        en: "The Host header is no loopback name; use http://127.0.0.1 or localhost",
+        pt: "O cabeçalho Host não é um nome de loopback; use http://127.0.0.1 ou localhost",
+    }
+    another_origin() {
+        en: "Requests of pages of another origin are refused",
+        pt: "Requisições de páginas de outra origem são recusadas",
+    }
+    wants_its_key() {
+        en: "This proxy wants its key: send the header Authorization: Bearer KEY",
+        pt: "Este proxy exige a sua chave: envie o cabeçalho Authorization: Bearer CHAVE",
+    }
+    content_type(kind) {
+        en: "The content type is {kind}; send application/json",
+        pt: "O tipo de conteúdo é {kind}; envie application/json",
+    }
+    not_reached_in_time(causes) {
+        en: "The upstream was not reached in time{causes}",
+        pt: "O upstream não foi alcançado a tempo{causes}",
+    }
+    cannot_be_reached(causes) {
+        en: "The upstream cannot be reached{causes}",
+        pt: "Não é possível alcançar o upstream{causes}",
+    }
+    no_answer_within(time) {
+        en: "The upstream did not answer within {time}",
+        pt: "O upstream não respondeu em {time}",
+    }
+    upstream_broke_off(causes) {
+        en: "The upstream broke off{causes}",
+        pt: "O upstream interrompeu a resposta{causes}",
+    }
+    nothing_said_for(time) {
+        en: "The upstream said nothing for {time}",
+        pt: "O upstream não disse nada durante {time}",
+    }
+    no_chat_request(error) {
+        en: "The body is not a chat request: {error}",
+        pt: "O corpo não é uma requisição de chat: {error}",
+    }
+    several_answers() {
+        en: "n must be 1 where there are tools; send the request several times instead",
+        pt: "n tem de ser 1 quando há ferramentas; em vez disso, envie a requisição várias vezes",
+    }
+    chosen_tool_missing(name) {
+        en: "tool_choice names {name}, which is not among the tools",
+        pt: "tool_choice indica {name}, que não está entre as ferramentas",
+    }
+    tools_too_large(most) {
+        en: "tools is larger than {most} bytes; describe fewer or shorter ones",
+        pt: "tools tem mais de {most} bytes; descreva menos ferramentas ou ferramentas menores",
+    }
+    no_function(index) {
+        en: "tools[{index}].type is not \"function\"; only functions can be called through text",
+        pt: "tools[{index}].type não é \"function\"; só funções podem ser chamadas por texto",
+    }
+    function_missing(index) {
+        en: "tools[{index}].function is missing",
+        pt: "falta tools[{index}].function",
+    }
+    no_function_name(index) {
+        en: "tools[{index}].function.name is not a name: letters, digits, _ and -, 128 at most",
+        pt: "tools[{index}].function.name não é um nome: letras, dígitos, _ e -, no máximo 128",
+    }
+    no_tool_choice() {
+        en: "tool_choice is neither \"auto\", \"none\" or \"required\" nor {{\"type\": \"function\", \"function\": \
+             {{\"name\": ..}}}}",
+        pt: "tool_choice não é \"auto\", \"none\" nem \"required\", nem {{\"type\": \"function\", \"function\": \
+             {{\"name\": ..}}}}",
+    }
+    chat_is_posted() {
+        en: "Chat completions are asked for with POST",
+        pt: "Respostas de chat são pedidas com POST",
+    }
+    models_are_got() {
+        en: "Models are asked for with GET",
+        pt: "Modelos são pedidos com GET",
+    }
+    nothing_here() {
+        en: "There is nothing here; the proxy answers POST /v1/chat/completions and GET /v1/models",
+        pt: "Não há nada aqui; o proxy responde a POST /v1/chat/completions e GET /v1/models",
+    }
+    body_is_no_text() {
+        en: "The body is not UTF-8",
+        pt: "O corpo não é UTF-8",
+    }
+    client_went_away() {
+        en: "The client went away",
+        pt: "O cliente foi embora",
+    }
+    whole_answer_wanted() {
+        en: "A whole answer was wanted",
+        pt: "Era esperada uma resposta inteira",
+    }
+    request_too_large(limit) {
+        en: "The request is larger than {limit} bytes; send less",
+        pt: "A requisição tem mais de {limit} bytes; envie menos",
+    }
+    request_too_slow() {
+        en: "The request came too slowly",
+        pt: "A requisição chegou devagar demais",
+    }
+    request_broke_off(error) {
+        en: "The request broke off: {error}",
+        pt: "A requisição foi interrompida: {error}",
+    }
+    given_up(why) {
+        en: "The model was asked again and still wrote no call that can be used. {why}",
+        pt: "O modelo foi consultado de novo e ainda não escreveu uma chamada que possa ser usada. {why}",
+    }
+    asked_too_often() {
+        en: "it was asked too often",
+        pt: "ele foi consultado vezes demais",
+    }
+    turned_out_no_call(why) {
+        en: "A call that was being passed on turned out to be no call. Ask again. {why}",
+        pt: "Uma chamada que estava sendo repassada não era uma chamada. Pergunte de novo. {why}",
+    }
+    answered_status(status) {
+        en: "The upstream answered {status} when it was asked again",
+        pt: "O upstream respondeu {status} quando foi consultado de novo",
+    }
+    no_json_of_the_api(error) {
+        en: "An answer of the upstream is no JSON of the API: {error}",
+        pt: "Uma resposta do upstream não é JSON da API: {error}",
+    }
+    upstream_said(message) {
+        en: "The upstream said: {message}",
+        pt: "O upstream disse: {message}",
+    }
+    no_finish_reason() {
+        en: "The upstream ended its answer in the middle: there is no finish reason",
+        pt: "O upstream terminou a resposta no meio: não há finish_reason",
+    }
+    unknown_content_type(kind) {
+        en: "The upstream answered with {kind} in place of JSON or a stream of events",
+        pt: "O upstream respondeu com {kind} em vez de JSON ou de um fluxo de eventos",
+    }
+    event_too_long(limit) {
+        en: "An event of the upstream is longer than {limit} bytes",
+        pt: "Um evento do upstream tem mais de {limit} bytes",
+    }
+    answer_too_long(limit) {
+        en: "The upstream's answer is longer than {limit} bytes",
+        pt: "A resposta do upstream tem mais de {limit} bytes",
+    }
+}

@@ -52,7 +52,7 @@ pub(crate) struct Options {
     /// Calls, results and path decisions as JSON lines on stderr
     #[arg(long, global = true)]
     pub(crate) debug: bool,
-    /// The language of persona and instructions [default: en]
+    /// The language of what you and the model are told [default: en]
     #[arg(long, global = true, value_enum)]
     pub(crate) lang: Option<Lang>,
     /// Whether persona and instructions are sent: external where they are pasted into the backend already [default: inline]
@@ -465,7 +465,7 @@ impl From<Sandbox> for sandbox::Mode {
     }
 }
 
-/// The language of persona and instructions.
+/// The language of what a person and the model are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Lang {
     /// English

@@ -68,6 +68,31 @@ async fn what_is_no_answer_of_the_api() {
     assert_eq!(stage.ask(&request(true)).await.status, 502, "nobody is there");
 }
 
+/// What goes wrong is told in the language of the proxy, as an answer and as an event of a stream.
+#[tokio::test]
+async fn errors_are_told_in_the_language_of_the_proxy() {
+    let portuguese = |scripts: Vec<Script>, key: Option<&str>| {
+        let key = key.map(str::to_owned);
+        Stage::with(scripts, move |options| (options.language, options.key) = (toolfence::Language::Portuguese, key))
+    };
+    let keyless = portuguese(vec![], Some("secret")).await.ask(&request(false)).await;
+    assert_eq!(keyless.status, 401);
+    assert!(keyless.error().starts_with("Este proxy exige a sua chave"), "{}", keyless.body);
+    let mut chosen = request(false);
+    chosen["tool_choice"] = json!({"function": {"name": "x"}});
+    let chosen = portuguese(vec![], None).await.ask(&chosen).await;
+    assert_eq!(chosen.error(), "tool_choice indica \"x\", que não está entre as ferramentas");
+    let page = portuguese(vec![answer("200 OK", "text/html", "<html>")], None).await.ask(&request(false)).await;
+    assert!(page.error().starts_with("O upstream respondeu com \"text/html\" em vez de JSON"), "{}", page.body);
+    let cut = vec![Step::Send(format!("{STREAM}{}", text("So. ")).into_bytes())];
+    let cut = portuguese(vec![cut], None).await.stream().await;
+    assert!(
+        cut.error.as_ref().is_some_and(|error| error.to_string().contains("O upstream terminou")),
+        "{:?}",
+        cut.error
+    );
+}
+
 #[tokio::test]
 async fn a_line_that_never_ends_is_not_kept() {
     let endless = vec![Step::Send(format!("{STREAM}data: {{\"x\": \"").into_bytes()), Step::Repeat(vec![b'x'; 65536])];

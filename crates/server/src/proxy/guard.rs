@@ -5,6 +5,7 @@
 //! JSON, which no page of another origin can without asking first.
 
 use super::trouble::Trouble;
+use crate::messages;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
 use std::hint::black_box;
@@ -14,12 +15,10 @@ use std::net::IpAddr;
 pub(super) fn origin(headers: &HeaderMap) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
-        return Err(Trouble::refused(403, "The Host header is no loopback name; use http://127.0.0.1 or localhost"));
+        return Err(Trouble::refused(403, messages::no_loopback_name()));
     }
     match text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host)) {
-        Some(host) if !is_loopback(host) => {
-            Err(Trouble::refused(403, "Requests of pages of another origin are refused"))
-        }
+        Some(host) if !is_loopback(host) => Err(Trouble::refused(403, messages::another_origin())),
         _ => Ok(()),
     }
 }
@@ -32,7 +31,7 @@ pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Troub
     if same(given.map_or("", |(_, key)| key.trim()).as_bytes(), wanted.as_bytes()) {
         return Ok(());
     }
-    Err(Trouble::refused(401, "This proxy wants its key: send the header Authorization: Bearer KEY"))
+    Err(Trouble::refused(401, messages::wants_its_key()))
 }
 
 /// Refuses a body that is not JSON.
@@ -42,7 +41,7 @@ pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
     if kind.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(Trouble::refused(415, format!("The content type is {kind:.64?}; send application/json")))
+    Err(Trouble::refused(415, messages::content_type(format!("{kind:.64?}"))))
 }
 
 /// Whether `host`, perhaps with a port, names this machine and nothing else.

@@ -67,7 +67,7 @@ pub struct ProxyOptions {
     pub upstream_key: Option<String>,
     /// What clients must send as a bearer token. Without it everybody may ask, and what they send goes to the upstream.
     pub key: Option<String>,
-    /// The language of the instructions and of what the model is answered.
+    /// The language of the instructions, of what the model is answered, and of the errors that the client gets.
     pub language: Language,
     /// How long a connection to the upstream may take.
     pub connect: Duration,

@@ -5,6 +5,7 @@
 use super::answers;
 use super::raw::{Elements, Members};
 use super::trouble::Trouble;
+use crate::messages;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Offer {
         match &choice {
             Choice::None => return Ok(None),
             Choice::This(name) if catalog.specs().is_empty() => {
-                return Err(Trouble::request(format!("tool_choice names {name:.64?}, which is not among the tools")));
+                return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
             }
             _ => {}
         }
@@ -75,9 +76,7 @@ impl Offer {
 
 fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
     if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(format!(
-            "tools is larger than {MOST_BYTES} bytes; describe fewer or shorter ones"
-        )));
+        return Err(Trouble::request(messages::tools_too_large(MOST_BYTES as u64)));
     }
     let tools: Elements<'_> =
         serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
@@ -85,16 +84,16 @@ fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
 }
 
 fn spec(tool: &RawValue, index: usize) -> Result<ToolSpec, Trouble> {
-    let wrong = |what: &str| Trouble::request(format!("tools[{index}]{what}"));
-    let tool: Value = serde_json::from_str(tool.get()).map_err(|error| wrong(&format!(": {error}")))?;
+    let tool: Value =
+        serde_json::from_str(tool.get()).map_err(|error| Trouble::request(format!("tools[{index}]: {error}")))?;
     if tool.get("type").is_some_and(|kind| kind != "function") {
-        return Err(wrong(".type is not \"function\"; only functions can be called through text"));
+        return Err(Trouble::request(messages::no_function(index as u64)));
     }
-    let function = tool.get("function").ok_or_else(|| wrong(".function is missing"))?;
+    let function = tool.get("function").ok_or_else(|| Trouble::request(messages::function_missing(index as u64)))?;
     let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 128 || !name.chars().all(plain) {
-        return Err(wrong(".function.name is not a name: letters, digits, _ and -, 128 at most"));
+        return Err(Trouble::request(messages::no_function_name(index as u64)));
     }
     let purpose = function.get("description").and_then(Value::as_str).unwrap_or_default();
     let none = Value::Null;
@@ -109,8 +108,6 @@ fn choice(choice: &RawValue) -> Result<Choice, Trouble> {
         (Some("none"), _) => Ok(Choice::None),
         (Some("required" | "any"), _) => Ok(Choice::Required),
         (None, Some(name)) => Ok(Choice::This(name.to_owned())),
-        _ => Err(Trouble::request(
-            "tool_choice is neither \"auto\", \"none\" or \"required\" nor {\"type\": \"function\", \"function\": {\"name\": ..}}",
-        )),
+        _ => Err(Trouble::request(messages::no_tool_choice())),
     }
 }

@@ -45,9 +45,9 @@ pub(super) enum Outcome {
     Passed { calls: usize },
     /// It cannot be used, and nothing of a call was passed on. `message` asks for another; `hard`: there is nothing to pass
     /// on instead.
-    Again { message: String, hard: bool, why: String },
+    Again { message: String, hard: bool, why: Text },
     /// A part of a call was passed on, and then it could not be read.
-    Broken(String),
+    Broken(Text),
 }
 
 /// A reply that is being received.
@@ -65,7 +65,7 @@ pub(super) struct Reply {
     /// Calls that came whole, in case they are not passed on after all.
     whole: Vec<ToolResult>,
     faults: Vec<ToolResult>,
-    broken: Option<String>,
+    broken: Option<Text>,
     summary: Summary,
     /// It broke off by no fault of the model.
     cut: bool,
@@ -151,7 +151,7 @@ impl Reply {
             return Outcome::Broken(why.clone());
         }
         if let Some(fault) = self.faults.first() {
-            let why = fault.error.as_ref().map_or(String::new(), |error| error.message.render(self.offer.language));
+            let why = fault.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
             if self.streams && self.calls > 0 {
                 return Outcome::Broken(why);
             }
@@ -159,7 +159,7 @@ impl Reply {
         }
         let asks = |message: Text| {
             let message = message.into_string(self.offer.language);
-            Outcome::Again { message, hard: false, why: String::new() }
+            Outcome::Again { message, hard: false, why: Text::default() }
         };
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
@@ -340,7 +340,7 @@ impl Reply {
     /// `growing`: what was told of the block. Where a part of its arguments is with the client, nothing can be asked again.
     fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: Text, growing: Option<&Growing>) {
         if growing.is_some_and(|growing| !growing.arguments.is_empty()) {
-            self.broken = Some(why.into_string(self.offer.language));
+            self.broken = Some(why);
         } else if self.faults.len() < MOST_ANSWERS {
             self.faults.push(answers::refused(id, tool, code, why));
         }

@@ -6,6 +6,7 @@ use super::history::History;
 use super::offer::Offer;
 use super::raw::{Elements, Members};
 use super::trouble::Trouble;
+use crate::messages;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -26,7 +27,7 @@ pub(super) struct Projected {
 
 /// Reads the body of a request. `None`: it has nothing to do with tools and goes on as it is.
 pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected>, Trouble> {
-    let wrong = |error: serde_json::Error| Trouble::request(format!("The body is not a chat request: {error}"));
+    let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     let messages: Elements<'_> = match request.get("messages") {
         Some(messages) => serde_json::from_str(messages.get()).map_err(wrong)?,
@@ -38,7 +39,7 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
         return Ok(None);
     }
     if offer.is_some() && request.get("n").is_some_and(|n| n.get() != "1") {
-        return Err(Trouble::request("n must be 1 where there are tools; send the request several times instead"));
+        return Err(Trouble::request(messages::several_answers()));
     }
     let told = offer.as_ref().map(Offer::told);
     let messages = History::project(&messages.0, told.as_deref())?;
@@ -53,7 +54,7 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
 
 /// The same request with the model's reply and an answer to it behind its messages.
 pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<String, Trouble> {
-    let wrong = |error: serde_json::Error| Trouble::request(format!("The body is not a chat request: {error}"));
+    let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     let messages = request.get("messages").map_or("[]", RawValue::get);
     let before = messages.trim_end().strip_suffix(']').unwrap_or("[").trim_end();

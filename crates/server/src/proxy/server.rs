@@ -8,6 +8,7 @@ use super::request::{Projected, project};
 use super::trouble::Trouble;
 use super::turn::{CHAT, Ended, Out, Turn, readable};
 use super::upstream::end_to_end;
+use crate::messages;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
@@ -22,10 +23,12 @@ use tokio::time::timeout;
 
 /// Answers one request.
 pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    let language = shared.options.language;
     let answered = route(shared, request).await;
     Ok(answered.unwrap_or_else(|trouble| {
-        tracing::info!(target: "toolfence", status = trouble.status, body = trouble.body(), "refused");
-        failed(&trouble)
+        let body = trouble.body(language);
+        tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
+        failed(&trouble, body)
     }))
 }
 
@@ -40,14 +43,14 @@ async fn route(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respon
     let method = request.method();
     if name == CHAT {
         if method != Method::POST {
-            return Err(Trouble::refused(405, "Chat completions are asked for with POST"));
+            return Err(Trouble::refused(405, messages::chat_is_posted()));
         }
         let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
         return chat(shared, request, url).await;
     }
     let segments = models(name).ok_or_else(nowhere)?;
     if method != Method::GET {
-        return Err(Trouble::refused(405, "Models are asked for with GET"));
+        return Err(Trouble::refused(405, messages::models_are_got()));
     }
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let url = shared.upstream.url(&segments, query).ok_or_else(nowhere)?;
@@ -80,14 +83,14 @@ fn models(path: &str) -> Option<Vec<String>> {
 }
 
 fn nowhere() -> Trouble {
-    Trouble::refused(404, "There is nothing here; the proxy answers POST /v1/chat/completions and GET /v1/models")
+    Trouble::refused(404, messages::nothing_here())
 }
 
 async fn chat(shared: Arc<Shared>, request: Request<Incoming>, url: Url) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
-    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request("The body is not UTF-8"))?;
+    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
     let Some(projected) = project(text, shared.options.language)? else {
         let headers = shared.upstream.headers(&head.headers);
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
@@ -138,9 +141,9 @@ async fn translated(
     let mut out = Out::Whole(Whole::default());
     let finish = turn.run(response, &mut out).await.map_err(|ended| match ended {
         Ended::Trouble(trouble) => trouble,
-        Ended::Gone => Trouble::upstream(502, "The client went away"),
+        Ended::Gone => Trouble::upstream(502, messages::client_went_away()),
     })?;
-    let Out::Whole(whole) = out else { return Err(Trouble::upstream(500, "A whole answer was wanted")) };
+    let Out::Whole(whole) = out else { return Err(Trouble::upstream(500, messages::whole_answer_wanted())) };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(with_headers(headers, turn.stamp.whole(&whole, &finish, turn.usage.sum()).into()))
 }
@@ -181,7 +184,7 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
             }
             Ok(None) => return,
             Err(trouble) if events && between => {
-                let _ = pieces.send(Ok(format!("data: {}\n\n", trouble.body()).into())).await;
+                let _ = pieces.send(Ok(format!("data: {}\n\n", trouble.body(shared.options.language)).into())).await;
                 return;
             }
             Err(_) => Err(BrokeOff),
@@ -197,7 +200,7 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
 /// The body of a request, which may not be larger than the limit or come too slowly.
 async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Trouble> {
     let limit = shared.options.body;
-    let large = || Trouble::refused(413, format!("The request is larger than {limit} bytes; send less"));
+    let large = || Trouble::refused(413, messages::request_too_large(limit as u64));
     let told = body.size_hint().lower();
     if told > limit as u64 {
         return Err(large());
@@ -206,9 +209,9 @@ async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Trouble> {
     loop {
         let next = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
         let frame = timeout(shared.options.between, next).await;
-        let frame = frame.map_err(|_| Trouble::refused(408, "The request came too slowly"))?;
+        let frame = frame.map_err(|_| Trouble::refused(408, messages::request_too_slow()))?;
         let Some(frame) = frame else { return Ok(whole.into()) };
-        let frame = frame.map_err(|error| Trouble::request(format!("The request broke off: {error}")))?;
+        let frame = frame.map_err(|error| Trouble::request(messages::request_broke_off(error.to_string())))?;
         let Ok(bytes) = frame.into_data() else { continue };
         if whole.len() + bytes.len() > limit {
             return Err(large());
@@ -217,8 +220,8 @@ async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Trouble> {
     }
 }
 
-fn failed(trouble: &Trouble) -> Response<Body> {
-    let mut answer = Response::new(trouble.body().into());
+fn failed(trouble: &Trouble, body: String) -> Response<Body> {
+    let mut answer = Response::new(body.into());
     *answer.status_mut() = StatusCode::from_u16(trouble.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if !trouble.again {

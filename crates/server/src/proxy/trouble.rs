@@ -3,6 +3,7 @@
 //! Its reader is a program first and a person second: status and type are the API's, the message says what to do.
 
 use serde_json::json;
+use toolfence_protocol::{Language, Text};
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,35 +11,36 @@ pub(super) struct Trouble {
     /// The status of an answer that has not begun.
     pub(super) status: u16,
     kind: &'static str,
-    message: String,
+    message: Text,
     /// Whether the same request may go better: clients of the API ask the header `x-should-retry`.
     pub(super) again: bool,
 }
 
 impl Trouble {
     /// The request is wrong.
-    pub(super) fn request(message: impl Into<String>) -> Trouble {
+    pub(super) fn request(message: impl Into<Text>) -> Trouble {
         Trouble::refused(400, message)
     }
 
     /// The request is refused with a status of its own.
-    pub(super) fn refused(status: u16, message: impl Into<String>) -> Trouble {
+    pub(super) fn refused(status: u16, message: impl Into<Text>) -> Trouble {
         let kind = if status == 401 { "authentication_error" } else { "invalid_request_error" };
         Trouble { status, kind, message: message.into(), again: false }
     }
 
     /// The upstream cannot be used: 502, or 504 where it is too slow.
-    pub(super) fn upstream(status: u16, message: impl Into<String>) -> Trouble {
+    pub(super) fn upstream(status: u16, message: impl Into<Text>) -> Trouble {
         Trouble { status, kind: "upstream_error", message: message.into(), again: true }
     }
 
     /// The model's reply cannot be used, and it was asked often enough.
-    pub(super) fn reply(message: impl Into<String>) -> Trouble {
+    pub(super) fn reply(message: impl Into<Text>) -> Trouble {
         Trouble { status: 502, kind: "malformed_call", message: message.into(), again: false }
     }
 
-    /// `{"error": {..}}`.
-    pub(super) fn body(&self) -> String {
-        json!({"error": {"message": self.message, "type": self.kind, "param": null, "code": self.kind}}).to_string()
+    /// `{"error": {..}}`, with the message in a language.
+    pub(super) fn body(&self, language: Language) -> String {
+        let message = self.message.render(language);
+        json!({"error": {"message": message, "type": self.kind, "param": null, "code": self.kind}}).to_string()
     }
 }

@@ -10,6 +10,7 @@ use super::offer::Offer;
 use super::reply::{Delta, Outcome, Reply};
 use super::request::asked_again;
 use super::trouble::Trouble;
+use crate::messages;
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use toolfence_http::sse::{Events, TooLong};
-use toolfence_protocol::FinishReason;
+use toolfence_protocol::{FinishReason, Text};
 
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
 const MOST_QUIET: Duration = Duration::from_secs(10);
@@ -137,8 +138,8 @@ impl Turn {
                     reminded |= !hard;
                     message
                 }
-                Outcome::Again { why, .. } => return Err(given_up(&why).into()),
-                Outcome::Broken(why) => return Err(broken(&why).into()),
+                Outcome::Again { why, .. } => return Err(Trouble::reply(messages::given_up(why)).into()),
+                Outcome::Broken(why) => return Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
             tracing::info!(target: "toolfence", message, "the model is asked again");
             self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
@@ -147,12 +148,10 @@ impl Turn {
             response = self.ask().await?;
             if !response.status().is_success() {
                 let status = response.status();
-                return Err(
-                    Trouble::upstream(502, format!("The upstream answered {status} when it was asked again")).into()
-                );
+                return Err(Trouble::upstream(502, messages::answered_status(status.to_string())).into());
             }
         }
-        Err(given_up("it was asked too often").into())
+        Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into())
     }
 
     /// Reads one answer to its end and gives its finish reason.
@@ -213,7 +212,7 @@ impl Turn {
             Err(Ended::Gone) => return,
             Err(Ended::Trouble(trouble)) => {
                 if let Out::Stream { buffer, .. } = &mut out {
-                    buffer.push_str(&format!("data: {}\n\n", trouble.body()));
+                    buffer.push_str(&format!("data: {}\n\n", trouble.body(self.shared.options.language)));
                 }
             }
         }
@@ -253,9 +252,8 @@ impl Reading<'_> {
             self.done = true;
             return Ok(());
         }
-        let piece: Piece<'_> = serde_json::from_str(data).map_err(|error| {
-            Trouble::upstream(502, format!("An answer of the upstream is no JSON of the API: {error}"))
-        })?;
+        let piece: Piece<'_> = serde_json::from_str(data)
+            .map_err(|error| Trouble::upstream(502, messages::no_json_of_the_api(error.to_string())))?;
         if let Some(error) = piece.error {
             return Err(Trouble::upstream(502, said(error.get())));
         }
@@ -300,8 +298,7 @@ impl Reading<'_> {
         }
         let cut = self.finish.is_none() && !self.done;
         if cut {
-            let trouble =
-                Trouble::upstream(502, "The upstream ended its answer in the middle: there is no finish reason");
+            let trouble = Trouble::upstream(502, messages::no_finish_reason());
             return self.or_cut(Err(trouble)).await;
         }
         let finish = self.finish.take().unwrap_or_else(|| "stop".into());
@@ -332,10 +329,7 @@ fn shape(response: &Response) -> Result<Shape, Trouble> {
     match kind.as_str() {
         "text/event-stream" => Ok(Shape::Events),
         "application/json" => Ok(Shape::Json),
-        _ => Err(Trouble::upstream(
-            502,
-            format!("The upstream answered with {kind:.64?} in place of JSON or a stream of events"),
-        )),
+        _ => Err(Trouble::upstream(502, messages::unknown_content_type(format!("{kind:.64?}")))),
     }
 }
 
@@ -345,26 +339,18 @@ pub(super) fn readable(response: &Response) -> Result<(), Trouble> {
 }
 
 fn long(limit: usize) -> Trouble {
-    Trouble::upstream(502, format!("An event of the upstream is longer than {limit} bytes"))
+    Trouble::upstream(502, messages::event_too_long(limit as u64))
 }
 
 fn too_long(limit: usize) -> Ended {
-    Trouble::upstream(502, format!("The upstream's answer is longer than {limit} bytes")).into()
-}
-
-fn given_up(why: &str) -> Trouble {
-    Trouble::reply(format!("The model was asked again and still wrote no call that can be used. {why}"))
-}
-
-fn broken(why: &str) -> Trouble {
-    Trouble::reply(format!("A call that was being passed on turned out to be no call. Ask again. {why}"))
+    Trouble::upstream(502, messages::answer_too_long(limit as u64)).into()
 }
 
 /// What the upstream says went wrong, short.
-fn said(error: &str) -> String {
+fn said(error: &str) -> Text {
     let value: Value = serde_json::from_str(error).unwrap_or_default();
     let message = value.get("message").unwrap_or(&value);
     let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
     let short: String = message.chars().take(2000).collect();
-    format!("The upstream said: {short}")
+    messages::upstream_said(short)
 }

@@ -4,6 +4,7 @@
 
 use super::ProxyOptions;
 use super::trouble::Trouble;
+use crate::messages;
 use hyper::HeaderMap;
 use hyper::Method;
 use hyper::body::Bytes;
@@ -90,10 +91,10 @@ impl Upstream {
         match timeout(self.first_byte, request.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) if error.is_timeout() => {
-                Err(Trouble::upstream(504, told("The upstream was not reached in time", &error)))
+                Err(Trouble::upstream(504, messages::not_reached_in_time(causes(&error))))
             }
-            Ok(Err(error)) => Err(Trouble::upstream(502, told("The upstream cannot be reached", &error))),
-            Err(_) => Err(Trouble::upstream(504, format!("The upstream did not answer within {:?}", self.first_byte))),
+            Ok(Err(error)) => Err(Trouble::upstream(502, messages::cannot_be_reached(causes(&error)))),
+            Err(_) => Err(Trouble::upstream(504, messages::no_answer_within(format!("{:?}", self.first_byte)))),
         }
     }
 
@@ -101,8 +102,8 @@ impl Upstream {
     pub(super) async fn next(&self, response: &mut Response) -> Result<Option<Bytes>, Trouble> {
         match timeout(self.between, response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece),
-            Ok(Err(error)) => Err(Trouble::upstream(502, told("The upstream broke off", &error))),
-            Err(_) => Err(Trouble::upstream(504, format!("The upstream said nothing for {:?}", self.between))),
+            Ok(Err(error)) => Err(Trouble::upstream(502, messages::upstream_broke_off(causes(&error)))),
+            Err(_) => Err(Trouble::upstream(504, messages::nothing_said_for(format!("{:?}", self.between)))),
         }
     }
 
@@ -139,10 +140,10 @@ pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| of_message(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The error with its causes; `reqwest` tells only the first. Without the URL, which may hold a password.
-fn told(what: &str, error: &reqwest::Error) -> String {
-    let causes = toolfence_http::causes(error).skip(1);
-    causes.fold(what.to_owned(), |told, cause| format!("{told}: {cause}"))
+/// The causes of an error, each behind a colon; `reqwest` tells only the first. Without the error itself, which names the URL,
+/// and that may hold a password.
+fn causes(error: &reqwest::Error) -> String {
+    toolfence_http::causes(error).skip(1).fold(String::new(), |told, cause| format!("{told}: {cause}"))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ const OWN: &[Key] = &[
         Takes::Choice(&["en", "pt"]),
         InProject::Trusted,
         "\"en\"",
-        "The language of persona and instructions.",
+        "The language of what you and the model are told: persona, instructions, results, questions and errors.",
     ),
     Key::new(
         "instructions",
