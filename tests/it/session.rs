@@ -296,9 +296,9 @@ fn what_the_user_says_meanwhile_is_not_lost() {
 #[test]
 fn a_backend_that_fails_leaves_what_came() {
     let mut talk = Talk::begun();
-    talk.give(Input::Failed("refused")).logged(&["stop model", "stop Failed(\"refused\")"]);
+    talk.give(Input::Failed("refused".into())).logged(&["stop model", "stop Failed(\"refused\")"]);
     talk.user("again").told(&["begin", "again"]).logged(&["call"]);
-    talk.chunks("Half").give(Input::Failed("gone"));
+    talk.chunks("Half").give(Input::Failed("gone".into()));
     assert_eq!(talk.last(Role::Assistant), "Half");
     talk.user("again").logged(&["text Half", "stop model", "stop Failed(\"gone\")", "call"]);
 }

@@ -112,7 +112,7 @@ pub enum Input<'a> {
     /// The person changed the arguments: what [`Pending::edit`] gave. It is reviewed again.
     Edited(ToolCall),
     /// The backend failed. What had come of the reply is kept, its calls are not run.
-    Failed(&'a str),
+    Failed(Text),
     /// The user wants it to end, whatever the state.
     Cancel,
 }
@@ -159,8 +159,8 @@ pub enum StopReason {
     Loop,
     /// The user cancelled.
     Cancelled,
-    /// The backend failed; the message is its own.
-    Failed(String),
+    /// The backend failed, and this is what it said.
+    Failed(Text),
 }
 
 /// What a person says to a [`Pending`].
@@ -300,7 +300,7 @@ impl Session {
             }
             (_, Input::User(text) | Input::Note(text)) => self.owed.push(text.to_owned()),
             (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
-            (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message.to_owned())),
+            (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message)),
             (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
             (State::Streaming(reply), input) if reply.is_open() => {
                 let shown = listen(reply, input);

@@ -90,7 +90,7 @@ pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
     let message = match stopped {
         StopReason::Answered => return Ok(ExitCode::SUCCESS),
         StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: messages::stopped() }),
-        StopReason::Failed(cause) => return Err(Failure::broken(cause.as_str())),
+        StopReason::Failed(cause) => return Err(Failure::broken(cause.clone())),
         StopReason::Empty => messages::model_said_nothing(),
         StopReason::Unfinished(FinishReason::Length) => messages::breaks_off_at_limit(),
         StopReason::Unfinished(_) => messages::breaks_off(),

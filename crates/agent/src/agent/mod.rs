@@ -216,8 +216,7 @@ impl Agent {
         self.session.handle(Input::User(user));
         let ended = self.drive(host).await;
         if let Err(error) = &ended {
-            let message = error.text().render(self.session.language());
-            self.session.handle(Input::Failed(&message));
+            self.session.handle(Input::Failed(error.text()));
             while let Some(action) = self.session.poll() {
                 self.tell(action, host);
             }

@@ -383,9 +383,9 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 self.handle(Input::Result(result));
             }
             Err(error) => {
-                let (message, language) = (error.text(), self.language());
-                self.tell(words::error(&message, language));
-                self.end_turn(Input::Failed(&message.render(language)));
+                let message = error.text();
+                self.tell(words::error(&message, self.language()));
+                self.end_turn(Input::Failed(message));
             }
         }
     }
