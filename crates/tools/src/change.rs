@@ -3,6 +3,7 @@
 //! A tool of this crate that changes files reads its arguments, says how they become a plan, and words the result.
 
 use super::checks::{Checked, How};
+use super::notes::add_notes;
 use super::{Checks, Views, blocking, messages};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -58,15 +59,6 @@ pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
     let mut output = Output::text(text);
     output.data = Some(data);
     output
-}
-
-/// Sentences behind a text, each in brackets on a line of its own.
-pub(super) fn add_notes(text: &mut Text, notes: impl IntoIterator<Item = Text>) {
-    for note in notes {
-        text.push("[");
-        text.push(note);
-        text.push("]\n");
-    }
 }
 
 fn words(written: &Written, dry_run: bool) -> Text {

@@ -13,6 +13,7 @@ mod job;
 mod jobs;
 mod list_files;
 mod messages;
+mod notes;
 mod read_file;
 mod replace_text;
 mod run_python;

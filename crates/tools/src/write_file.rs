@@ -1,7 +1,8 @@
 //! `write_file`: a whole file at once, with the diff of what that did.
 
-use super::change::{ChangePipeline, add_notes, data_of, notes};
+use super::change::{ChangePipeline, data_of, notes};
 use super::checks::How;
+use super::notes::add_notes;
 use super::{Views, messages, spec_of};
 use toolfence_protocol::text::grouped;
 use toolfence_protocol::{Output, Text, ToolSpec};

@@ -1,6 +1,5 @@
 //! The project that is tried, and what is beside it.
 
-use super::attempts::Attempt;
 use rustix::fd::AsFd;
 use std::ffi::{OsStr, OsString};
 use std::net::TcpListener;
@@ -80,10 +79,10 @@ impl Ground {
         self.enclosure.report()
     }
 
-    /// Runs an attempt inside.
-    pub(super) async fn run(&self, attempt: &Attempt) -> io::Result<Ran> {
+    /// Runs the script of an attempt inside.
+    pub(super) async fn run(&self, attempt: &str) -> io::Result<Ran> {
         let mut script = self.known.clone();
-        script.push(format!("{{ {}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s", attempt.script));
+        script.push(format!("{{ {attempt}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s"));
         let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
         let command = [&[shell], &options[..], &[&script]].concat();
         let output = self.output(&command).await?;

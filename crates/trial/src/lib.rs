@@ -110,7 +110,7 @@ async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Findi
 }
 
 async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, String) {
-    match ground.run(attempt).await {
+    match ground.run(attempt.script).await {
         Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said),
         Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said),
         Ok(ran) if ran.ended => (Held::Yes, ran.said),

@@ -1,12 +1,22 @@
 //! The command line: what can be typed, and what it means. The help texts are these comments.
 
-use crate::failure::STATUSES;
 use crate::messages;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use toolfence::Language;
 use toolfence::sandbox;
+
+/// The statuses as `--help` tells them; `failure` gives them.
+const STATUSES: &str = "\
+Exit status:
+  0    done; for exec: every call succeeded
+  1    something that was asked for did not succeed: a call, a turn, a line of a batch, the demo's test; or you said no
+       to config trust
+  2    wrong use: arguments, files, settings
+  3    the backend or the machine failed
+  130  interrupted by Ctrl-C
+  129  the terminal went away, 143 terminated: what ran was ended first";
 
 /// A coding agent for chat models that can only talk.
 ///

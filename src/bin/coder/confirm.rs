@@ -3,7 +3,8 @@
 use crate::edit;
 use crate::messages;
 use crate::preview::{Preview, one_line};
-use crate::terminal::{Words, colours, escaped, language};
+use crate::shown::{Words, escaped, language};
+use crate::terminal::colours;
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::QueueSelector;

@@ -1,6 +1,6 @@
 //! `--debug`: what happens inside, as JSON lines on stderr.
 
-use crate::terminal::steers;
+use crate::shown::steers;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use tracing_subscriber::EnvFilter;

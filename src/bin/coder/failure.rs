@@ -1,7 +1,7 @@
 //! Why a command ended early, and the status that says so.
 
 use crate::messages;
-use crate::terminal::{Words, escaped};
+use crate::shown::{Words, escaped};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use toolfence::session::StopReason;
@@ -19,17 +19,6 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) const TERMINATED: u8 = 143;
 /// SIGHUP: the terminal is gone.
 pub(crate) const HUNG_UP: u8 = 129;
-
-/// The statuses as `--help` tells them.
-pub(crate) const STATUSES: &str = "\
-Exit status:
-  0    done; for exec: every call succeeded
-  1    something that was asked for did not succeed: a call, a turn, a line of a batch, the demo's test; or you said no
-       to config trust
-  2    wrong use: arguments, files, settings
-  3    the backend or the machine failed
-  130  interrupted by Ctrl-C
-  129  the terminal went away, 143 terminated: what ran was ended first";
 
 /// Why a command ended early.
 #[derive(Debug)]

@@ -14,10 +14,11 @@ mod messages;
 mod preview;
 mod runtime;
 mod setup;
+mod shown;
 mod terminal;
 mod view;
 
-use args::{Cli, Command};
+use args::{Cli, Command, PolicyCommand};
 use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     // Before anything else: this program is also the helper that sets up the sandbox around a command.
     toolfence::sandbox::enter_if_asked();
     let cli = Cli::parse();
-    terminal::set_language(cli.options.lang.map(Into::into).unwrap_or_default());
+    shown::set_language(cli.options.lang.map(Into::into).unwrap_or_default());
     if cli.options.debug {
         debug::start();
     }
@@ -47,7 +48,12 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
         (Some(Command::Proxy(arguments)), _) => commands::proxy::run(arguments),
-        (Some(Command::Policy { command }), _) => commands::policy::run(options, command),
+        (Some(Command::Policy { command: PolicyCommand::Explain(arguments) }), _) => {
+            commands::policy::explain(options, arguments)
+        }
+        (Some(Command::Policy { command: PolicyCommand::Replay(arguments) }), _) => {
+            commands::replay::run(options, arguments)
+        }
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),

@@ -1,9 +1,13 @@
 //! A command for the person who is asked: whole, nothing in it hidden, and the parts marked that made it ask.
 
-use crate::preview::{FOLDED, MOST_COLUMNS};
-use crate::terminal::steers;
+use crate::shown::steers;
 use std::ops::Range;
 use toolfence::program::invisible;
+
+/// Columns of a row: with its mark it fits a terminal of 80, which then breaks no row where the model wants it.
+pub(crate) const MOST_COLUMNS: usize = 74;
+/// Stands before what continues a row that was too long.
+pub(crate) const FOLDED: &str = "  \\ ";
 
 /// Stand before the first line of a command and before the others.
 const FIRST: &str = "  $ ";

@@ -1,8 +1,8 @@
 //! A call in few words, and what it would do, for the person who is asked.
 
-use crate::marks;
+use crate::marks::{self, FOLDED, MOST_COLUMNS};
 use crate::messages;
-use crate::terminal::{Words, escaped};
+use crate::shown::{Words, escaped};
 use serde_json::Value;
 use similar::TextDiff;
 use std::ops::Range;
@@ -19,12 +19,8 @@ const MOST_ROWS: usize = 60;
 /// Bytes of a file that are compared with what it shall be, and how long that may take.
 const MOST_COMPARED: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Columns of a row: with its mark it fits a terminal of 80, which then breaks no row where the model wants it.
-pub(crate) const MOST_COLUMNS: usize = 74;
 /// Characters of a label and of what a model says for itself.
 const MOST_CHARS: usize = 160;
-/// Stands before what continues a row that was too long.
-pub(crate) const FOLDED: &str = "  \\ ";
 
 /// What a call would do, in rows that are marked and fit the terminal.
 pub(crate) struct Preview {

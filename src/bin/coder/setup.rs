@@ -4,7 +4,8 @@ use crate::args::{BackendKind, Color, Instructions, Options, Sandbox};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
-use crate::terminal::{self, Words, escaped, tell};
+use crate::shown::{self, Words, escaped, tell};
+use crate::terminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::Agent;
@@ -76,7 +77,7 @@ impl Setup {
         let config = Config::typed(options)?;
         terminal::set_colours(config.choice::<Color>("color")?);
         let missing = || Err(Failure::broken(messages::no_persona()));
-        let persona = built_in("coder", terminal::language()).unwrap_or_else(missing)?;
+        let persona = built_in("coder", shown::language()).unwrap_or_else(missing)?;
         Setup::build(config, persona, root, Policy::default(), None)
     }
 
@@ -99,7 +100,7 @@ impl Setup {
         if let Some(names) = &persona.tools {
             toolbox = toolbox.only(names);
         }
-        let language = terminal::language();
+        let language = shown::language();
         Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit: None, history })
     }
 
@@ -287,7 +288,7 @@ pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure>
 /// A persona by its name, or else from a file.
 fn persona(config: &Config) -> Result<Persona, Failure> {
     let wanted = config.text("persona").unwrap_or_default();
-    if let Some(persona) = built_in(wanted, terminal::language()) {
+    if let Some(persona) = built_in(wanted, shown::language()) {
         return persona;
     }
     let text = std::fs::read_to_string(config.file("persona").unwrap_or_default()).map_err(|error| {

@@ -5,7 +5,8 @@
 use crate::failure::Failure;
 use crate::messages;
 use crate::preview::{label, one_line};
-use crate::terminal::{Style, Terminal, Words};
+use crate::shown::Words;
+use crate::terminal::{Style, Terminal};
 use std::collections::HashMap;
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};

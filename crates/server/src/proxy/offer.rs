@@ -2,14 +2,13 @@
 //!
 //! This module knows no messages and no replies.
 
-use super::answers;
 use super::raw::{Elements, Members};
 use super::trouble::Trouble;
 use crate::messages;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use toolfence_protocol::{Catalog, ToolSpec};
+use toolfence_protocol::{Catalog, Text, ToolSpec};
 use toolfence_protocol::{Language, prompt};
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
@@ -62,10 +61,29 @@ impl Offer {
 
     /// What the model is told.
     pub(super) fn told(&self) -> String {
-        let more = answers::choice(&self.choice, self.several).render(self.language);
+        let more = self.narrowed().render(self.language);
         let told = prompt::instructions(&self.catalog, self.language);
         let gap = if more.is_empty() { "" } else { "\n" };
         format!("{}\n{gap}{more}", told.trim_end()).trim_end().to_owned()
+    }
+
+    /// Below the instructions, where the request narrows what may be called.
+    fn narrowed(&self) -> Text {
+        let wanted = match &self.choice {
+            Choice::Auto | Choice::None => Text::default(),
+            Choice::Required => messages::must_call_a_tool(),
+            Choice::This(name) => messages::must_call_the_tool(name),
+        };
+        let one = if self.several { Text::default() } else { messages::one_call_a_reply() };
+        Text::join([wanted, one], "")
+    }
+
+    /// What the model is told where its reply had to hold a call and holds none.
+    pub(super) fn no_call(&self) -> Text {
+        match &self.choice {
+            Choice::This(name) => messages::called_not_the_tool(name),
+            _ => messages::called_no_tool(),
+        }
     }
 
     /// The tool of exactly this name.

@@ -163,7 +163,7 @@ impl Reply {
         };
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
-            Choice::Required | Choice::This(_) => asks(answers::no_call(&self.offer.choice)),
+            Choice::Required | Choice::This(_) => asks(self.offer.no_call()),
             _ if self.summary.misplaced => asks(toolfence_protocol::prompt::reminder(self.offer.language).into()),
             _ => Outcome::Passed { calls: 0 },
         }

@@ -1,8 +1,8 @@
 //! What the model is told of a change that was not made, or that made something worse.
 
 use super::{Findings, How, Worse};
-use crate::change::add_notes;
 use crate::messages;
+use crate::notes::add_notes;
 use serde_json::{Value, json};
 use std::ops::Range;
 use toolfence_protocol::text::grouped;

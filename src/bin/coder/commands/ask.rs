@@ -6,7 +6,7 @@ use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::messages;
 use crate::setup::Setup;
-use crate::terminal::Words;
+use crate::shown::Words;
 use crate::view::View;
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -18,7 +18,8 @@ pub(crate) mod undo;
 
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
-use crate::terminal::{Terminal, tell};
+use crate::shown::tell;
+use crate::terminal::Terminal;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::File;

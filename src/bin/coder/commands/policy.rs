@@ -1,6 +1,6 @@
 //! `coder policy explain`: what the policy says to a call, and why.
 
-use crate::args::{ExplainArguments, Options, PolicyCommand};
+use crate::args::{ExplainArguments, Options};
 use crate::failure::Failure;
 use crate::marks;
 use crate::messages;
@@ -12,15 +12,8 @@ use std::process::ExitCode;
 use toolfence::policy::{Decision, Effective, Judgement, Met};
 use toolfence::{Args, ParamKind, Text, ToolCall, ToolFailure};
 
-/// Explains, or compares with other settings.
-pub(crate) fn run(options: &Options, command: &PolicyCommand) -> Result<ExitCode, Failure> {
-    match command {
-        PolicyCommand::Explain(arguments) => explain(options, arguments),
-        PolicyCommand::Replay(arguments) => super::replay::run(options, arguments),
-    }
-}
-
-fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
+/// Explains the decision about one call, or about each of a batch.
+pub(crate) fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let mut out = Terminal::stdout();
     if arguments.batch {

@@ -9,7 +9,7 @@ mod typed;
 
 use crate::args::{Lang, Options};
 use crate::failure::Failure;
-use crate::{messages, terminal};
+use crate::{messages, shown};
 use clap::ValueEnum;
 use places::Places;
 use std::path::{Path, PathBuf};
@@ -49,9 +49,9 @@ impl Layers {
             layers.user = own(path)?;
         }
         // What is wrong with the project's file is said in the language of the person's own.
-        terminal::set_language(layers.merged().language());
+        shown::set_language(layers.merged().language());
         (layers.project, layers.of_project) = of_project_file(&layers.places)?;
-        terminal::set_language(layers.merged().language());
+        shown::set_language(layers.merged().language());
         Ok(layers)
     }
 

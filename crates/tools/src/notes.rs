@@ -1,0 +1,12 @@
+//! Notes in what the model is told.
+
+use toolfence_protocol::Text;
+
+/// Sentences behind a text, each in brackets on a line of its own.
+pub(super) fn add_notes(text: &mut Text, notes: impl IntoIterator<Item = Text>) {
+    for note in notes {
+        text.push("[");
+        text.push(note);
+        text.push("]\n");
+    }
+}
