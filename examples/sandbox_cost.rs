@@ -125,6 +125,7 @@ impl<'w> Host<'w> {
                     network: false,
                     looks: false,
                     only_git: false,
+                    variables: &[],
                 };
                 let entry = self.enclosure.entry(&request).ok_or("there is no sandbox here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();

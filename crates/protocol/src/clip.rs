@@ -3,7 +3,7 @@
 //! Pure: this module knows no files and no processes. Bytes that are not UTF-8 become U+FFFD at the very end, and no
 //! cut splits a character.
 
-use crate::text::grouped;
+use crate::text::Field;
 use crate::{Language, messages};
 use std::borrow::Cow;
 
@@ -128,7 +128,7 @@ impl HeadTail {
         let lines = self.total_lines - newlines(&head[..used]) - newlines(&tail[skipped..]);
         let bytes = self.total_bytes - used as u64 - (tail.len() - skipped) as u64;
         text.push_str(if text.ends_with('\n') { "" } else { "\n" });
-        text.push_str(&messages::left_out(grouped(bytes), grouped(lines)).into_string(language));
+        text.push_str(&messages::left_out(Field::Grouped(bytes), Field::Grouped(lines)).into_string(language));
         text.push('\n');
         text.push_str(&end);
         Clipped { text, total_bytes: self.total_bytes, truncated: true }
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn the_sentence_has_its_room() {
         for language in [Language::English, Language::Portuguese] {
-            let most = messages::left_out(grouped(u64::MAX), grouped(u64::MAX)).into_string(language);
+            let most = messages::left_out(Field::Grouped(u64::MAX), Field::Grouped(u64::MAX)).into_string(language);
             assert!(most.len() + 2 <= SENTENCE, "{most}");
         }
     }

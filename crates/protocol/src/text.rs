@@ -172,11 +172,6 @@ impl Field {
     }
 }
 
-/// A field for a number that can be large; see [`Field::Grouped`].
-pub fn grouped(number: u64) -> Field {
-    Field::Grouped(number)
-}
-
 fn write_grouped(number: u64, language: Language, out: &mut String) {
     let mark = match language {
         Language::English => ',',
@@ -540,7 +535,7 @@ mod tests {
             (1000, "1,000 lines", "1.000 linhas"),
             (u64::MAX, "18,446,744,073,709,551,615 lines", "18.446.744.073.709.551.615 linhas"),
         ] {
-            let text = example("", grouped(number));
+            let text = example("", Field::Grouped(number));
             assert!(text.to_string().ends_with(english), "{text}");
             assert!(text.render(Language::Portuguese).starts_with(portuguese), "{text}");
         }

@@ -210,6 +210,12 @@ pub(crate) fn of_container() -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether the table has a variable of this name. What a command has beside the table is its own, such as what a call of git sets.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_in_table(name: &OsStr) -> bool {
+    TABLE.iter().any(|row| name == row.name)
+}
+
 /// What the client of an engine needs of the host's environment to find its engine; nothing of it gets into the container.
 #[cfg(target_os = "linux")]
 const CLIENT: &[&str] = &[

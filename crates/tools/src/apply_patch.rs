@@ -5,7 +5,7 @@ use super::checks::How;
 use super::{Views, capped, messages, spec_of};
 use serde_json::{Value, json};
 use toolfence_patch::{Kind, Placed};
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Patched, PatchedFile, Workspace};
@@ -72,7 +72,7 @@ fn file_words(file: &PatchedFile) -> Text {
 
 fn hunk_words(number: usize, hunk: &Placed) -> Text {
     let (line, fuzz) = (hunk.line, hunk.fuzz);
-    let lines = |distance: i64| grouped(distance.unsigned_abs());
+    let lines = |distance: i64| Field::Grouped(distance.unsigned_abs());
     match hunk.distance {
         None | Some(0) => messages::hunk(number, line, fuzz),
         Some(below @ 1..) => messages::hunk_below(number, line, fuzz, lines(below)),

@@ -7,7 +7,7 @@ use super::notes::add_notes;
 use super::{Checks, Views, blocking, messages};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolFailure};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Draft, Report, Workspace, Written};
@@ -84,7 +84,7 @@ pub(super) fn notes(written: &Written) -> Vec<Text> {
         notes.push(messages::kept_bom());
     }
     if written.broken_links > 0 {
-        notes.push(messages::had_other_names(grouped(written.broken_links)));
+        notes.push(messages::had_other_names(Field::Grouped(written.broken_links)));
     }
     if !written.lost.is_empty() {
         notes.push(not_carried(&written.lost));

@@ -41,7 +41,8 @@ pub use write_file::Write;
 
 use std::sync::Arc;
 use std::time::Duration;
-use toolfence_protocol::{Error, Language, Output, Text, ToolFailure, ToolSpec, clip, text};
+use toolfence_protocol::text::Field;
+use toolfence_protocol::{Error, Language, Output, Text, ToolFailure, ToolSpec, clip};
 use toolfence_toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use toolfence_workspace::Stop;
 
@@ -111,7 +112,7 @@ where
         match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
             Ok(done) => break done,
             Err(_) if guard.0.seen() == 0 => {}
-            Err(_) => progress.note(&messages::seen_so_far(text::grouped(guard.0.seen())).into_string(language)),
+            Err(_) => progress.note(&messages::seen_so_far(Field::Grouped(guard.0.seen())).into_string(language)),
         }
     };
     drop(guard);

@@ -3,7 +3,7 @@
 use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
@@ -62,7 +62,7 @@ fn line_of(entry: &Entry, language: Language) -> String {
         EntryKind::Folder => return format!("{path}/\n"),
         EntryKind::Link => return format!("{path}  (link)\n"),
         EntryKind::File => match entry.size {
-            Some(size) => messages::entry_of_size(path, grouped(size)),
+            Some(size) => messages::entry_of_size(path, Field::Grouped(size)),
             None => return format!("{path}\n"),
         },
         // `Other`, and what a later version of the workspace may add.
@@ -83,7 +83,7 @@ fn notes(listing: &Listing) -> Vec<Text> {
         notes.push(messages::tree_too_big_to_walk());
     }
     if listing.unreadable > 0 {
-        notes.push(messages::folders_unreadable(grouped(listing.unreadable)));
+        notes.push(messages::folders_unreadable(Field::Grouped(listing.unreadable)));
     }
     let entries = || listing.entries.iter();
     let quoted = entries().any(|entry| entry.shown.starts_with('"'));

@@ -3,7 +3,7 @@
 use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Found, SearchFiles, SearchLine, Workspace};
@@ -69,7 +69,7 @@ fn line_of(line: &SearchLine, context: bool) -> String {
 fn notes(found: &Found) -> Vec<Text> {
     let mut notes = Vec::new();
     if found.matches == 0 {
-        notes.push(messages::no_matches(grouped(found.files)));
+        notes.push(messages::no_matches(Field::Grouped(found.files)));
     }
     if found.truncated {
         notes.push(messages::limit_reached(found.matches));
@@ -80,7 +80,7 @@ fn notes(found: &Found) -> Vec<Text> {
     if let Some((last, others)) = found.binary_names.split_last() {
         let more = found.binary - found.binary_names.len() as u64;
         let named = others.iter().fold(String::new(), |named, name| named + name + ", ") + last;
-        let named = if more > 0 { messages::and_more(named, grouped(more)) } else { named.into() };
+        let named = if more > 0 { messages::and_more(named, Field::Grouped(more)) } else { named.into() };
         notes.push(messages::binary_not_searched(named));
     }
     let skipped = [

@@ -4,7 +4,7 @@ use super::change::{ChangePipeline, data_of, notes};
 use super::checks::How;
 use super::notes::add_notes;
 use super::{Views, messages, spec_of};
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Workspace, Written};
@@ -47,9 +47,9 @@ fn output_of(written: &Written) -> Output {
 }
 
 fn words(written: &Written) -> Text {
-    let (name, size) = (&written.shown, grouped(written.bytes));
+    let (name, size) = (&written.shown, Field::Grouped(written.bytes));
     let mut text = if written.created {
-        messages::file_created(name, size, grouped(written.added))
+        messages::file_created(name, size, Field::Grouped(written.added))
     } else if written.changed {
         messages::file_written(name, size, written.added, written.removed)
     } else {

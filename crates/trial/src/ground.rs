@@ -109,6 +109,7 @@ impl Ground {
             network: false,
             looks: false,
             only_git: false,
+            variables: &[],
         };
         let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();

@@ -4,7 +4,7 @@ use crate::messages;
 use crate::root::invalid;
 use crate::root::path_arg::shown;
 use toolfence_protocol::ToolFailure;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 
 /// The most bytes of a file that can be edited or written as a whole.
 pub(crate) const MOST_EDITED: usize = 10 << 20;
@@ -58,7 +58,7 @@ pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usiz
     match judge(first) {
         Judged::Text { bom } => Ok(bom),
         Judged::Utf16 => Err(invalid(messages::utf16_text(shown(path)))),
-        Judged::Binary => Err(invalid(messages::binary_file(shown(path), grouped(size)))),
+        Judged::Binary => Err(invalid(messages::binary_file(shown(path), Field::Grouped(size)))),
     }
 }
 

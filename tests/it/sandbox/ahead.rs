@@ -43,6 +43,7 @@ impl Host {
             network,
             looks: false,
             only_git: false,
+            variables: &[],
         };
         let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();

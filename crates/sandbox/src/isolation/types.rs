@@ -276,6 +276,8 @@ pub struct Request<'a> {
     /// Whether no file of the project may be run as a program: for a call that runs nothing but git and no hook, so that no
     /// hook and no filter of the project is started by it.
     pub only_git: bool,
+    /// The names of the variables that the command has. A container gets only those that its engine is told of.
+    pub variables: &'a [&'a OsStr],
 }
 
 /// What has to be started for a command: a helper, and the message that it gets on a socket that is its stdin.

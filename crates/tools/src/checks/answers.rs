@@ -5,7 +5,7 @@ use crate::messages;
 use crate::notes::add_notes;
 use serde_json::{Value, json};
 use std::ops::Range;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
 use toolfence_validate::Diagnostic;
 use toolfence_workspace::FileDraft;
@@ -37,7 +37,8 @@ pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
         (false, _) => messages::nothing_was_changed(),
     };
     let error = end_trimmed(&first.errors[0]);
-    let error = if worse.len() > 1 { messages::and_files(error, grouped(worse.len() as u64 - 1)) } else { error };
+    let error =
+        if worse.len() > 1 { messages::and_files(error, Field::Grouped(worse.len() as u64 - 1)) } else { error };
     let message = messages::would_break(what, name, first.by.clone(), error);
     let mut output = Output::text(Text::join(worse.iter().take(MOST_WINDOWS).map(told), ""));
     output.data = Some(data(first, worse, how));
@@ -67,7 +68,7 @@ impl Findings {
     /// Says at the end of an answer what was seen beside the change.
     pub(crate) fn add_to(self, mut output: Output) -> Output {
         if !self.elsewhere.is_empty() {
-            output.text.push(messages::errors_elsewhere(grouped(self.elsewhere.len() as u64)));
+            output.text.push(messages::errors_elsewhere(Field::Grouped(self.elsewhere.len() as u64)));
             for error in self.elsewhere.iter().take(MOST_ELSEWHERE) {
                 output.text.push(line_of(&error.path, error));
             }

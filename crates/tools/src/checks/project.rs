@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{Args, Error, ErrorCode, Language, Output, Text, ToolCall, ToolFailure, ToolResult, clip};
 use toolfence_toolbox::{Progress, ToolError};
 use toolfence_toolset::MOST_COMMAND_SECONDS;
@@ -194,14 +194,14 @@ fn said(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> (Text, Vec<Dia
     }
     let known = before.map_or(&[][..], |before| &before.errors);
     let new = appeared(known, &now.errors);
-    let (count, old) = (grouped(new.len() as u64), now.errors.len() - new.len());
+    let (count, old) = (Field::Grouped(new.len() as u64), now.errors.len() - new.len());
     let mut text = match before {
         _ if new.is_empty() => messages::finds_nothing_new(line),
         Some(_) => messages::finds_new_errors(line, count),
         None => messages::finds_errors(line, count),
     };
     if old > 0 {
-        text = text.then(messages::there_before(grouped(old as u64)));
+        text = text.then(messages::there_before(Field::Grouped(old as u64)));
     }
     if new.is_empty() {
         return (ended(text), new);

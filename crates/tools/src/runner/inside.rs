@@ -154,14 +154,16 @@ impl CommandRunner {
     async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
         let Inside { words, folder, network, looks, writes_git } = *inside;
         let only_git = writes_git && !masks.with_hooks();
-        let request = Request { command: words, folder, masks: masks.list(), network, looks, only_git };
-        let entry = self.enclosure().entry(&request);
-        let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
-        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let mut environment = environment::sandboxed(job.environment, self.workspace().root().path());
         if writes_git {
             git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }
+        let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
+        let request =
+            Request { command: words, folder, masks: masks.list(), network, looks, only_git, variables: &variables };
+        let entry = self.enclosure().entry(&request);
+        let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         if writes_git {
             // One that waits would wait for a call whose plan nobody knows.

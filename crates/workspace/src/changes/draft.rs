@@ -8,7 +8,7 @@ use crate::root::path_arg::shown;
 use crate::text::MOST_EDITED;
 use crate::version::Version;
 use std::borrow::Cow;
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// A change that is planned and not made yet: what it makes of each file, and what there is to say of it.
@@ -123,7 +123,8 @@ impl FileDraft {
 
 /// The refusal of a content that is too long to be written.
 pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
-    let message = messages::content_too_large(shown(path), grouped(bytes as u64), grouped(MOST_EDITED as u64));
+    let message =
+        messages::content_too_large(shown(path), Field::Grouped(bytes as u64), Field::Grouped(MOST_EDITED as u64));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 

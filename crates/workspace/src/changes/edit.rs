@@ -12,7 +12,7 @@ use crate::version::Version;
 use rustix::io::Errno;
 use std::path::Path;
 use toolfence_patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
-use toolfence_protocol::text::grouped;
+use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, ToolFailure};
 
 /// Line ranges of one file, and what shall stand there.
@@ -124,6 +124,6 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
 }
 
 fn too_long(path: &str, bytes: u64) -> ToolFailure {
-    let message = messages::too_large_to_edit(shown(path), grouped(bytes), grouped(MOST_EDITED as u64));
+    let message = messages::too_large_to_edit(shown(path), Field::Grouped(bytes), Field::Grouped(MOST_EDITED as u64));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }

@@ -19,6 +19,8 @@ pub(super) struct Line<'a> {
     /// A file without any permission.
     pub(super) blank: &'a Path,
     pub(super) task: &'a Task,
+    /// The names of the variables that the command has.
+    pub(super) variables: &'a [&'a OsStr],
 }
 
 /// What is hidden.
@@ -63,6 +65,8 @@ impl Line<'_> {
             line.push("--network=none".into());
         }
         line.extend(environment::of_container().map(|variable| format!("--env={variable}").into()));
+        let more = self.variables.iter().filter(|name| !environment::is_in_table(name));
+        line.extend(more.map(|name| option("--env=", name)));
         line.extend(self.mounts());
         let folder = self.plan.root.path().join(self.task.folder.path());
         line.push(option("--workdir=", folder.as_os_str()));
@@ -170,6 +174,7 @@ mod tests {
             guards: &guards,
             blank: Path::new("/tmp/blank"),
             task: &task,
+            variables: &["GIT_EDITOR", "HOME", "LANG"].map(OsStr::new),
         };
         let remove = line.remove();
         assert_eq!((&remove[..2], &remove[remove.len() - 1]), (&["rm".into(), "--force".into()][..], &"n".into()));

@@ -56,7 +56,14 @@ impl Found {
     }
 
     /// What to start for a command: the helper as the supervisor of a container.
-    pub(super) fn entry(&self, helper: &Path, plan: &Plan, masking: &Masking, task: &Task) -> Option<Entry> {
+    pub(super) fn entry(
+        &self,
+        helper: &Path,
+        plan: &Plan,
+        masking: &Masking,
+        task: &Task,
+        variables: &[&OsStr],
+    ) -> Option<Entry> {
         let name = format!("toolfence-{}", random_name().ok()?);
         // Of the system it is the image that is seen, so that only what is in the project needs a mask.
         let masks = masking.masks.iter().chain(&masking.removable).map(|spot| spot.at.path());
@@ -71,6 +78,7 @@ impl Found {
             guards: &masking.guards,
             blank: &self.blank.file(),
             task,
+            variables,
         };
         let names = |words: Vec<OsString>| words.into_iter().map(Name::from).collect();
         let variables = environment::of_client().map(|(name, value)| (name.into(), value.into()));

@@ -119,7 +119,7 @@ impl Enclosure {
         let command = request.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: request.folder.into(), command };
         if kind == Kind::Container {
-            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task);
+            return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task, request.variables);
         }
         let mut told = part(&plan)?;
         let beginning = told.len();

@@ -61,8 +61,15 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
         return Err(io::Error::other(why.to_owned()));
     }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
-    let request =
-        Request { command: &command, folder: Path::new(""), masks: &[], network: false, looks: false, only_git: false };
+    let request = Request {
+        command: &command,
+        folder: Path::new(""),
+        masks: &[],
+        network: false,
+        looks: false,
+        only_git: false,
+        variables: &[],
+    };
     let entry = enclosure.entry_of(kind, &request).ok_or_else(|| io::Error::other("there is no plan for it"))?;
     let answer = ask(&entry)?;
     match answer.lines().next().unwrap_or_default() {
