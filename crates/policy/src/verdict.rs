@@ -129,8 +129,7 @@ impl Pending {
     /// still count.
     pub fn beginning(&self, words: &[String]) -> Option<Rule> {
         // What runs other programs is allowed by nothing but its whole command.
-        let alone =
-            words.first().is_some_and(|name| shell::runs_others(name.rsplit('/').next().unwrap_or(name)).is_none());
+        let alone = words.first().is_some_and(|name| shell::runs_others(name).is_none());
         self.decision.offer.beginning(words).filter(|_| alone)
     }
 

@@ -60,10 +60,15 @@ impl Variables {
         for (at, word) in words.iter().enumerate() {
             self.may_be_word(&(first + at).to_string(), word);
         }
-        let behind: Vec<&Word> = words.iter().skip(1 - first.min(1)).collect();
-        let texts: Option<Vec<&str>> = behind.iter().map(|word| word.guess()).collect();
-        for name in ["@", "*"].into_iter().filter(|_| !behind.is_empty()) {
-            self.may_be(name, texts.as_ref().map(|texts| texts.join(" ")).as_deref());
+        // `$@` begins with `$1`.
+        let listed = if first == 0 { words.get(1..).unwrap_or_default() } else { words };
+        if listed.is_empty() {
+            return;
+        }
+        let texts: Option<Vec<&str>> = listed.iter().map(Word::guess).collect();
+        let text = texts.map(|texts| texts.join(" "));
+        for name in ["@", "*"] {
+            self.may_be(name, text.as_deref());
         }
     }
 

@@ -4,8 +4,7 @@
 use super::report::{Deeds, Finding};
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, inspection, known, nested};
 use crate::shell::expand::Word;
-use crate::shell::programs;
-use crate::shell::programs::{Adds, Inner, base_name, has, options, wrappers};
+use crate::shell::programs::{self, Adds, Inner, base_name, has, options, wrappers};
 use crate::shell::{messages, shown};
 use crate::{CommandRule, Judgement};
 use std::cell::Cell;

@@ -4,8 +4,8 @@
 //! put together in [`command`], step by step: the rules of the settings ([`deny_rules`]), what is never run ([`block_list`],
 //! [`reach`]), what it does to a repository ([`git_lines`]), the files it names ([`files`]), what it runs in turn
 //! ([`nested`]), and whether all of it is [`known`] to only read or to run code that the sandbox holds (by an
-//! [`inspection`] of its words; [`expressions`] and [`git`] have rules of their own). What was found is held against what a person has allowed before ([`approvals`]) and
-//! folded to the strictest ([`report`]).
+//! [`inspection`] of its words; [`expressions`] and [`git`] have rules of their own). What was found is held against what a
+//! person has allowed before ([`approvals`]) and folded to the strictest ([`report`]).
 
 mod approvals;
 mod block_list;

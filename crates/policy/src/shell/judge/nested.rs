@@ -25,8 +25,9 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 let argv = found_words(&argv[from..to], roots(argv));
                 walker.looped(|walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
             }
-            Inner::Script { text, transparent, own } => {
-                walker.variables.given(0, argv.get(own..).unwrap_or_default());
+            Inner::Script { text, transparent, given } => {
+                let words = given.and_then(|at| argv.get(at..)).unwrap_or_default();
+                walker.variables.given(0, words);
                 walker.script_on(&text, input);
                 known = transparent && argv[0].literal().is_some() && walker.is_system(program);
             }

@@ -183,9 +183,9 @@ pub(crate) enum Inner {
     Command { from: usize, adds: Adds, folder: Option<String>, replace: Option<String> },
     /// These words of `find -exec` are one.
     Range { from: usize, to: usize },
-    /// This text is a script; whether the program adds nothing of its own. The words from `own` on, if there are any, are those
-    /// that the script is given: `$0` and on.
-    Script { text: String, transparent: bool, own: usize },
+    /// This text is a script; whether the program adds nothing of its own. `given` is the place of the first word that the
+    /// script is given, its `$0`, where the program gives it words.
+    Script { text: String, transparent: bool, given: Option<usize> },
     /// The file that the word at this place names is a script.
     File { at: usize },
     /// Its input is a script.
@@ -196,7 +196,7 @@ pub(crate) enum Inner {
 
 impl Inner {
     pub(crate) fn script(text: impl Into<String>) -> Inner {
-        Inner::Script { text: text.into(), transparent: false, own: usize::MAX }
+        Inner::Script { text: text.into(), transparent: false, given: None }
     }
 }
 
@@ -355,8 +355,10 @@ pub(crate) fn text(name: &str, key: &str) -> Option<Text> {
     messages::of_program(fact(name, key)?)
 }
 
-/// What kind of program this is, where it runs what its own words do not say. Versions behind a name do not matter.
+/// What kind of program this is, where it runs what its own words do not say. Neither the folder before its name nor a version
+/// behind it matters.
 pub(crate) fn runs_others(program: &str) -> Option<Text> {
+    let program = base_name(program);
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
     text(program, "runs-others").or_else(|| text(bare, "runs-others"))
 }
@@ -397,7 +399,9 @@ mod tests {
 
     #[test]
     fn versions_do_not_hide_a_kind() {
-        for program in ["python3.12", "python", "bash", "node-20", "pip3", "make", "npx", "sudo", "lua5.4", "7z.9-"] {
+        for program in
+            ["/usr/bin/python3.12", "python", "bash", "node-20", "pip3", "make", "npx", "sudo", "lua5.4", "7z.9-"]
+        {
             assert_eq!(runs_others(program).is_some(), !program.starts_with('7'), "{program}");
         }
         assert_eq!(runs_others("12"), None);

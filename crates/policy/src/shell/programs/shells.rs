@@ -68,7 +68,7 @@ fn operand(argv: &[Word], read: &Read) -> Inner {
         let literal = argv[..=read.at].iter().all(|word| word.literal().is_some());
         let program = argv[0].guess().map_or("", base_name);
         let transparent = literal && !read.more && reads_alike(program, text);
-        return Inner::Script { text: text.to_owned(), transparent, own: read.at + 1 };
+        return Inner::Script { text: text.to_owned(), transparent, given: Some(read.at + 1) };
     }
     match read.input || is_input(word) {
         true => Inner::Input,
