@@ -69,6 +69,15 @@ lints() {
     cargo clippy --locked --all-targets -- -D warnings
 }
 
+# The packages that stand beside the workspace use its crates, so a change here may break them. What they share with it is not
+# built again.
+beside() {
+    local package
+    for package in fuzz benches/peers benches/policy-peers; do
+        cargo clippy --locked --all-features --manifest-path "$package/Cargo.toml" --target-dir "$target" -- -D warnings
+    done
+}
+
 feature_sets() {
     cargo test --locked -p toolfence --no-default-features
     local features
@@ -149,12 +158,4 @@ races() {
 
 demo() {
     cargo run --locked -- demo
-}
-
-# The benches of this package are checked with its lints; these two stand beside it. What they share with it is not built again.
-peers() {
-    local package
-    for package in peers policy-peers; do
-        cargo clippy --locked --manifest-path "benches/$package/Cargo.toml" --target-dir "$target" -- -D warnings
-    done
 }

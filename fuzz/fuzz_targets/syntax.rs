@@ -72,6 +72,7 @@ fn well_formed(found: &[Diagnostic], last: u64, most: usize) {
     assert!(found.len() <= most, "{} errors", found.len());
     for one in found {
         assert!(one.line <= last, "{one:?}");
-        assert!(one.message.chars().count() <= 301 && !one.message.contains(char::is_control), "{one:?}");
+        let message = one.message.to_string();
+        assert!(message.chars().count() <= 301 && !message.contains(char::is_control), "{one:?}");
     }
 }
