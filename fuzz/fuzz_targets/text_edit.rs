@@ -48,10 +48,7 @@ fn by_passage(text: &str, old: &str, new: &str) {
             assert_eq!(places, 1);
             let wanted = whole.replacen(old, new, 1);
             let got = String::from_utf8(done.text).expect("it was text");
-            assert!(
-                got == wanted || made && format!("{got}\n") == wanted,
-                "{got:?} {wanted:?}"
-            );
+            assert!(got == wanted || made && format!("{got}\n") == wanted, "{got:?} {wanted:?}");
         }
         Err(PassageProblem::Several { total, lines }) => {
             assert!(total == places as u64 && total > 1 && lines.len() as u64 <= total);
