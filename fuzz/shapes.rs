@@ -34,6 +34,8 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("a tag that never ends", |n| "<x ".to_owned() + &"a='b' ".repeat(4 * n)),
     ("comments", |n| "<!-- x\n".repeat(4 * n)),
     ("half tags of reasoning", |n| "<think".repeat(4 * n)),
+    ("half tags of other models", |n| "[THINK◁think".repeat(4 * n)),
+    ("reasoning of other models unclosed", |n| "[THINK]".to_owned() + &"[/THIN◁/thin</".repeat(4 * n)),
     ("reasoning", |n| "<think>a</think>".repeat(2 * n)),
     ("reasoning unclosed", |n| "<think>".to_owned() + &"</thin".repeat(4 * n)),
     ("a tag in a paragraph, growing", |n| "x\n<think>".to_owned() + &" ".repeat(16 * n)),

@@ -14,7 +14,9 @@ pub(crate) type Blocks = Vec<(usize, String)>;
 /// that the next opening fence ends, reasoning.
 pub(crate) fn bland(text: &str) -> String {
     let mut text = text.replace('"', "'").replace(['{', '}'], "|");
-    for (tag, other) in [("<think", "<thank"), ("<reasoning", "<seasoning")] {
+    for (tag, other) in
+        [("<think", "<thank"), ("<reasoning", "<seasoning"), ("[THINK]", "[THANK]"), ("◁think", "◁thank")]
+    {
         text = text.replace(tag, other);
     }
     if !text.ends_with(['\n', '\r']) {

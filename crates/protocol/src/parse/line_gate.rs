@@ -2,7 +2,7 @@
 //!
 //! The gate remembers how far it has looked, so that a long line that comes byte by byte is looked at once.
 
-use super::reasoning::TAGS;
+use super::reasoning::{TAGS, begins_tag};
 
 /// The gate of the current line. Each place in the line moves on only.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +28,7 @@ impl LineGate {
         let rest = &line[self.prefix..];
         self.open = match rest.first() {
             None => false,
-            Some(b'<') => !TAGS.iter().any(|tag| are_alike(rest, tag.open.as_bytes())),
+            Some(first) if begins_tag(*first) => !TAGS.iter().any(|tag| are_alike(rest, tag.open.as_bytes())),
             Some(b'`' | b'~') => {
                 self.fence = skip(self.fence.max(self.prefix), &rest[..1]);
                 self.blanks = skip(self.blanks.max(self.fence), b" \t");
@@ -52,12 +52,26 @@ mod tests {
 
     #[test]
     fn holds_only_what_may_matter() {
-        for line in
-            ["", " ", "- 1. > ", "``", "```", "~~~~ to", "```tool", "```tool_result x", "<", "<thin", "<think>", "1"]
-        {
+        for line in [
+            "",
+            " ",
+            "- 1. > ",
+            "``",
+            "```",
+            "~~~~ to",
+            "```tool",
+            "```tool_result x",
+            "<",
+            "<thin",
+            "<think>",
+            "[",
+            "[TH",
+            "◁",
+            "1",
+        ] {
             assert!(!LineGate::default().opens(line.as_bytes()), "{line}");
         }
-        for line in ["a", "- a", "`x", "```r", "``` x", "```tx", "<b", "<thinx", "</think", "\u{e9}"] {
+        for line in ["a", "- a", "`x", "```r", "``` x", "```tx", "<b", "<thinx", "</think", "[t", "◁x", "\u{e9}"] {
             assert!(LineGate::default().opens(line.as_bytes()), "{line}");
         }
     }

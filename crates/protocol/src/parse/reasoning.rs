@@ -11,11 +11,21 @@ pub(super) struct TagPair {
 }
 
 /// The tags that are known, in the case they are written in.
-pub(super) static TAGS: [TagPair; 3] = [
+pub(super) static TAGS: [TagPair; 5] = [
     TagPair { open: "<think>", close: "</think>" },
     TagPair { open: "<thinking>", close: "</thinking>" },
     TagPair { open: "<reasoning>", close: "</reasoning>" },
+    TagPair { open: "[THINK]", close: "[/THINK]" },
+    TagPair { open: "◁think▷", close: "◁/think▷" },
 ];
+
+/// Whether a tag may begin with this byte. No tag has a second one, and the third is the first of a character that is rare.
+pub(super) fn begins_tag(byte: u8) -> bool {
+    matches!(byte, b'<' | b'[' | FIRST_OF_TRIANGLE)
+}
+
+/// The first byte of `◁`.
+const FIRST_OF_TRIANGLE: u8 = "◁".as_bytes()[0];
 
 /// An open section.
 #[derive(Debug)]
@@ -35,7 +45,7 @@ impl Section {
     /// How many bytes of `text` are reasoning for certain, and how many the closing tag behind them has: none where it is
     /// not there. More of the text may come unless it is `whole`.
     pub(super) fn reach(&self, text: &str, whole: bool) -> (usize, usize) {
-        for at in memchr::memmem::find_iter(text.as_bytes(), "</") {
+        for at in memchr::memchr3_iter(b'<', b'[', FIRST_OF_TRIANGLE, text.as_bytes()) {
             for tag in &TAGS {
                 if self.tag.is_none_or(|own| own == tag) && text[at..].starts_with(tag.close) {
                     return (at, tag.close.len());
@@ -53,14 +63,14 @@ fn certain_length(text: &str) -> usize {
     let from = text.len().saturating_sub(longest - 1);
     let tail = &text.as_bytes()[from..];
     let begins = |at: &usize| TAGS.iter().any(|tag| tag.close.as_bytes().starts_with(&tail[*at..]));
-    memchr::memchr_iter(b'<', tail).find(begins).map_or(text.len(), |at| from + at)
+    (0..tail.len()).find(begins).map_or(text.len(), |at| from + at)
 }
 
 /// The tag that opens a section at the beginning of a line, and how many spaces stand before it: at most three. `whole`:
 /// the line is known to its end. Inside a paragraph the tag counts only when it stands alone on its line.
 pub(super) fn opening(containers: &Containers, line: &str, whole: bool) -> Option<(usize, &'static TagPair)> {
     let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
-    if indent > 3 || line.as_bytes().get(indent) != Some(&b'<') {
+    if indent > 3 || !line.as_bytes().get(indent).is_some_and(|byte| begins_tag(*byte)) {
         return None; // nearly every line
     }
     let tag = TAGS.iter().find(|tag| line[indent..].starts_with(tag.open))?;
@@ -84,10 +94,15 @@ mod tests {
     #[test]
     fn holds_back_what_may_close_the_section() {
         let section = Section::new(None, 0);
-        for (text, certain) in [("ab", 2), ("ab<", 2), ("ab</reasonin", 2), ("ab</x", 5), ("ab\r", 2), ("<b", 2)] {
+        let texts = [("ab", 2), ("ab<", 2), ("ab</reasonin", 2), ("ab</x", 5), ("ab\r", 2), ("<b", 2), ("a◁/thi", 1)];
+        for (text, certain) in
+            texts.into_iter().chain([("a[", 1), ("a[/THINK", 1), ("a[/T ", 5), ("a◁", 1), ("a◁x", 5)])
+        {
             assert_eq!(section.reach(text, false), (certain, 0), "{text:?}");
         }
         assert_eq!(section.reach("ab\r", true), (3, 0));
         assert_eq!(section.reach("a</think>", false), (1, 8));
+        assert_eq!(section.reach("é[/THINK]", false), (2, 8));
+        assert_eq!(section.reach("⁂◁/think▷", false), (3, 12));
     }
 }
