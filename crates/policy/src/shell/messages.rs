@@ -421,7 +421,6 @@ toolfence_protocol::texts! { "shell"
 // What git reads.
 toolfence_protocol::texts! { "git"
     two_folders() { en: "git with two folders is not known.", pt: "git com duas pastas não é conhecido." }
-    git_unknown() { en: "git is not known.", pt: "git não é conhecido." }
     git_not_listed(subcommand) {
         en: "git {subcommand} is not on the list of what only reads.",
         pt: "git {subcommand} não está na lista do que só lê.",

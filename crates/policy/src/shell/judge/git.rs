@@ -5,7 +5,7 @@
 use super::cwd::below;
 use super::files;
 use super::git_calls::git_call;
-use super::git_words::{GitCall, LISTS, before_subcommand, is_exact, split_globals, verifies};
+use super::git_words::{GitCall, LISTS, is_exact, split_globals, verifies};
 use super::inspection::{Checked, Inspection, ask, unknown};
 use super::report::Finding;
 use crate::shell::expand::Word;
@@ -30,7 +30,7 @@ const PICKAXE: &str = "S G";
 
 /// Why a git command is not known to only read.
 pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    match split_globals(args)? {
+    match split_globals(args).map_err(ask)? {
         (Some(folder), rest) => in_folder(inspection, folder, rest),
         (None, rest) => subcommand(inspection, rest),
     }
@@ -42,14 +42,8 @@ fn known(subcommand: &str) -> Option<&'static Profile> {
 
 /// What is known of the subcommand, and the place from which on its arguments stand.
 pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
-    let mut at = 0;
-    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
-        at += if text == "-C" { 2 } else { 1 };
-    }
-    let profile = known(args.get(at)?.literal()?)?;
-    // With `-c` a setting could make any of them open a file.
-    before_subcommand(&args[..at]).ok()?;
-    Some((profile, at + 1))
+    let (_, rest) = split_globals(args).ok()?;
+    Some((known(rest.first()?.literal()?)?, args.len() - rest.len() + 1))
 }
 
 /// `git -C FOLDER`.
@@ -181,19 +175,28 @@ fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Ar
 /// A command of git that is not known may print whatever is committed: it is asked about where blocked names are in the
 /// history. One that writes the repository and is known to do nothing else prints no contents.
 pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    let leading = leading(args);
-    let subcommand = leading.subcommand;
+    let globals = split_globals(args);
+    let subcommand = match &globals {
+        Ok((_, rest)) => rest.first(),
+        Err(_) => args.iter().find(|word| word.literal().is_none_or(|text| !text.starts_with('-'))),
+    };
+    let subcommand = subcommand.and_then(Word::literal);
     match git_call(inspection.ground, inspection.folders, args) {
         GitCall::Writes | GitCall::Configures { .. } => return Ok(()),
         GitCall::Reads if !subcommand.is_some_and(|name| has(PRINT, name)) => return Ok(()),
         GitCall::Reads | GitCall::Other(_) => {}
     }
     let what = subcommand.map_or_else(messages::this_command, |name| format!("git {}", shown(name, 40)).into());
-    let folders: Vec<String> = match (leading.folder, inspection.folders) {
-        _ if leading.elsewhere => Vec::new(),
-        (Some(folder), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
-        (None, Some(places)) => places.to_vec(),
-        (_, None) => Vec::new(),
+    // Options that are not known, or a word that may be one, may choose another repository than that of the folder.
+    let chooses = |word: &Word| {
+        let options = ["-C", "--git-dir", "--work-tree"];
+        word.literal().is_none_or(|text| options.iter().any(|option| text.starts_with(option)))
+    };
+    let folders: Vec<String> = match (globals, inspection.folders) {
+        (Ok((_, [word, ..])), _) if word.literal().is_none() => Vec::new(),
+        (Ok((Some(folder), _)), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
+        (Err(_), _) if args.iter().any(chooses) => Vec::new(),
+        (_, places) => places.unwrap_or(&[]).to_vec(),
     };
     let facts: Vec<_> = folders.iter().map(|folder| inspection.ground.facts.history_has_blocked(folder)).collect();
     for fact in &facts {
@@ -205,37 +208,6 @@ pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Chec
         return history_is_asked(messages::may_print(what));
     }
     Ok(())
-}
-
-/// What the words before the subcommand say, those that are not known too.
-struct Leading<'a> {
-    folder: Option<&'a str>,
-    /// Whether the repository may be another one than that of the folder.
-    elsewhere: bool,
-    subcommand: Option<&'a str>,
-}
-
-fn leading(args: &[Word]) -> Leading<'_> {
-    let (mut folder, mut elsewhere) = (None, false);
-    let mut words = args.iter();
-    while let Some(word) = words.next() {
-        match word.literal() {
-            Some("-C") => {
-                // A second one would be below the first.
-                elsewhere |= folder.is_some();
-                folder = words.next().and_then(Word::literal);
-                elsewhere |= folder.is_none();
-            }
-            Some("-c" | "--config-env" | "--namespace" | "--attr-source") => drop(words.next()),
-            Some(text) if text.starts_with("--git-dir") || text.starts_with("--work-tree") => {
-                return Leading { folder, elsewhere: true, subcommand: None };
-            }
-            Some(text) if text.starts_with('-') => {}
-            Some(text) => return Leading { folder, elsewhere, subcommand: Some(text) },
-            None => return Leading { folder, elsewhere: true, subcommand: None },
-        }
-    }
-    Leading { folder, elsewhere, subcommand: None }
 }
 
 /// What is committed is in git's own folder, which the sandbox does not hide.

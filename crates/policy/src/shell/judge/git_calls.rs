@@ -41,7 +41,7 @@ fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Resu
     if matches!(args, [word] if word.literal() == Some("--version")) {
         return Ok(GitCall::Reads);
     }
-    let (folder, args) = split_globals(args).map_err(|finding| finding.reason)?;
+    let (folder, args) = split_globals(args)?;
     let folders = folders.ok_or_else(messages::call_no_folder)?;
     let folders: Vec<String> = match folder {
         Some(folder) => folders.iter().map(|place| below(place, folder)).collect(),

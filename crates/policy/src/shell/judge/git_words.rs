@@ -1,11 +1,8 @@
 //! What the modules about git share: the words before a subcommand, the short forms that are known as a whole, and what a
 //! command of git does.
 
-use super::inspection::{Checked, ask, unknown};
-use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::messages;
-use crate::shell::programs;
 use crate::shell::programs::arguments::Arguments;
 use toolfence_protocol::Text;
 
@@ -54,30 +51,13 @@ const KEYS: &[&str] = &[
 pub(crate) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
 
 /// The folder of `git -C FOLDER`, and the words from the subcommand on; an error where an option before it is not known.
-pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Finding> {
-    let (mut at, mut folder) = (0, None);
-    while let Some(text) = args.get(at).and_then(Word::literal).filter(|text| text.starts_with('-')) {
-        at += 1;
-        if text == "-C" {
-            // A second one would be below the first.
-            if folder.is_some() {
-                unknown(messages::two_folders())?;
-            }
-            folder = args.get(at).and_then(Word::literal);
-            at += 1;
-        }
+pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Text> {
+    let read = Arguments::before("git", args)?;
+    // A second folder would be below the first.
+    if read.paths.len() > 1 {
+        return Err(messages::two_folders());
     }
-    let (globals, rest) = args.split_at(at.min(args.len()));
-    before_subcommand(globals)?;
-    Ok((folder, rest))
-}
-
-/// Options that may stand before any subcommand.
-pub(crate) fn before_subcommand(args: &[Word]) -> Checked {
-    match programs::git("git-before", "git") {
-        Some(profile) => Arguments::of("git", profile, args, false).map(drop).map_err(ask),
-        None => unknown(messages::git_unknown()),
-    }
+    Ok((read.paths.first().copied(), &args[read.leading..]))
 }
 
 /// Whether the words are those of one of the short forms that are known as a whole.

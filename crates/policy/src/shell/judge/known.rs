@@ -161,44 +161,6 @@ fn better(first: Option<Finding>, second: Finding) -> Finding {
     }
 }
 
-/// Options that stand before a subcommand and only say how much is told.
-fn is_global(text: &str) -> bool {
-    matches!(text, "-q" | "--quiet" | "-s" | "--silent" | "-r" | "--no-color" | "--offline" | "--locked")
-}
-
-/// The words before a subcommand, which only say how much is told, with which toolchain, or where.
-struct Globals<'a> {
-    count: usize,
-    /// The folders to go to first.
-    folders: Vec<&'a str>,
-}
-
-fn globals<'a>(program: &str, args: &'a [Word]) -> Globals<'a> {
-    let texts: Vec<&str> = args.iter().map_while(Word::literal).collect();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    let chosen = texts.first().and_then(|text| text.strip_prefix('+')).filter(|_| program == "cargo");
-    let mut at = usize::from(chosen.is_some_and(|name| !name.is_empty() && name.bytes().all(plain)));
-    let mut folders = Vec::new();
-    while let Some(text) = texts.get(at) {
-        let (name, attached) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
-        let takes = |key: &str| programs::fact(program, key).is_some_and(|names| has(names, name));
-        let folder = takes("go-to");
-        if !folder && !takes("chooses") {
-            if !is_global(text) {
-                break;
-            }
-            at += 1;
-            continue;
-        }
-        let Some(value) = attached.or_else(|| texts.get(at + 1).copied()) else { break };
-        if folder {
-            folders.push(value);
-        }
-        at += 1 + usize::from(attached.is_none());
-    }
-    Globals { count: at, folders }
-}
-
 /// What the table knows of a command.
 struct Known<'a> {
     /// The word that would be a subcommand.
@@ -214,7 +176,17 @@ struct Known<'a> {
 }
 
 fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
-    let Globals { count, folders } = globals(program, args);
+    let chosen = args.first().and_then(Word::literal).and_then(|text| text.strip_prefix('+'));
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    // `cargo +nightly`
+    let toolchain = chosen.is_some_and(|name| program == "cargo" && !name.is_empty() && name.bytes().all(plain));
+    let from = usize::from(toolchain);
+    let before = Arguments::before(program, &args[from..]).unwrap_or_default();
+    let mut count = from + before.leading;
+    // Which part of the project it is done in.
+    if program == "yarn" && args.get(count).and_then(Word::literal) == Some("workspace") {
+        count += 2;
+    }
     let verb = args.get(count).and_then(Word::literal).unwrap_or_default();
     let subcommands = programs::ways_of(program, verb);
     // Other programs in words of their own: `python -m pytest`, `yarn eslint`.
@@ -231,6 +203,7 @@ fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
         ([], _) => (programs::ways(program), 0),
         (subcommands, _) => (subcommands, count + 1),
     };
+    let folders = before.paths;
     Known { verb, folders, profiles, from, module: !named.is_empty() }
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of a program, sorted by its profile. Options are exact: nothing is abbreviated.
 
-use super::{Operands, Profile, has, options};
+use super::{Operands, Profile, entry, has, options};
 use crate::shell::expand::Word;
 use crate::shell::messages;
 use crate::shell::shown;
@@ -35,6 +35,10 @@ pub(crate) struct Arguments<'a> {
     text: bool,
     /// How many operands stand before `--`, where there is one.
     pub(crate) before_dashes: Option<usize>,
+    /// Whether only the options in front of the first operand are read, by what each word is or may be.
+    leads: bool,
+    /// How many words those are.
+    pub(crate) leading: usize,
 }
 
 type Rest<'a> = std::slice::Iter<'a, Word>;
@@ -50,6 +54,22 @@ impl<'a> Arguments<'a> {
         Arguments { others: true, ..Arguments::default() }.sorted("", profile, args).ok()
     }
 
+    /// Reads the options in front of a subcommand, by the entry `before` of the program; an error where a word is not certain
+    /// or not known.
+    pub(crate) fn before(program: &str, args: &'a [Word]) -> Result<Arguments<'a>, Text> {
+        let Some(profile) = entry(program, "before") else { return Ok(Arguments::default()) };
+        let read = Arguments::leading(program, profile, args)?;
+        match args[..read.leading].iter().find(|word| word.literal().is_none_or(|text| text == "--")) {
+            Some(word) => Err(not_known(program, &word.pattern())),
+            None => Ok(read),
+        }
+    }
+
+    /// Reads the options in front of a command; an error where one is not known.
+    pub(crate) fn leading(program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Text> {
+        Arguments { leads: true, ..Arguments::default() }.sorted(program, profile, args)
+    }
+
     fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Text> {
         let mut read = self;
         // A name that is an option does no harm where masks hide what no word names.
@@ -58,12 +78,15 @@ impl<'a> Arguments<'a> {
         let mut ended = false;
         let mut places = Vec::new();
         while let Some(word) = rest.next() {
-            match word.literal() {
+            match read.text_of(word) {
                 Some("--") if !ended => {
                     ended = true;
                     read.before_dashes = Some(read.operands.len());
+                    if read.leads {
+                        break;
+                    }
                     if profile.passes {
-                        read.names.extend(rest.filter_map(|word| word.literal()?.strip_prefix("--")));
+                        read.names.extend(rest.by_ref().filter_map(|word| word.literal()?.strip_prefix("--")));
                         break;
                     }
                 }
@@ -77,6 +100,11 @@ impl<'a> Arguments<'a> {
                         read.texts.extend(if place + 1 < last { place + 1..last } else { place..last });
                     }
                 }
+                Some("-") if read.leads && profile.short.contains('-') => read.seen(profile, "-", None),
+                _ if read.leads => {
+                    rest = args[args.len() - rest.len() - 1..].iter();
+                    break;
+                }
                 // A name that a glob matches may begin with `-` and be an option.
                 None if !ended && !harmless && word.may_be_option() => {
                     return Err(messages::could_match_option(shown(&word.pattern(), 80)));
@@ -89,6 +117,7 @@ impl<'a> Arguments<'a> {
             // What stands behind the file it runs is for that.
             ended |= matches!(profile.operands, Operands::Program) && !read.operands.is_empty();
         }
+        read.leading = args.len() - rest.len();
         match profile.operands {
             Operands::Text => read.texts.append(&mut places),
             Operands::PatternThenPaths | Operands::ScriptThenPaths(_) if !read.has_pattern => {
@@ -97,6 +126,10 @@ impl<'a> Arguments<'a> {
             _ => {}
         }
         Ok(read)
+    }
+
+    fn text_of(&self, word: &'a Word) -> Option<&'a str> {
+        if self.leads { word.guess() } else { word.literal() }
     }
 
     fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Text> {
@@ -160,7 +193,7 @@ impl<'a> Arguments<'a> {
             None if has(profile.long, name) => None,
             _ if !has(profile.long_value, name) => return None,
             Some(value) => Some(value),
-            None => Some(self.value_of(profile, name, rest.next()?)?),
+            None => self.value_of(profile, name, rest.next()?)?,
         };
         self.seen(profile, name, value);
         Some(())
@@ -182,8 +215,13 @@ impl<'a> Arguments<'a> {
                 return Some(());
             }
             if profile.short_value.contains(c) {
-                let value = if attached.is_empty() { self.value_of(profile, name, rest.next()?)? } else { attached };
-                self.seen(profile, name, Some(value));
+                let value =
+                    if attached.is_empty() { self.value_of(profile, name, rest.next()?)? } else { Some(attached) };
+                self.seen(profile, name, value);
+                return Some(());
+            }
+            if profile.attached.contains(c) {
+                self.seen(profile, name, Some(attached).filter(|value| !value.is_empty()));
                 return Some(());
             }
             if !profile.short.contains(c) {
@@ -217,14 +255,14 @@ impl<'a> Arguments<'a> {
     }
 
     /// The next word as the value of an option. In the sandbox, what only a run would tell may be text, as long as it is one
-    /// word; where no option does harm, it may be any number of them.
-    fn value_of(&self, profile: &Profile, name: &str, word: &'a Word) -> Option<&'a str> {
+    /// word; where no option does harm, it may be any number of them. In front of a command it may be anything.
+    fn value_of(&self, profile: &Profile, name: &str, word: &'a Word) -> Option<Option<&'a str>> {
         let matters = has(profile.paths, name) || has(profile.scripts, name) || has(profile.outputs, name);
         let any = profile.harmless || profile.reads_only || !word.is_loose();
-        match word.literal() {
-            Some(text) => Some(text),
-            None if self.held && word.is_open() && any && !matters && !profile.runs => Some("*"),
-            None => None,
+        match self.text_of(word) {
+            None if self.leads => Some(None),
+            None if self.held && word.is_open() && any && !matters && !profile.runs => Some(Some("*")),
+            text => text.map(Some),
         }
     }
 
@@ -232,7 +270,7 @@ impl<'a> Arguments<'a> {
         self.names.push(name);
         self.values.extend(value.map(|value| (name, value)));
         self.recursive |= has(profile.recursive, name);
-        if has(profile.paths, name) {
+        if has(profile.paths, name) || has(profile.folder, name) {
             self.paths.extend(value);
         }
         if has(profile.outputs, name) {
@@ -255,6 +293,11 @@ impl<'a> Arguments<'a> {
         if has(profile.restricts, name) {
             self.only.extend(value);
         }
+    }
+
+    /// The value of the last of these options that has one.
+    pub(crate) fn value(&self, options: &str) -> Option<&'a str> {
+        self.values.iter().rev().find(|(name, _)| has(options, name)).map(|(_, value)| *value)
     }
 
     pub(crate) fn has_any(&self, options: &str) -> bool {

@@ -56,6 +56,7 @@ pub(crate) struct Profile {
     pub(crate) names: &'static str,
     pub(crate) short: &'static str,
     pub(crate) short_value: &'static str,
+    pub(crate) attached: &'static str,
     pub(crate) long: &'static str,
     pub(crate) long_value: &'static str,
     pub(crate) pairs: &'static str,
@@ -104,6 +105,7 @@ impl Profile {
         let list = match key {
             "short" => &mut self.short,
             "value" => &mut self.short_value,
+            "attached" => &mut self.attached,
             "long" => &mut self.long,
             "long-value" => &mut self.long_value,
             "pairs" => &mut self.pairs,
@@ -327,7 +329,7 @@ pub(crate) fn entry(name: &str, kind: &str) -> Option<&'static Profile> {
     PROGRAMS.get(name)?.all.iter().find(|profile| profile.kind == kind).copied()
 }
 
-/// The entry of a subcommand of git: `git-before`, `git-reads` or `git-writes`.
+/// The entry of a subcommand of git: `git-reads` or `git-writes`.
 pub(crate) fn git(kind: &str, name: &str) -> Option<&'static Profile> {
     git_entries(kind).find(|profile| has(profile.names, name))
 }

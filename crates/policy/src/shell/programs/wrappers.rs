@@ -1,5 +1,6 @@
 //! Programs whose arguments are a command: what they would run.
 
+use super::arguments::Arguments;
 use super::{Adds, Inner, Profile, entry, fact, has, is, shells};
 use crate::shell::expand::Word;
 
@@ -51,18 +52,23 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
 }
 
 fn command(wrapper: &Profile, argv: &[Word]) -> Inner {
-    let Some(mut read) = wrapper.leading(argv) else { return Inner::Untold };
-    let assigned = argv.get(read.from..).unwrap_or(&[]).iter().map_while(Word::guess).filter(|_| wrapper.assigns);
+    let Ok(read) = Arguments::leading("", wrapper, argv.get(1..).unwrap_or(&[])) else { return Inner::Untold };
+    let mut from = 1 + read.leading + wrapper.skips;
+    let mut transparent = wrapper.transparent && !read.has_any(wrapper.asks);
+    let assigned = argv.get(from..).unwrap_or(&[]).iter().map_while(Word::guess).filter(|_| wrapper.assigns);
     for text in assigned.take_while(|text| is_assignment(text)) {
-        read.from += 1;
-        let name = text.split('=').next().unwrap_or(text);
-        read.transparent &= is_harmless_variable(name);
+        from += 1;
+        transparent &= is_harmless_variable(text.split('=').next().unwrap_or(text));
     }
-    if read.from >= argv.len() {
+    if from >= argv.len() {
         return Inner::Untold;
     }
-    let adds = if read.transparent { Adds::Nothing } else { Adds::Unknown };
-    Inner::Command { from: read.from, adds, folder: read.folder, replace: read.replace }
+    // An empty mark is no mark, and what is fed then stands anywhere.
+    let replace = read.has_any(wrapper.replace).then(|| read.value(wrapper.replace).unwrap_or("{}").to_owned());
+    transparent &= replace.as_deref() != Some("");
+    let adds = if transparent { Adds::Nothing } else { Adds::Unknown };
+    let folder = read.value(wrapper.folder).map(str::to_owned);
+    Inner::Command { from, adds, folder, replace: replace.filter(|mark| !mark.is_empty()) }
 }
 
 fn is_assignment(text: &str) -> bool {
@@ -137,100 +143,15 @@ fn trapped(argv: &[Word]) -> Vec<Inner> {
 
 /// What a program would run that runs what the project has installed: what stands behind the options, which are all known.
 fn installed(runner: &Profile, argv: &[Word], from: usize) -> Inner {
-    let mut from = from;
-    while let Some(text) = argv.get(from).and_then(Word::guess).filter(|text| text.starts_with('-')) {
-        if text != "--" && !has(runner.long, text) {
-            return Inner::Untold;
-        }
-        from += 1;
+    let Ok(read) = Arguments::leading("", runner, argv.get(from..).unwrap_or(&[])) else { return Inner::Untold };
+    let from = from + read.leading + runner.skips;
+    let Some(name) = argv.get(from).map(Word::guess) else { return Inner::Untold };
+    // Options may go on behind `--`.
+    if name.is_some_and(|name| name.starts_with('-')) {
+        return Inner::Untold;
     }
-    from += runner.skips;
     // Names of packages hold versions and addresses: those are fetched.
-    let fetched = argv.get(from).and_then(Word::guess).is_none_or(|name| name.contains(['@', ':', '/']));
+    let fetched = name.is_none_or(|name| name.contains(['@', ':', '/']));
     let adds = if fetched { Adds::Unknown } else { Adds::Project };
-    match from < argv.len() {
-        true => Inner::Command { from, adds, folder: None, replace: None },
-        false => Inner::Untold,
-    }
-}
-
-/// How the options of a wrapper are read.
-impl Profile {
-    /// Where the options end; `None` where one is not known.
-    fn leading(&self, argv: &[Word]) -> Option<WrapperOptions> {
-        let mut read = WrapperOptions { from: 1, transparent: self.transparent, folder: None, replace: None };
-        while let Some(text) = argv.get(read.from).and_then(Word::guess) {
-            if text == "--" {
-                read.from += 1;
-                break;
-            }
-            let Some(count) = self.leading_option(text, argv.get(read.from + 1), &mut read)? else { break };
-            read.from += count;
-        }
-        read.from += self.skips;
-        Some(read)
-    }
-
-    /// How many words an option takes, or none where it is no option; `None` where it is not known.
-    fn leading_option(&self, text: &str, next: Option<&Word>, read: &mut WrapperOptions) -> Option<Option<usize>> {
-        if let Some(long) = text.strip_prefix("--") {
-            let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let takes = has(self.long_value, name);
-            if !takes && !has(self.long, name) {
-                return None;
-            }
-            let next = (takes && attached.is_none() && !has(self.long, name)).then_some(next).flatten();
-            self.leads(name, attached.or_else(|| next.and_then(Word::guess)), read);
-            return Some(Some(1 + usize::from(next.is_some())));
-        }
-        let Some(cluster) = text.strip_prefix('-') else { return Some(None) };
-        if self.number && cluster.bytes().all(|byte| byte.is_ascii_digit()) && !cluster.is_empty() {
-            return Some(Some(1));
-        }
-        if cluster.is_empty() {
-            self.leads("-", None, read);
-            return Some(self.short.contains('-').then_some(1));
-        }
-        self.leading_cluster(cluster, next, read).map(Some)
-    }
-
-    fn leading_cluster(&self, cluster: &str, next: Option<&Word>, read: &mut WrapperOptions) -> Option<usize> {
-        for (at, c) in cluster.char_indices() {
-            let (name, attached) = cluster[at..].split_at(c.len_utf8());
-            if self.short_value.contains(c) {
-                let value = if attached.is_empty() { next.and_then(Word::guess) } else { Some(attached) };
-                self.leads(name, value, read);
-                return Some(1 + usize::from(attached.is_empty()));
-            }
-            if !self.short.contains(c) {
-                return None;
-            }
-            let rest = has(self.replace, name);
-            self.leads(name, Some(attached).filter(|text| rest && !text.is_empty()), read);
-            if rest {
-                return Some(1);
-            }
-        }
-        Some(1)
-    }
-
-    fn leads(&self, name: &str, value: Option<&str>, read: &mut WrapperOptions) {
-        read.transparent &= !has(self.asks, name);
-        if has(self.folder, name) {
-            read.folder = value.map(str::to_owned);
-        }
-        if has(self.replace, name) {
-            read.replace = Some(value.unwrap_or("{}").to_owned()).filter(|mark| !mark.is_empty());
-            read.transparent &= read.replace.is_some();
-        }
-    }
-}
-
-/// What the options of a wrapper say.
-struct WrapperOptions {
-    /// Where the command begins.
-    from: usize,
-    transparent: bool,
-    folder: Option<String>,
-    replace: Option<String>,
+    Inner::Command { from, adds, folder: None, replace: None }
 }
