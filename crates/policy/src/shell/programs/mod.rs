@@ -381,9 +381,9 @@ mod tests {
 
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
-        let kinds = "reads runs wraps runner joins git-before git-reads git-writes about words";
+        let kinds = "reads runs wraps runner joins before git-reads git-writes about words";
         let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
-            does runs-others subcommands flags values go-to chooses each-operand joined own nouns same below also tests valued \
+            does runs-others subcommands flags values each-operand joined own nouns same below also tests valued \
             stores are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
