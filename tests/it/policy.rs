@@ -122,6 +122,36 @@ fn modes_make_of_judgements_what_they_say() {
 }
 
 #[test]
+fn what_may_erase_everything_needs_a_person_where_no_sandbox_holds() {
+    let may = [
+        "f() { rm -rf \"$1\"; }; f /",
+        "rm -rf \"$d/\"",
+        "rm -rf $d",
+        "rm -rf -- \"$d\"/*",
+        "rm -rf \"${d:?}/\"",
+        "sudo rm -rf \"$d\"",
+        "sh -c 'rm -rf \"$0\"'",
+        "read d; rm -r \"$d\"",
+        "chmod -R 777 \"$d/\"",
+        "find \"$d/\" -delete",
+        "whoknows rm -rf \"$d\"",
+    ];
+    let may_not = ["rm \"$d\"", "rm -rf \"$d/build\"", "rm -rf \"build/$d\"", "d=build; rm -rf \"$d/\"", "mv \"$d\" x"];
+    let policy = Policy::default().ask(AskMode::Never);
+    let effective = |text: &str, sandbox| {
+        let world = World { sandbox };
+        policy.effective(&policy.judge_command(text, "", &world), &world)
+    };
+    for text in may {
+        assert_eq!(effective(text, false), Effective::Deny, "{text}");
+        assert_eq!(effective(text, true), Effective::Run, "{text}");
+    }
+    for text in may_not {
+        assert_eq!(effective(text, false), Effective::Run, "{text}");
+    }
+}
+
+#[test]
 fn network_and_outside_the_sandbox_always_ask() {
     let sandboxed = Policy::default().ask(AskMode::Sandboxed);
     for flag in ["network", "outside_sandbox"] {

@@ -196,6 +196,11 @@ toolfence_protocol::texts! { "shell"
         en: "{program} on {path} would reach far beyond the project. Name what is meant, relative to the root of the project.",
         pt: "{program} em {path} iria muito além do projeto. Indique o que se quer, com caminhos relativos à raiz do projeto.",
     }
+    may_reach_far(program, path) {
+        en: "{program} on {path} would reach far beyond the project if that turned out to be / or a home folder. Name what is \
+            meant.",
+        pt: "{program} em {path} iria muito além do projeto se isso fosse / ou uma pasta pessoal. Indique o que se quer.",
+    }
 }
 
 // Files.

@@ -1,6 +1,6 @@
 //! The block list: what is never run, with any setting.
 
-use super::reach::{is_everything, is_unknown, resolve};
+use super::reach::{is_everything, is_unknown, may_be_everything, resolve};
 use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::{base_name, fact, has, is, text};
@@ -50,8 +50,13 @@ fn reached(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> 
 fn everything(args: &[Word], folders: &[String], program: &str) -> Option<Finding> {
     // What is moved to a place that nobody knows yet harms nothing there.
     let judged = |arg: &&Word| program != "mv" || !arg.parts.iter().any(is_unknown);
-    let target = args.iter().filter(judged).find(|arg| !is_option(arg) && is_everything(arg, folders))?;
-    Some(deny(messages::reaches_far(program, shown(&target.pattern(), 80))))
+    let mut operands = args.iter().filter(judged).filter(|arg| !is_option(arg));
+    if let Some(target) = operands.clone().find(|arg| is_everything(arg, folders)) {
+        return Some(deny(messages::reaches_far(program, shown(&target.pattern(), 80))));
+    }
+    let target = operands.find(|arg| may_be_everything(arg))?;
+    let reason = messages::may_reach_far(program, shown(&target.pattern(), 80));
+    Some(Finding { needs_person: true, ..Finding::ask("blocked_command", reason) })
 }
 
 /// A blocked command among the words of one that nobody knows, which may be a wrapper. Only what it would reach counts

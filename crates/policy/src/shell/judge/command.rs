@@ -114,9 +114,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     };
     let program = base_name(name);
     let folders = walker.folders.clone().unwrap_or_default();
-    if let Some(finding) = block_list::blocked(program, args, &folders) {
-        walker.report.note(finding);
-    }
+    blocked(walker, block_list::blocked(program, args, &folders));
     if programs::is(program, "subscripts") {
         args.iter().for_each(|word| walker.subscripts(word));
         args.iter().for_each(|word| renames(walker, &word.pattern()));
@@ -255,7 +253,13 @@ fn suspect_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
         return;
     }
     let folders = walker.folders.clone().unwrap_or_default();
-    if let Some(finding) = block_list::blocked_behind(argv, &folders) {
+    blocked(walker, block_list::blocked_behind(argv, &folders));
+}
+
+/// Notes what the block list says. What only may reach everything, the sandbox holds where it is around the command.
+fn blocked(walker: &mut Walker<'_>, finding: Option<Finding>) {
+    let held = walker.ground.facts.sandbox().hold;
+    if let Some(finding) = finding.filter(|finding| finding.judgement == Judgement::Deny || !held) {
         walker.report.note(finding);
     }
 }

@@ -57,6 +57,14 @@ pub(crate) fn is_everything(word: &Word, folders: &[String]) -> bool {
     })
 }
 
+/// Whether a word begins with a value that only a run would tell and goes on with nothing that narrows it: `"$d/"`, `$1/*`. What
+/// commands print that are judged by themselves are names of the project.
+pub(crate) fn may_be_everything(word: &Word) -> bool {
+    let untold = matches!(word.parts.first(), Some(Part::Value | Part::Values | Part::Unknown));
+    let pattern = word.pattern();
+    untold && is_all(&climb("", &pattern).1)
+}
+
 pub(crate) fn is_unknown(part: &Part) -> bool {
     !matches!(part, Part::Text(_) | Part::Glob(_) | Part::Home)
 }
