@@ -30,6 +30,9 @@ fuzz_target!(|data: &[u8]| {
     settled_only(&reply, chunk, reason, &options);
     spans_cover(&reply, &whole);
     fences_are_commonmark(&reply);
+    if let Err(problem) = markdown::doubtful_fences(&reply, false) {
+        panic!("{problem}");
+    }
 });
 
 /// Who wants no provisional events gets the same others.

@@ -3,7 +3,7 @@
 pub(crate) mod documents;
 pub(crate) mod markdown;
 
-use documents::document;
+use documents::{calls, document};
 use markdown::{Blocks, ours};
 use toolfence_kit::Random;
 
@@ -44,6 +44,51 @@ fn agrees_with_other_parsers() {
     println!("{rounds} documents, {with_blocks} with tool fences, known differences {known:?}");
     assert!(with_blocks > rounds / 10, "the documents hold tool fences");
     assert!(known.iter().all(|known| *known < rounds / 50), "the known differences are rare: {known:?}");
+}
+
+/// No call is lossless unless CommonMark sees it too, or it stands before the first end of a block that CommonMark does not
+/// see.
+#[test]
+fn doubtful_fences_are_lossy() {
+    let mut dice = dice();
+    let rounds = std::env::var("TOOLFENCE_ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20_000);
+    let replies: Vec<String> = crate::parse::cases().into_iter().map(|case| case.reply).collect();
+    let (mut doubtful, mut certain, mut wrong) = (0, 0, Vec::new());
+    for round in 0..rounds {
+        let (text, strict) = match round % 3 {
+            0 => (calls(&mut dice, false), true),
+            1 => (calls(&mut dice, true), false),
+            _ => (shuffled(dice.pick::<String>(&replies), &mut dice), false),
+        };
+        match markdown::doubtful_fences(&text, strict) {
+            Ok((more, also)) => (doubtful, certain) = (doubtful + more, certain + also),
+            Err(problem) => wrong.push(problem),
+        }
+    }
+    wrong.sort_by_key(String::len);
+    assert!(wrong.is_empty(), "{} of {rounds}, the shortest:\n{}", wrong.len(), wrong[..wrong.len().min(9)].join("\n"));
+    println!(
+        "{rounds} replies, {doubtful} doubtful calls, {certain} certain ones behind an end that CommonMark does not see"
+    );
+    assert!(doubtful > rounds / 50 && certain > rounds / 200, "{doubtful} doubtful, {certain} certain");
+}
+
+/// A reply with some lines taken out, written twice, changed in their order, or with a fence before or behind them.
+fn shuffled(reply: &str, dice: &mut Random) -> String {
+    let mut lines: Vec<String> = reply.lines().map(str::to_owned).collect();
+    for _ in 0..=dice.below(4) {
+        let Some(most) = lines.len().checked_sub(1) else { break };
+        let (at, other) = (dice.below(most + 1), dice.below(most + 1));
+        match dice.below(6) {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(other, lines[at].clone()),
+            2 => lines.swap(at, other),
+            3 => lines[at] += *dice.pick(&["```", " ```", "~~~", "```<|im_end|>"]),
+            4 => lines.insert(at, (*dice.pick(&["```", "```tool", "~~~", "````tool", "", "``` and"])).to_owned()),
+            _ => lines.insert(at, "{\"name\": \"a\"}".to_owned()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Writes documents and what we see in them to the file that `TOOLFENCE_ORACLE_FILE` names, one JSON line each, for

@@ -85,6 +85,12 @@ repairs! {
     FinalClosers = "final_closers", true;
     /// The object was complete but the closing fence was missing.
     MissingFence = "missing_fence", true;
+    /// The closing fence stands on the last line of the object or behind the TAG of its last body, not on a line of its own.
+    GluedFence = "glued_fence", true;
+    /// Text such as `<|im_end|>` stands behind the closing fence on its line.
+    TextAfterFence = "text_after_fence", true;
+    /// A block before ended where CommonMark sees no end, and only one of the two readings sees the fence of this call.
+    DoubtfulFence = "doubtful_fence", false;
     /// `arguments`, `parameters` or `input` for `args`.
     ArgsAlias = "args_alias", true;
     /// `tool`, `tool_name` or `function` for `name`.

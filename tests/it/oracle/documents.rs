@@ -46,6 +46,45 @@ const WHAT: &[&str] = &[
 ];
 const ENDS: &[&str] = &["\n", "\n", "\n", "\n", "\n", "\r\n", "\r"];
 
+#[rustfmt::skip]
+const CALLS: &[&str] = &[
+    "```tool\n{\"name\": \"a\"}", "```tool\n{\"name\": \"a\"}", "```tool\n{\"name\": \"a\"}\n```", "```tool\n{\"name\": \"a\"}\n```\n",
+    "~~~tool\n{\"name\": \"a\"}", "````tool\n{\"name\": \"a\"}\n```", "```tool\n{\"name\": \"a\"}```", "```tool\n{\"name\": \"a\"}\n```<|im_end|>",
+    "```tool", "~~~tool", "````tool", "```", "```", "```", "~~~", "````", "", "", "text",
+    "{\"name\": \"a\"}", "{\"name\": \"a\"}```", "{\"name\": \"a\"}~~~", "{\"name\": \"a\"} ````",
+    "{\"name\": \"a\"}```<|im_end|>", "```<|im_end|>", "``` Now I wait.", "~~~ and so on", "```</s>", "```json", "``` sh", "{...}",
+    "{\"name\":", "\"a\"}", "{\"name\": \"a\",}", "{\"args\": {}}", "<div>", "<!--", "-->", "> x", "- x", "# x", "    ", "---", "```tool_result",
+    "~~~tool_call", "```tool x",
+];
+
+/// What makes a fence content, where it stands before one.
+const OPEN: &[&str] = &[
+    "{\"name\": \"a\", \"args\": {\"x\": \"",
+    "\"}}",
+    "{\"name\": \"a\", \"args\": {\"x\": \"<<E\"}}",
+    "E",
+    "E```",
+    "E ~~~",
+    "\"}}```",
+];
+
+/// A document of tool blocks and what models write around them; `open`: with strings and bodies that can hold fences.
+pub(crate) fn calls(dice: &mut Random, open: bool) -> String {
+    let mut text = String::new();
+    let mut before = "";
+    let indents: &[&str] = if dice.once_in(3) { &["", "- ", "  ", "> ", "   ", "1. ", "    "] } else { &[""] };
+    for _ in 0..4 + dice.below(16) {
+        if dice.once_in(2) {
+            before = *dice.pick(indents);
+        }
+        let what = if open && dice.once_in(3) { *dice.pick(OPEN) } else { *dice.pick(CALLS) };
+        text += before;
+        text += &what.replace('\n', &format!("\n{}", before.replace(|c: char| c != '>', " ")));
+        text.push('\n');
+    }
+    text
+}
+
 /// A document of up to thirteen lines, sometimes of many; of one kind of line ending, or of all.
 pub(crate) fn document(dice: &mut Random) -> String {
     let mut text = String::new();

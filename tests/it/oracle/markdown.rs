@@ -42,6 +42,41 @@ pub(crate) fn ours(text: &str) -> Blocks {
     found
 }
 
+/// What of a reply is not as the law of doubtful fences wants it, with how many calls carry `doubtful_fence`, and how many need
+/// no guess though a block ended before at a place that CommonMark does not see.
+///
+/// The law: no call is lossless unless CommonMark sees its fence too, or it stands before the first such end. Where `strict`,
+/// the reply has no fence inside of a string or body, and then CommonMark sees those before the first such end as well.
+pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize), String> {
+    let text = newlines(text).replace("<think", "<thank").replace("<reasoning", "<seasoning");
+    let mut options = Options::default();
+    options.settled_only = true;
+    let mut parser = Parser::new(options);
+    parser.push(&text);
+    parser.finish(FinishReason::Stop);
+    let (mut calls, mut ends) = (Vec::new(), Vec::new());
+    while let Some(event) = parser.poll() {
+        let Event::Call { call, span, .. } = event else { continue };
+        let unseen = |name: &str| matches!(name, "missing_fence" | "glued_fence" | "text_after_fence");
+        calls.push((span, call.is_lossy(), call.repairs.iter().any(|repair| repair.name() == "doubtful_fence")));
+        if call.repairs.iter().any(|repair| unseen(repair.name())) {
+            ends.push(span.end);
+        }
+    }
+    let seen: Vec<usize> = pulldown(&text).into_iter().chain(comrak(&text)).map(|(line, _)| line).collect();
+    let known = pulldown_differs(&text) && comrak_differs(&text);
+    let (mut doubtful, mut certain) = (0, 0);
+    for (span, lossy, doubts) in calls {
+        let behind_end = ends.iter().any(|end| *end <= span.start);
+        doubtful += usize::from(doubts);
+        certain += usize::from(!lossy && behind_end);
+        if !lossy && !known && (strict || behind_end) && !seen.contains(&line_of(&text, span.start)) {
+            return Err(format!("CommonMark does not see the call at {span:?} of {text:?}"));
+        }
+    }
+    Ok((doubtful, certain))
+}
+
 /// What pulldown-cmark sees. It takes a byte order mark for text, so it is not given one.
 pub(crate) fn pulldown(text: &str) -> Blocks {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -30,7 +30,14 @@ pub(super) struct Candidate {
 pub(super) enum Ending {
     /// Its closing fence.
     Fence,
-    /// The opening fence of the next tool block.
+    /// A closing fence that CommonMark does not see.
+    LooseFence {
+        /// It stands on the last line of the object, or behind the TAG of the last body.
+        glued: bool,
+        /// Text stands behind it.
+        text: bool,
+    },
+    /// The opening fence of the next tool block. CommonMark sees no end there.
     NextFence,
     /// Its list item ended.
     Container,
@@ -100,12 +107,18 @@ pub(super) struct Block {
     pub(super) forged: bool,
     /// The info word was another one than `tool`.
     pub(super) drifted_word: bool,
-    /// Closing fences inside strings and bodies are content when all turns out well.
-    speculates: bool,
+    /// Only one of two readings sees the opening fence.
+    pub(super) doubtful: bool,
+    /// The closing fence was glued to what stands before it.
+    glued: bool,
+    /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
+    /// CommonMark sees no end.
+    pub(super) speculates: bool,
     pub(super) lexer: Lexer,
     pub(super) phase: Phase,
     pub(super) bodies: Vec<String>,
     limit: usize,
+    nesting: usize,
     /// More came than the limit allows: no more of the body is kept.
     pub(super) full: bool,
     /// The lines of the reply that begin with more than their content.
@@ -129,11 +142,14 @@ impl Block {
             preview: Preview::default(),
             forged: false,
             drifted_word: false,
+            doubtful: false,
+            glued: false,
             speculates: false,
             lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
             bodies: Vec::new(),
             limit: limits.block,
+            nesting: limits.nesting,
             full: false,
             prefixes: Vec::new(),
             lines: 0,
@@ -187,8 +203,40 @@ impl Block {
     /// Whether everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
         let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
-        let canonical = !self.drifted_word && !self.preview.loose && self.preview.tags.is_empty();
+        let canonical =
+            !self.drifted_word && !self.doubtful && !self.glued && !self.preview.loose && self.preview.tags.is_empty();
         strict && canonical && !self.lexer.saw_control() && self.candidate.is_none()
+    }
+
+    /// Where a run of fence characters may begin that is glued to the last line of a complete object.
+    pub(super) fn glued_fence(&self) -> Option<usize> {
+        let Status::Broken { inside: false, at } = self.lexer.status() else { return None };
+        if self.phase != Phase::Object || !self.speculates || self.forged || self.full || !self.preview.tags.is_empty()
+        {
+            return None;
+        }
+        let (_, end) = *self.preview.values.last()?;
+        let same_line = self.body[end..].bytes().take(at - end).all(|byte| matches!(byte, b' ' | b'\t'));
+        (same_line && self.body[at..].starts_with(['`', '~'])).then_some(at)
+    }
+
+    /// The block ends at the fence that is glued to its object, or to the TAG of its last body. What was read of that fence is
+    /// taken back.
+    pub(super) fn end_at_glued_fence(&mut self) {
+        self.glued = true;
+        if let Some(at) = self.glued_fence() {
+            self.body.truncate(at);
+            self.lexer = Lexer::new(self.nesting);
+            self.lexer.feed(&self.body, &mut ());
+        } else {
+            self.phase = Phase::After;
+        }
+    }
+
+    /// The last verbatim body, where that is being written: its TAG.
+    pub(super) fn last_tag(&self) -> Option<&str> {
+        let Phase::Body(index) = self.phase else { return None };
+        (index + 1 == self.preview.tags.len()).then(|| self.preview.tags[index].tag.as_str())
     }
 
     /// Remembers a doubtful closing fence, if it is the first one.

@@ -22,7 +22,7 @@ enum Container {
     },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Leaf {
     None,
     /// The text so far, where it begins with `[`.
@@ -54,7 +54,7 @@ pub(super) enum LineKind<'a> {
 }
 
 /// What is open between two lines.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Containers {
     containers: Vec<Container>,
     /// Indices of the quotes among the containers: what a blank line continues up to.
@@ -76,10 +76,19 @@ impl Containers {
         matches!(self.containers.last(), Some(Container::Item { empty: true, .. }))
     }
 
-    /// Whether a fence inside the open fenced code block could have been written for a block like it: it is not
-    /// shorter, and of the same character.
-    pub(super) fn is_like_open(&self, opening: &Opening<'_>) -> bool {
-        matches!(self.leaf, Leaf::Fence { mark, length, .. } if opening.mark == mark && opening.length >= length)
+    /// What stands behind a run of fence characters that is long enough to close the open fenced code block. CommonMark sees
+    /// a closing fence only where that is blank.
+    pub(super) fn behind_closing_run<'a>(&self, rest: &'a str) -> Option<&'a str> {
+        let Leaf::Fence { mark, length, .. } = self.leaf else { return None };
+        let behind = rest.trim_start_matches(mark as char);
+        (rest.len() - behind.len() >= length).then_some(behind)
+    }
+
+    /// A line of the open fenced code block from its first visible character on, where its indentation allows a fence.
+    pub(super) fn at_fence<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let mut cursor = Cursor::new(line);
+        let matched = self.match_containers(&mut cursor);
+        (matched == self.containers.len() && cursor.indent() < 4).then(|| cursor.rest())
     }
 
     /// A closing fence that the caller decided to believe.

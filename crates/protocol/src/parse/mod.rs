@@ -40,6 +40,7 @@ mod ignored;
 mod input;
 mod line_gate;
 mod link_definition;
+mod other_reading;
 mod parser;
 mod preview;
 mod queue;

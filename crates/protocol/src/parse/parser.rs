@@ -23,6 +23,7 @@ use super::fast;
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
+use super::other_reading::{self, OtherReading};
 use super::queue::{Queue, Queued};
 use super::read::read_block;
 use super::reasoning::{self, Section, TagPair};
@@ -38,6 +39,10 @@ pub struct Parser {
     pub(super) input: Input,
     state: ParserState,
     containers: Containers,
+    /// CommonMark's reading, or the parser's own, where they differ.
+    other: Option<OtherReading>,
+    /// What `other` was behind the candidate of the open block.
+    other_at_candidate: Option<OtherReading>,
     ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
     gate: LineGate,
@@ -102,6 +107,8 @@ impl Parser {
             input: Input::default(),
             state: ParserState::Prose,
             containers: Containers::new(),
+            other: None,
+            other_at_candidate: None,
             ignored: IgnoredCalls::new(options.limits.block),
             gate: LineGate::default(),
             skipping: false,
@@ -273,7 +280,8 @@ impl Parser {
         }
         let Parser { options, block, input, containers, queue, .. } = self;
         let limits = &options.limits;
-        let plain = !block.forged && !block.drifted_word && !self.after_broken && !self.skipping;
+        let plain =
+            !block.forged && !block.drifted_word && !self.after_broken && !self.skipping && self.other.is_none();
         // `serde_json` has a limit of its own for the nesting, just below the lexer's.
         let within = self.calls < limits.calls && limits.nesting >= MOST_NESTING;
         if plain && within && fast::read(block, input, containers, queue, limits.block) {
@@ -287,7 +295,8 @@ impl Parser {
         let at = self.input.at;
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
-        let kind = self.containers.line(text);
+        let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
+        let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
         if matches!(kind, LineKind::Prose) && self.ignored.is_idle() {
             return; // nearly every line
         }
@@ -312,6 +321,7 @@ impl Parser {
                     self.open_block(span, self.input.line + 1);
                     self.block.forged = matches!(word, InfoWord::Result);
                     self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
+                    self.block.doubtful = doubtful;
                     return;
                 }
                 let why = if self.containers.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
@@ -461,26 +471,28 @@ impl Parser {
         };
         let (content, doubtful) = match content {
             Ok(content) => content,
-            Err(ending) => {
-                // A fence that is the reply's last line and has no line ending may have been cut off.
-                let cut = self.input.finished.filter(|reason| reason.is_early() && !line.ended);
-                match (cut, ending) {
-                    (Some(reason), Ending::Fence | Ending::NextFence) => {
-                        self.end_block(Ending::Reply(reason), self.input.len());
-                    }
-                    _ => self.end_block(ending, line.end),
-                }
-                return;
-            }
+            Err(ending) => return self.end_at_line(ending, line),
         };
+        if let Some(other) = &mut self.other {
+            other.line(text);
+        }
         let block = &mut self.block;
         if doubtful {
+            if block.candidate.is_none() {
+                self.other_at_candidate = self.other.clone();
+                self.other.get_or_insert_with(|| OtherReading::behind_candidate(&self.containers));
+            }
             let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
             block.doubt(end, next, self.input.line + 1);
         }
         match std::mem::replace(&mut self.given, Given::Undecided(0)) {
             Given::Part(seen) => block.content(0, &text[seen..], &mut self.queue),
             Given::Undecided(_) | Given::Withheld => block.content(content.pad, content.text, &mut self.queue),
+        }
+        if let Some(at) = block.glued_fence().filter(|_| !line.cut)
+            && let Some(text) = loose_closing(&self.containers, &block.body[at..])
+        {
+            return self.end_at_line(Ending::LooseFence { glued: true, text }, line);
         }
         if line.cut {
             block.overflow();
@@ -494,6 +506,18 @@ impl Parser {
         self.settle();
     }
 
+    /// The block ends at a line, or before it.
+    fn end_at_line(&mut self, ending: Ending, line: InputLine) {
+        // A fence that is the reply's last line and has no line ending may have been cut off.
+        let cut = self.input.finished.filter(|reason| reason.is_early() && !line.ended);
+        match (cut, ending) {
+            (Some(reason), Ending::Fence | Ending::LooseFence { .. } | Ending::NextFence) => {
+                self.end_block(Ending::Reply(reason), self.input.len());
+            }
+            _ => self.end_block(ending, line.end),
+        }
+    }
+
     /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
     fn pass_in_block(&mut self, line: InputLine) {
         if self.block.full && self.block.candidate.is_none() {
@@ -504,7 +528,11 @@ impl Parser {
 
     /// Goes back to a doubtful closing fence when what followed it does not fit. Returns whether it did.
     fn settle(&mut self) -> bool {
-        let misfit = matches!(self.block.stage(), Stage::Broken { .. } | Stage::Spoiled);
+        // The rest of the line decides whether a closing fence is glued to the object.
+        let misfit = match self.block.stage() {
+            Stage::Broken { .. } => self.given == Given::Undecided(0) || self.block.glued_fence().is_none(),
+            stage => stage == Stage::Spoiled,
+        };
         let Some(candidate) = self.block.candidate.filter(|_| misfit) else { return false };
         self.go_back(candidate);
         true
@@ -528,18 +556,38 @@ fn content_or_ending<'a>(
     if closes && !block.doubts_fence() {
         return Err(Ending::Fence);
     }
-    let indent = content.text.len() - content.text.trim_start_matches(' ').len();
-    if !given
-        && indent + content.pad < 4
-        && let Some(opening) = fence::opening(&content.text[indent..])
-        && containers.is_like_open(&opening)
-        && matches!(info_word(&opening), InfoWord::Tool { .. })
-        && block.stage() == Stage::Complete
-        && block.candidate.is_none()
-    {
-        return Err(Ending::NextFence);
+    if given || closes || !block.speculates || block.forged {
+        return Ok((content, closes));
     }
-    Ok((content, closes))
+    if let Some(tag) = block.last_tag() {
+        let behind = content.text.strip_prefix(tag).map(|rest| rest.trim_start_matches([' ', '\t']));
+        let run = behind.filter(|_| content.pad == 0);
+        if let Some(text) = run.and_then(|run| loose_closing(containers, run)) {
+            return Err(Ending::LooseFence { glued: true, text });
+        }
+    } else if let stage @ (Stage::Complete | Stage::After) = block.stage()
+        && let Some(rest) = containers.at_fence(text)
+    {
+        let opens_tool = |opening: Opening<'_>| matches!(info_word(&opening), InfoWord::Tool { .. });
+        if stage == Stage::Complete && block.candidate.is_none() && fence::opening(rest).is_some_and(opens_tool) {
+            return Err(Ending::NextFence);
+        }
+        if let Some(text @ true) = loose_closing(containers, rest) {
+            return Err(Ending::LooseFence { glued: false, text });
+        }
+    }
+    Ok((content, false))
+}
+
+/// Whether text stands behind a run of fence characters that closes the open block; `None` where the run does not close it,
+/// for it is too short, or what stands behind it is an info string and makes an opening fence of it.
+fn loose_closing(containers: &Containers, run: &str) -> Option<bool> {
+    let behind = containers.behind_closing_run(run)?;
+    let text = behind.trim_matches([' ', '\t']);
+    // An info string begins with a word, or with attributes in braces. Apart from the run it is one word: prose has several.
+    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '{' | '.'));
+    let is_prose = behind.starts_with([' ', '\t']) && text.contains([' ', '\t']);
+    (!begins || is_prose).then_some(!text.is_empty())
 }
 
 /// How a tool block ends.
@@ -547,18 +595,33 @@ impl Parser {
     /// The block ends at or before the line that ends at `line_end`.
     fn end_block(&mut self, ending: Ending, line_end: usize) {
         let by_itself = ending == Ending::Reply(FinishReason::Stop);
+        if let Ending::LooseFence { glued: true, .. } = ending {
+            self.block.end_at_glued_fence();
+        }
+        let is_whole = matches!(self.block.stage(), Stage::Complete | Stage::After);
         if let Some(candidate) = self.block.candidate
-            && (by_itself || matches!(ending, Ending::Container | Ending::NextFence))
+            && (by_itself
+                || matches!(ending, Ending::Container | Ending::NextFence)
+                || ending == Ending::Fence && !is_whole)
         {
             return self.go_back(candidate);
         }
         self.resume_prose();
-        if ending == Ending::Fence {
+        if matches!(ending, Ending::NextFence | Ending::LooseFence { .. }) {
+            other_reading::part(&self.containers, &mut self.other);
+        }
+        if matches!(ending, Ending::Fence | Ending::LooseFence { .. }) {
             self.block.span.end = self.input.offset(line_end);
             // Any other line that ends the block is read again, as prose.
             if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
+                if let Some(other) = &mut self.other {
+                    other.line(self.input.slice(self.input.at, line.end));
+                }
                 self.input.pass(line);
             }
+        }
+        if let Some(other) = &mut self.other {
+            other.block_ends();
         }
         if ending != Ending::Container {
             self.containers.close_fence();
@@ -574,6 +637,7 @@ impl Parser {
     fn resume_prose(&mut self) {
         self.state = ParserState::Prose;
         self.given = Given::Undecided(0);
+        self.other_at_candidate = None;
     }
 
     /// Says what the block is.
@@ -588,11 +652,11 @@ impl Parser {
             return self.incomplete();
         }
         let read = if ending == Ending::Container {
-            Err(Problem::new(self.block.body.len(), messages::list_item_ended()))
+            let inside = !matches!(stage, Stage::Empty | Stage::Complete | Stage::After);
+            Err(Problem { inside, ..Problem::new(self.block.body.len(), messages::list_item_ended()) })
         } else {
             read_block(&self.block, self.options.catalog.as_deref(), ending)
         };
-        let readable = read.is_ok();
         // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
         let broke_off = read.as_ref().is_ok_and(|drafts| {
             self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
@@ -608,7 +672,6 @@ impl Parser {
             }
             Err(problem) => {
                 self.after_broken |= broke_off || problem.inside;
-                self.after_broken |= !readable && !matches!(stage, Stage::Complete | Stage::After);
                 self.malformed(&problem);
             }
         }
@@ -630,9 +693,16 @@ impl Parser {
     /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
     fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
         let misses_fence = matches!(ending, Ending::NextFence | Ending::Reply(FinishReason::Stop));
+        let (glued, text) = match ending {
+            Ending::LooseFence { glued, text } => (glued, text),
+            _ => (false, false),
+        };
         let needed = [
             (self.block.drifted_word, Repair::InfoWord),
+            (self.block.doubtful, Repair::DoubtfulFence),
             (misses_fence && !self.options.bare, Repair::MissingFence),
+            (glued, Repair::GluedFence),
+            (text, Repair::TextAfterFence),
             (self.after_broken, Repair::AfterBrokenBlock),
         ];
         for draft in &mut drafts {
@@ -676,6 +746,12 @@ impl Parser {
         self.containers.close_fence();
         self.after_broken = true;
         self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
+        self.other = self.other_at_candidate.take();
+        if self.failed_speculations == MOST_SPECULATIONS
+            && let Some(commonmark) = self.other.take().and_then(OtherReading::into_commonmark)
+        {
+            self.containers = commonmark;
+        }
         self.input.use_up(candidate.end);
         self.input.go_back(candidate.next, candidate.next_line);
         self.given = Given::Undecided(0);

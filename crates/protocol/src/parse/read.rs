@@ -88,9 +88,10 @@ impl<'a> BlockReader<'a> {
         if block.lexer.is_too_deep() {
             return Err(Problem { inside: true, ..Problem::new(0, messages::nested_too_deep()) });
         }
-        let reading = json::read(&block.body, self.ending == Ending::Fence)?;
+        let broken = |problem: Problem| Problem { inside: !is_whole(&block.body), ..problem };
+        let reading = json::read(&block.body, self.ending == Ending::Fence).map_err(broken)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
-        let mut drafts = drafts.map_err(|message| Problem::new(0, message))?;
+        let mut drafts = drafts.map_err(|message| broken(Problem::new(0, message)))?;
         if reading.repairs.contains(&Repair::SurroundingText) {
             // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
             // object inside another fence even when it is the first.
@@ -112,6 +113,46 @@ impl<'a> BlockReader<'a> {
 
 fn unfinished(at: usize, message: Text) -> Problem {
     Problem { inside: true, ..Problem::new(at, message) }
+}
+
+/// Whether a text that is no valid JSON, such as an example with an ellipsis, has come to its end all the same: it is objects
+/// or arrays in which every bracket and every string is closed, and nothing else. Where a quote may be meant in another way
+/// the answer is no, for what follows the block may be the rest of a string.
+fn is_whole(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut open = Vec::new();
+    let (mut at, mut before) = (0, b'\n');
+    while let Some(byte) = bytes.get(at).copied() {
+        at += 1;
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => continue,
+            b'"' if matches!(before, b'{' | b'[' | b',' | b':') => {
+                loop {
+                    match bytes.get(at) {
+                        None => return false,
+                        Some(b'"') => break,
+                        Some(b'\\') => at += 2,
+                        Some(_) => at += 1,
+                    }
+                }
+                at += 1;
+                let behind = text.get(at..).unwrap_or_default().trim_start();
+                if !behind.starts_with([',', ':', '}', ']']) {
+                    return false;
+                }
+            }
+            b'{' => open.push(b'}'),
+            b'[' => open.push(b']'),
+            b'}' | b']' if open.pop() != Some(byte) => return false,
+            b'"' | b'\'' | b'`' | 0x80.. => return false,
+            b'}' | b']' => {}
+            b',' | b';' if before != b'\n' => {}
+            _ if open.is_empty() => return false,
+            _ => {}
+        }
+        before = byte;
+    }
+    open.is_empty() && before != b'\n'
 }
 
 /// Whether some argument is a text that a file will hold.
