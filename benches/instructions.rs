@@ -13,7 +13,7 @@ mod ours;
 mod texts;
 
 use std::hint::black_box;
-use toolfence::json;
+use toolfence::parts::json;
 
 /// What is counted: only while this runs.
 #[inline(never)]

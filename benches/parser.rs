@@ -12,7 +12,7 @@ mod texts;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use toolfence::json;
+use toolfence::parts::json;
 
 const CHUNK: usize = 4;
 

@@ -66,7 +66,7 @@ fn change(act: Act, bytes: usize, recorded: bool) -> Duration {
     if act == Act::Change {
         (1..=CHANGES).for_each(|number| write(number, &content(CHANGES + number)));
     }
-    let turn = history.begin(workspace.root(), "");
+    let turn = history.begin(&workspace, "");
     write(0, &content(0));
     let timed = |number: usize| {
         let (text, started) = (content(number), Instant::now());
@@ -84,7 +84,7 @@ fn look(entries: usize) -> [Duration; 3] {
     let home = tempfile::tempdir().expect("a folder");
     let (history, workspace) = opened(home.path(), true);
     for number in 0..entries {
-        let folder = workspace.root().path().join(format!("{:03}", number / 50));
+        let folder = workspace.root_path().join(format!("{:03}", number / 50));
         fs::create_dir_all(&folder).expect("a folder can be made");
         fs::write(folder.join(number.to_string()), format!("{number:08}").repeat(375)).expect("it can be written");
     }
@@ -97,11 +97,11 @@ fn look(entries: usize) -> [Duration; 3] {
     let stop = Stop::default();
     let begins = || history.command_begins(workspace.root(), &stop);
     let ended = || history.command_ended(workspace.root(), &stop);
-    let turn = history.begin(workspace.root(), "");
+    let turn = history.begin(&workspace, "");
     let first = timed(&begins);
     ended();
     let before = timed(&begins);
-    fs::write(workspace.root().path().join("000/1"), "changed").expect("it can be written");
+    fs::write(workspace.root_path().join("000/1"), "changed").expect("it can be written");
     let after = timed(&ended);
     turn.end();
     [first, before, after]

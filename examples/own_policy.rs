@@ -2,7 +2,7 @@
 //! and runs none. The policy is pure; a host that keeps its files elsewhere answers its questions itself.
 
 use toolfence::ToolCall;
-use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, Sandbox, Settings, Verdict};
+use toolfence::policy::{Facts, PathFact, Policy, ProgramFact, Settings, Verdict};
 
 const RULES: &str = r#"
 ask = "risky"
@@ -29,8 +29,8 @@ impl Facts for Table {
         ProgramFact::System
     }
 
-    fn sandbox(&self) -> Sandbox {
-        Sandbox::default() // none: what runs project code is asked about
+    fn sandbox_holds(&self) -> bool {
+        false // there is none: what runs project code is asked about
     }
 }
 

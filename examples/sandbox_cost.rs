@@ -14,9 +14,10 @@ use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
 use toolfence::program::environment;
 use toolfence::program::process::{self, Job, Outcome, Prespawn};
+use toolfence::program::sandbox::Enclosure;
 use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
-use toolfence::sandbox::{Enclosure, Settings};
+use toolfence::sandbox::Settings;
 use toolfence::workspace::Workspace;
 
 /// Commands of one figure.

@@ -6,7 +6,8 @@ mod counting;
 
 use counting::Counter;
 use std::time::Instant;
-use toolfence::policy::{Decision, Facts, PathFact, Policy, ProgramFact, RepositoryFact, Sandbox};
+use toolfence::program::policy::RepositoryFact;
+use toolfence::policy::{Decision, Facts, PathFact, Policy, ProgramFact};
 
 /// A host whose answers cost nothing.
 struct World;
@@ -24,8 +25,8 @@ impl Facts for World {
         RepositoryFact::Plain
     }
 
-    fn sandbox(&self) -> Sandbox {
-        Sandbox::default()
+    fn sandbox_holds(&self) -> bool {
+        false
     }
 }
 

@@ -9,7 +9,8 @@ use shapes::{BEGINNINGS, BROKEN_JSON, PIECES, REPLIES};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::parse::{Options, Parser};
-use toolfence::{FinishReason, json};
+use toolfence::FinishReason;
+use toolfence::parts::json;
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;

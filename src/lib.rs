@@ -19,14 +19,14 @@
 //! # Parts
 //! | part | feature | modules |
 //! |---|---|---|
-//! | the protocol | none | [`parse`] finds calls in a stream, [`json`] reads and repairs, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools, [`redact`] removes secrets |
+//! | the protocol | none | [`parse`] finds calls in a stream, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools, [`redact`] removes secrets |
 //! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
-//! | the session | `session` | [`session`] is the agent loop as a state machine; [`persona`] reads personas |
+//! | the session | `session` | [`session`] is the agent loop as a state machine |
 //! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] is the project they work on, [`sandbox`] what is around commands, [`undo`] takes changes back |
 //! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording or from code of yours, [`audit`] keeps the log |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
-//! | the parts of the tools | `patch`, `tools` | [`parts`] reads and changes files, places patches and finds new errors without a model |
+//! | the parts of these | none, `patch`, `tools` | [`parts`] reads and repairs JSON, reads and changes files, places patches and finds new errors without a model |
 //! | the proxy | `proxy` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
 //!
 //! `syntax` adds in-process checks for more languages and needs a C compiler. The default feature `cli` is the
@@ -63,20 +63,17 @@
 pub mod guide {}
 
 pub mod format;
-pub mod json;
-#[cfg(feature = "patch")]
 pub mod parts;
 pub mod program;
+pub mod text;
 pub mod tool;
 
-pub use toolfence_protocol::{grammar, parse, prompt, redact, text};
+pub use toolfence_protocol::{grammar, parse, prompt, redact};
 
 #[cfg(feature = "policy")]
 pub mod policy;
 #[cfg(feature = "session")]
 pub mod session;
-#[cfg(feature = "session")]
-pub use toolfence_session::persona;
 #[cfg(feature = "policy")]
 pub use toolfence_toolbox as toolbox;
 

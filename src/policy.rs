@@ -4,8 +4,7 @@
 //! It is the only maker of [`Cleared`], and nothing runs without one.
 
 pub use toolfence_policy::{
-    AskMode, Cleared, CommandRule, CommandSettings, Decision, Effective, Facts, HistoryFact, Judgement, Met, NoFacts,
-    PathFact, PathSettings, Pending, Policy, ProgramFact, RepositoryFact, Rule, Sandbox, Seen, Settings, Target,
-    Verdict,
+    AskMode, Cleared, Decision, Effective, Facts, Judgement, NoFacts, PathFact, Pending, Policy, ProgramFact, Rule,
+    Settings, Target, Verdict,
 };
-pub use toolfence_rules::{Blocked, Harmless, PathRules};
+pub use toolfence_rules::PathRules;

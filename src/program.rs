@@ -6,6 +6,9 @@
 
 pub use toolfence_protocol::{clip, fence, invisible, texts};
 
+#[cfg(feature = "session")]
+pub use toolfence_session::persona;
+
 #[cfg(feature = "policy")]
 pub use toolfence_policy::settings;
 #[cfg(feature = "tools")]
@@ -13,9 +16,15 @@ pub use toolfence_sandbox::{environment, process};
 #[cfg(feature = "tools")]
 pub use toolfence_trial as trial;
 
-/// How a message of results is read back.
+/// The results of a reply as several messages, and how a message of results is read back.
 pub mod format {
-    pub use toolfence_protocol::format::{envelope, read_back};
+    pub use toolfence_protocol::format::{envelope, read_back, results_in_parts};
+}
+
+/// The providers that are known by name.
+#[cfg(feature = "backend-http")]
+pub mod backend {
+    pub use toolfence_agent::backend::http::Preset;
 }
 
 /// The bare reader of JSON, and how deep it goes.
@@ -23,31 +32,38 @@ pub mod json {
     pub use toolfence_protocol::json::{Lexer, MOST_NESTING};
 }
 
-/// The hooks that git knows.
+/// What else the policy asks of a host, what a decision was made of, and the hooks that git knows.
 #[cfg(feature = "policy")]
 pub mod policy {
-    pub use toolfence_rules::GIT_HOOKS;
+    pub use toolfence_policy::{HistoryFact, Met, RepositoryFact, Seen};
+    pub use toolfence_rules::{Blocked, GIT_HOOKS, Harmless};
 }
 
-/// What the helper of the sandbox is asked for.
+/// The sandbox itself, and what its helper is asked for.
 #[cfg(feature = "tools")]
 pub mod sandbox {
-    pub use toolfence_sandbox::isolation::Request;
+    pub use toolfence_sandbox::isolation::{Enclosure, Request};
 }
 
-/// One built-in tool by its name.
+/// The built-in tools, all and each by its name.
 pub mod tool {
-    pub use toolfence_toolset::builtin;
+    pub use toolfence_toolset::{builtin, builtins};
 }
 
-/// The name under which the checks of a project give their results.
+/// Which checkers are there on this machine, and the name under which the checks of a project give their results.
 #[cfg(feature = "tools")]
 pub mod tools {
-    pub use toolfence_tools::PROJECT_CHECK;
+    pub use toolfence_tools::{PROJECT_CHECK, Standing};
+}
+
+/// Why a name was not put back.
+#[cfg(feature = "tools")]
+pub mod undo {
+    pub use toolfence_workspace::undo::Unrestored;
 }
 
 /// What the command runner and undo ask of a workspace, and the digest by which a content is known again.
 #[cfg(feature = "tools")]
 pub mod workspace {
-    pub use toolfence_workspace::{Access, Digest, Recorder, quoted};
+    pub use toolfence_workspace::{Access, Digest, Recorder, Root, quoted};
 }

@@ -14,7 +14,7 @@
 //! | [`Kind::Nothing`] | | | |
 //!
 //! All but [`Kind::Landlock`] and [`Kind::Nothing`] are said to hold. A container is never tried where none was asked for, and
-//! nothing else in its place where one was: see [`Enclosure::refusal`].
+//! nothing else in its place where one was.
 //!
 //! # For embedders
 //! The helper is the program itself, started again. The first line of its `main`, before any thread is started, is:
@@ -22,9 +22,9 @@
 //! toolfence::sandbox::enter_if_asked();
 //! ```
 //! Without that line, `toolfence-sandbox` or `coder` is looked for beside the program and in the PATH; without those, there
-//! is no sandbox, and [`Enclosure::report`] says so.
+//! is no sandbox, and [`CommandRunner::sandbox_report`](crate::tools::CommandRunner::sandbox_report) says so.
 
-pub use toolfence_sandbox::isolation::{Container, Enclosure, Engine, Kind, Mode, Report, Settings};
+pub use toolfence_sandbox::isolation::{Container, Kind, Mode, Report, Settings};
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.

@@ -2,7 +2,7 @@
 //!
 //! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace tells it of every change before it is
 //! made; what commands change is found by looking at the project before and after them, up to
-//! [`SnapshotLimits`], but for those that run where the sandbox lets them write nothing of it.
+//! the bounds of a snapshot in [`Limits`], but for those that run where the sandbox lets them write nothing of it.
 //! [`History::undo`] puts back what the last turn changed, name by
 //! name: one that is not what the turn left is left alone and told. An undo is recorded like a turn, so that
 //! [`History::redo`] takes it back; a new turn that changes something ends what can be redone, as in editors.
@@ -15,7 +15,7 @@
 //!
 //! # A turn that was cut short
 //! While commands run, the time is written down four times a second. After a crash, what was not clearly changed before the
-//! last of these times is not counted to the turn ([`Unrestored::Later`]): it may be what a
+//! last of these times is not counted to the turn ([`Refused`]): it may be what a
 //! person did since. Nor is anything, where the clock was set in between or the files have another one.
 //!
 //! # On the disk
@@ -36,7 +36,7 @@
 //! # A full disk
 //! A turn goes on where its history cannot be written, and [`take_notes`](History::take_notes) says so: its changes up to there
 //! can be undone, where nothing was changed after them. An undo leaves a name as it is where what stands there cannot be kept
-//! ([`Unrestored::Unrecorded`]). With room again, the next turn is recorded as any other.
+//! and says so. With room again, the next turn is recorded as any other.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -51,26 +51,24 @@
 //! let workspace = Arc::new(Workspace::open(root, PathRules::default())?.recorder(history.clone()));
 //! workspace.changes().write("kept.txt", "before any turn\n")?; // is nobody's to take back
 //!
-//! let turn = history.begin(workspace.root(), "make a and change kept");
+//! let turn = history.begin(&workspace, "make a and change kept");
 //! workspace.changes().write("a.txt", "one\n")?;
 //! workspace.changes().write("kept.txt", "changed\n")?;
 //! turn.end();
 //!
-//! assert_eq!(history.list(workspace.root())?[0].title, "make a and change kept");
-//! assert!(history.diff(workspace.root(), 1)?[0].text.to_string().contains("+one\n"));
-//! let undone = history.undo(workspace.root())?.expect("there is a turn");
+//! assert_eq!(history.list(&workspace)?[0].title, "make a and change kept");
+//! assert!(history.diff(&workspace, 1)?[0].text.to_string().contains("+one\n"));
+//! let undone = history.undo(&workspace)?.expect("there is a turn");
 //! assert_eq!((undone.done.len(), undone.refused.len()), (2, 0));
 //! assert!(!root.join("a.txt").exists());
-//! history.redo(workspace.root())?;
+//! history.redo(&workspace)?;
 //! assert_eq!(std::fs::read_to_string(root.join("kept.txt"))?, "changed\n");
 //!
 //! std::fs::write(root.join("a.txt"), "by somebody else")?;
-//! let undone = history.undo(workspace.root())?.expect("there is a turn");
+//! let undone = history.undo(&workspace)?.expect("there is a turn");
 //! assert_eq!(undone.refused[0].to_string(), "a.txt: it was changed since");
 //! # Ok(())
 //! # }
 //! ```
 
-pub use toolfence_workspace::undo::{
-    Difference, Done, History, Limits, Listed, Outcome, Refused, SnapshotLimits, Turn, Unrestored,
-};
+pub use toolfence_workspace::undo::{Difference, Done, History, Limits, Listed, Outcome, Refused, Turn};

@@ -5,7 +5,7 @@ use crate::damage::DAMAGES;
 use crate::size;
 use crate::timing::best;
 use serde_json::Value;
-use toolfence::json;
+use toolfence::parts::json;
 
 pub(crate) fn print() {
     cases_table(&cases());
@@ -25,7 +25,7 @@ fn cases_table(cases: &[Case]) {
     let title = format!("the {} broken texts of the case files, {}", cases.len(), size(bytes));
     println!("\n| {title} | MB/s | read as meant | refused | read otherwise |\n|---|---:|---:|---:|---:|");
     let read: [fn(&Case) -> Vec<Value>; 2] = [|case| ours(&case.text, case.whole), |case| theirs(&case.text)];
-    for (at, name) in ["toolfence::json::read", "llm_json"].into_iter().enumerate() {
+    for (at, name) in ["toolfence::parts::json::read", "llm_json"].into_iter().enumerate() {
         let right = cases.iter().filter(|case| !case.want.is_empty() && read[at](case) == case.want).count();
         let refused = cases.iter().filter(|case| read[at](case).is_empty()).count();
         let rate = bytes as f64 / times[at] / 1e6;

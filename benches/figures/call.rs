@@ -5,7 +5,7 @@ use crate::ours;
 use crate::texts::pieces;
 use crate::timing::best;
 use serde_json::Value;
-use toolfence::json;
+use toolfence::parts::json;
 
 /// Bytes of a piece of a reply that streams quickly.
 const PIECE: usize = 4096;
@@ -16,8 +16,8 @@ pub(crate) fn print() {
     let names = [
         "serde_json, typed: name, args as `Value`, reason",
         "serde_json, `Value`",
-        "toolfence::json::strict",
-        "toolfence::json::read",
+        "toolfence::parts::json::strict",
+        "toolfence::parts::json::read",
         "toolfence, a parser for this block alone",
         "toolfence, one of 32 blocks of a reply",
         "the same, the reply in pieces of 4 KB",

@@ -7,7 +7,7 @@ use crate::shapes::{BROKEN_JSON, REPLIES};
 use crate::size;
 use crate::texts::pieces;
 use crate::timing::best;
-use toolfence::json;
+use toolfence::parts::json;
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 1000;

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolfence::json::{self, Status};
+use toolfence::parts::json::{self, Status};
 use toolfence::program::json::Lexer;
 
 fuzz_target!(|data: &[u8]| {

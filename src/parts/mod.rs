@@ -6,12 +6,14 @@
 //!
 //! | part | what it does |
 //! |---|---|
+//! | `json` | reads JSON, strictly or with the repairs that a model's JSON needs |
 //! | `files` | reads, lists, searches and changes the files below one root |
 //! | `patch` | turns patch text into hunks, finds where they stand, and makes the new text |
 //! | `validate` | says what a change made worse in a text |
 
 #[cfg(feature = "tools")]
 pub mod files;
+pub mod json;
 #[cfg(feature = "patch")]
 pub mod patch;
 #[cfg(feature = "tools")]

@@ -5,8 +5,7 @@
 //! mends one of two errors, and one after which an error stands on another line because lines came before it.
 //!
 //! ```
-//! use toolfence::parts::validate::{LineMap, new_ones, syntax};
-//! use toolfence::tools::Sight;
+//! use toolfence::parts::validate::{LineMap, Sight, new_ones, syntax};
 //!
 //! let (before, after) = ("{\"a\": 1}\n", "{\"a\": 1,}\n");
 //! let check = |text| syntax::check("package.json", text).expect("JSON can be checked");
@@ -16,7 +15,7 @@
 //! assert!(new_ones(&check(after), &check(after), |_| None, Sight::First).is_empty());
 //! ```
 
-pub use toolfence_validate::{Diagnostic, LineMap, new_ones, read_output};
+pub use toolfence_validate::{Diagnostic, LineMap, Reads, Sight, new_ones, read_output};
 
 /// What is wrong with the syntax of a text, found in process.
 pub mod syntax {

@@ -12,7 +12,6 @@ use toolfence::policy::{AskMode, NoFacts, Pending};
 use toolfence::session::{Answer, Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, Role, ToolCall, ToolResult, ToolSpec};
-use toolfence_agent::backend::replay::Recorded;
 
 /// What happened to all runs of a tool.
 #[derive(Default)]
@@ -81,7 +80,7 @@ fn fixture(backend: impl Backend + 'static) -> Fixture {
 }
 
 fn replay(replies: &[&str]) -> Replay {
-    Replay::new(replies.iter().map(|reply| Recorded::new(*reply))).paced(7, Duration::ZERO)
+    Replay::new(replies.iter().copied()).paced(7, Duration::ZERO)
 }
 
 fn block(name: &str, word: &str, wait: u64) -> String {
@@ -226,7 +225,7 @@ async fn an_interruption_stops_the_tools_or_the_turn() {
     let mut watcher = Watcher { at_progress: Some(Box::new(twice)), ..Watcher::default() };
     assert_eq!(it.agent.run("go", &mut watcher).await.unwrap(), StopReason::Cancelled);
 
-    let mut it = fixture(Replay::new([Recorded::new("One two three four.")]).paced(4, Duration::from_millis(50)));
+    let mut it = fixture(Replay::new(["One two three four."]).paced(4, Duration::from_millis(50)));
     let canceller = it.agent.canceller();
     let mut watcher = Watcher { at_text: Some(Box::new(move || canceller.interrupt())), ..Watcher::default() };
     assert_eq!(it.agent.run("go", &mut watcher).await.unwrap(), StopReason::Cancelled);
@@ -234,7 +233,7 @@ async fn an_interruption_stops_the_tools_or_the_turn() {
 
 #[tokio::test]
 async fn cancelling_stops_the_model() {
-    let slow = Replay::new([Recorded::new("One two three four.")]).paced(4, Duration::from_millis(50));
+    let slow = Replay::new(["One two three four."]).paced(4, Duration::from_millis(50));
     let mut it = fixture(slow);
     let canceller = it.agent.canceller();
     let mut watcher = Watcher { at_text: Some(Box::new(move || canceller.cancel())), ..Watcher::default() };
@@ -276,9 +275,7 @@ async fn a_forged_result_stops_the_model_at_once() {
 
 #[tokio::test]
 async fn a_cut_is_told_to_the_host() {
-    let mut cut = Recorded::new("Half an ans");
-    cut.finish = FinishReason::Cut;
-    let mut it = fixture(Replay::new([cut]));
+    let mut it = fixture(Replay::parse("%%% reply finish=cut\nHalf an ans").expect("it is a recording"));
     assert_eq!(it.agent.run("go", &mut Nobody).await.unwrap(), StopReason::Unfinished(FinishReason::Cut));
 }
 

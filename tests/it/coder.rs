@@ -374,7 +374,10 @@ fn grammars_of_all_tools_or_of_some() {
     };
     let all = printed(&["grammar"]);
     assert!(all.starts_with("root ::= prose turn{0,8}\n"), "{all}");
-    assert!(toolfence::tool::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))), "{all}");
+    assert!(
+        toolfence::program::tool::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))),
+        "{all}"
+    );
     let lazy = printed(&["grammar", "--format", "lazy", "--tool", "bash", "--tool", "grep"]);
     assert!(
         lazy.starts_with("root ::= turn turn{0,7}\n") && lazy.contains("call ::= call-bash | call-search\n"),

@@ -1,8 +1,9 @@
 //! Laws of the results message: everything comes back, and nothing in it can be read as a call.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
-use toolfence::format::{Format, Kind, results, results_in_parts};
+use toolfence::format::{Format, Kind, results};
 use toolfence::program::format::read_back;
+use toolfence::program::format::results_in_parts;
 use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 use toolfence_kit::Random;
 

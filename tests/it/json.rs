@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use toolfence::Repair;
-use toolfence::json::{Reading, read, strict};
+use toolfence::parts::json::{Reading, read, strict};
 use toolfence_kit::{CaseFiles, Comparison, Entry, Random};
 
 /// A case with the values that were meant.

@@ -225,7 +225,7 @@ fn long_strings_are_the_same_in_any_pieces() {
             assert_eq!(events_by(&reply, "", step, true), whole, "{reply}");
         }
         all += 1;
-        if toolfence::json::strict(&object).is_err() {
+        if toolfence::parts::json::strict(&object).is_err() {
             continue;
         }
         let meant: Value = serde_json::from_str(&object).unwrap();

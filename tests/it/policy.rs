@@ -23,7 +23,7 @@ fn settings(text: &str) -> Policy {
 }
 
 fn catalog() -> Catalog {
-    toolfence::tool::builtins().iter().cloned().collect()
+    toolfence::program::tool::builtins().iter().cloned().collect()
 }
 
 fn denied(verdict: Verdict) -> ToolFailure {

@@ -2,8 +2,9 @@
 
 use toolfence::Language;
 use toolfence::parse::parse;
+use toolfence::program::tool::builtins;
 use toolfence::prompt::{instructions, reminder};
-use toolfence::tool::{builtins, catalog};
+use toolfence::tool::catalog;
 use toolfence::{Catalog, Param, ParamKind, ToolSpec};
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];

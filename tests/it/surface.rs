@@ -10,7 +10,7 @@ fn the_protocol_can_be_sent_shared_and_shown() {
     usual::<parse::Parser>();
     usual::<parse::Event<'_>>();
     usual::<parse::Parsed>();
-    usual::<json::Reading>();
+    usual::<parts::json::Reading>();
     usual::<toolfence::program::json::Lexer>();
     usual::<format::Format>();
     usual::<grammar::GrammarOptions>();
@@ -41,9 +41,15 @@ fn the_tools_can_be_sent_shared_and_shown() {
         tools::CommandRunner,
         toolfence_tools::Views,
     )>();
-    usual::<(undo::History, undo::Outcome, parts::validate::Diagnostic, tools::Checks, toolfence::tools::Standing)>();
     usual::<(
-        sandbox::Enclosure,
+        undo::History,
+        undo::Outcome,
+        parts::validate::Diagnostic,
+        tools::Checks,
+        toolfence::program::tools::Standing,
+    )>();
+    usual::<(
+        toolfence::program::sandbox::Enclosure,
         sandbox::Report,
         toolfence::program::process::Background,
         toolfence::program::trial::Trial,

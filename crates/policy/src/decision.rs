@@ -85,6 +85,7 @@ pub struct Decision {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
     /// Every rule that was met and had something to say, the one that decided among them; 64 at most, each once.
+    #[doc(hidden)]
     pub met: Vec<Met>,
     /// Where the simple commands that are not allowed stand in the command's text, in bytes; 64 at most.
     pub marks: Vec<Range<usize>>,

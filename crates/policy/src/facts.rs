@@ -1,6 +1,8 @@
 //! What the policy must know of the world, and asks the host.
 
 /// The host's knowledge of the world. Every answer may be "unknown"; then a person is asked.
+///
+/// What git would do with a repository only the hosts of this library know; its questions are hidden, and "unknown" for others.
 pub trait Facts: Send + Sync {
     /// What `path` names. It is as written: relative to `cwd` (itself relative to the root; "" is the root), or absolute.
     fn path(&self, cwd: &str, path: &str) -> PathFact;
@@ -36,6 +38,7 @@ pub trait Facts: Send + Sync {
     }
 
     /// What the repository is like that git would find in `cwd`, a folder as in [`Facts::path`].
+    #[doc(hidden)]
     fn repository(&self, cwd: &str) -> RepositoryFact {
         let _ = cwd;
         RepositoryFact::Unknown
@@ -43,6 +46,7 @@ pub trait Facts: Send + Sync {
 
     /// Where a blocked name occurs in the history of the repository that git would find in `cwd`, a folder as in
     /// [`Facts::path`]. The history is every commit that a ref or a reflog leads to, and the index.
+    #[doc(hidden)]
     fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
         let _ = cwd;
         HistoryFact::Unknown
@@ -50,6 +54,7 @@ pub trait Facts: Send + Sync {
 
     /// Whether git on this machine would run or read what is at `path`, as in [`Facts::path`] from the root, because the
     /// configuration of a repository or a link in it leads there: a hook, an included file, a program.
+    #[doc(hidden)]
     fn is_used_by_git(&self, path: &str) -> bool {
         let _ = path;
         false
@@ -57,13 +62,14 @@ pub trait Facts: Send + Sync {
 
     /// What is at `path`, links followed; `cwd` and `path` as in [`Facts::path`]. Asked where a name alone does not tell
     /// whether it is one of a secret.
+    #[doc(hidden)]
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         let _ = (cwd, path);
         Seen::Unknown
     }
 
-    /// Which sandbox would be around a command.
-    fn sandbox(&self) -> Sandbox;
+    /// Whether a sandbox would be around a command that fully holds: files, processes and network.
+    fn sandbox_holds(&self) -> bool;
 }
 
 /// What is known of blocked names in a history.
@@ -148,14 +154,6 @@ pub enum RepositoryFact {
     Unknown,
 }
 
-/// Which sandbox would be around a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Sandbox {
-    /// Whether they fully hold: files, processes and network.
-    pub hold: bool,
-}
-
 /// A host that knows nothing: every fact is unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFacts;
@@ -169,7 +167,7 @@ impl Facts for NoFacts {
         ProgramFact::Unknown
     }
 
-    fn sandbox(&self) -> Sandbox {
-        Sandbox::default()
+    fn sandbox_holds(&self) -> bool {
+        false
     }
 }

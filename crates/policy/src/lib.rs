@@ -22,7 +22,8 @@ mod verdict;
 
 pub use answers::Rule;
 pub use decision::{AskMode, Decision, Effective, Judgement, Met, Target};
-pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Seen};
 pub use policy::Policy;
-pub use settings::{CommandRule, CommandSettings, PathSettings, Settings};
+use settings::CommandRule;
+pub use settings::Settings;
 pub use verdict::{Cleared, Pending, Verdict};

@@ -140,7 +140,7 @@ impl Policy {
                 // The path of a tool that runs commands is the folder they run in.
                 let folder = spec.params.iter().find(|param| param.kind == ParamKind::Path);
                 let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
-                self.command(text, cwd, facts, facts.sandbox().hold && !outside)
+                self.command(text, cwd, facts, facts.sandbox_holds() && !outside)
             }
             (None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
             (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
@@ -209,7 +209,7 @@ impl Policy {
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
     pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
-        self.command(command, cwd, facts, facts.sandbox().hold)
+        self.command(command, cwd, facts, facts.sandbox_holds())
     }
 
     /// Judges a shell command; `held` says whether a sandbox that holds would be around this very call.
@@ -226,7 +226,7 @@ impl Policy {
             (_, AskMode::Always) => Effective::Ask,
             (Judgement::Allow, _) => Effective::Run,
             (Judgement::Ask, AskMode::Risky) => Effective::Ask,
-            (Judgement::Ask, AskMode::Sandboxed) if decision.sandbox_suffice && facts.sandbox().hold => Effective::Run,
+            (Judgement::Ask, AskMode::Sandboxed) if decision.sandbox_suffice && facts.sandbox_holds() => Effective::Run,
             (Judgement::Ask, AskMode::Sandboxed) => Effective::Ask,
             (Judgement::Ask, AskMode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
             (Judgement::Ask, AskMode::Never) => Effective::Run,

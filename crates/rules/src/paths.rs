@@ -213,6 +213,7 @@ impl PathRules {
 
     /// What the rules say of a name, and what could still lift that. Every other question about blocked names is answered
     /// from this one.
+    #[doc(hidden)]
     pub fn judge(&self, path: &str) -> Option<Blocked<'_>> {
         if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {
             return Some(Blocked { rule: &glob.shown, unless: None });

@@ -13,8 +13,10 @@ pub struct Checker {
     /// The program and its arguments; the program is looked for in the PATH of commands.
     pub command: Vec<String>,
     /// What it reads.
+    #[doc(hidden)]
     pub reads: Reads,
     /// How much it sees.
+    #[doc(hidden)]
     pub sight: Sight,
     /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no sandbox is available too.
     pub harmless: bool,

@@ -41,9 +41,7 @@ pub use files::Files;
 pub use files::list::{Entry, EntryKind, ListFiles, Listing};
 pub use files::read::{FileText, ReadFile, ReadLimits, Total};
 pub use files::search::{Found, SearchFiles, SearchLine};
-pub use masks::{
-    Access, Configurations, GitSettings, Guarded, Hooks, MaskSet, Masks, Running, Unmasked, WalkCost, Withheld,
-};
+pub use masks::{Access, Configurations, Guarded, Hooks, MaskSet, Masks, Running, Unmasked, WalkCost, Withheld};
 pub use names::quoted;
 pub use root::{Programs, Root};
 pub use stat::Stamp;
@@ -97,7 +95,7 @@ impl Workspace {
         Ok(Workspace {
             files: Files::new(Arc::clone(&root)),
             changes: Changes::new(Arc::clone(&root)),
-            masks: Masks::new(Arc::clone(&root), GitSettings::default()),
+            masks: Masks::new(Arc::clone(&root), masks::GitSettings::default()),
             history: OnceLock::new(),
             root,
             notices,
@@ -111,13 +109,35 @@ impl Workspace {
         self
     }
 
-    /// Sets what commands may do with the repositories of the project.
-    #[must_use]
-    pub fn git(self, settings: GitSettings) -> Workspace {
-        Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self }
+    /// Lets commands write the repositories of the project that these path globs name, or that stand below what they name:
+    /// `target/**` for those that tests make there. What a command leaves in them, git on the host may run. By default
+    /// commands only read repositories.
+    ///
+    /// # Errors
+    /// A path glob that cannot be read.
+    pub fn writable_repositories<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Workspace> {
+        let settings = self.masks.git().clone().writable(globs)?;
+        Ok(Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self })
+    }
+
+    /// Approves hooks of git, such as `pre-commit`, for calls that run nothing but git: whatever program a repository of the
+    /// project has under that name. They run where the sandbox holds, and where each hook that stands in the repositories of
+    /// the project is approved; else none runs.
+    ///
+    /// # Errors
+    /// A name that is no hook of git.
+    pub fn git_hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Workspace> {
+        let settings = self.masks.git().clone().hooks(names)?;
+        Ok(Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self })
+    }
+
+    /// The real path of the root.
+    pub fn root_path(&self) -> &Path {
+        self.root.path()
     }
 
     /// The open root.
+    #[doc(hidden)]
     pub fn root(&self) -> &Arc<Root> {
         &self.root
     }
@@ -133,6 +153,7 @@ impl Workspace {
     }
 
     /// What the sandbox has to hide from a command.
+    #[doc(hidden)]
     pub fn masks(&self) -> &Masks {
         &self.masks
     }

@@ -9,10 +9,11 @@ use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use toolfence::parts::validate::Reads;
 use toolfence::parts::validate::syntax::{self, LANGUAGES, Language};
 use toolfence::policy::PathRules;
-use toolfence::tools::Reads;
-use toolfence::tools::{Checks, CommandRunner, Standing};
+use toolfence::program::tools::Standing;
+use toolfence::tools::{Checks, CommandRunner};
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {

@@ -10,18 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
-use toolfence::backend::{Backend, Http, HttpOptions, Preset, Replay};
-use toolfence::persona::Persona;
+use toolfence::backend::{Backend, Http, HttpOptions, Replay};
 use toolfence::policy::{PathRules, Policy};
+use toolfence::program::backend::Preset;
+use toolfence::program::persona::Persona;
 use toolfence::program::settings::Value;
 use toolfence::redact::Redactor;
-use toolfence::sandbox::{Container, Engine};
+use toolfence::sandbox::Container;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools::Checker;
 use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
-use toolfence::workspace::{GitSettings, Workspace};
+use toolfence::workspace::Workspace;
 use toolfence::{Language, Text, prompt};
 
 /// The personas that come with the program: name, English, Portuguese.
@@ -93,7 +94,7 @@ impl Setup {
             Some(history) => workspace.recorder(history),
             None => workspace,
         });
-        tracing::debug!(target: "toolfence", root = %workspace.root().path().display(), "root");
+        tracing::debug!(target: "toolfence", root = %workspace.root_path().display(), "root");
         let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
         let checks = tools::Checks::new(commands.clone()).checkers(checkers(&config)?);
         let mut toolbox = tools::checked(&checks);
@@ -195,7 +196,10 @@ pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Resul
     for notice in workspace.notices() {
         eprintln!("{}", escaped(&messages::killed_while_running(notice.clone()).words()));
     }
-    Ok(workspace.git(git(config)?))
+    workspace
+        .writable_repositories(config.merged.texts("sandbox.git_writable"))
+        .and_then(|workspace| workspace.git_hooks(config.merged.texts("sandbox.git_hooks")))
+        .map_err(Failure::wrong_use)
 }
 
 /// What turns changed, unless the person does not want it kept.
@@ -204,8 +208,8 @@ fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<
     let mut limits = Limits::default();
     limits.turns = usize::try_from(config.count("undo.turns")).unwrap_or(usize::MAX);
     limits.bytes = config.count("undo.megabytes") << 20;
-    limits.snapshot.entries = usize::try_from(config.count("undo.snapshot_files")).unwrap_or(usize::MAX);
-    limits.snapshot.bytes = config.count("undo.snapshot_megabytes") << 20;
+    limits.snapshot_entries = usize::try_from(config.count("undo.snapshot_files")).unwrap_or(usize::MAX);
+    limits.snapshot_bytes = config.count("undo.snapshot_megabytes") << 20;
     let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
     Ok(Some(Arc::new(history)))
 }
@@ -237,14 +241,6 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
         .collect()
 }
 
-/// What the layers leave to commands of the repositories of the project.
-fn git(config: &Config) -> Result<GitSettings, Failure> {
-    GitSettings::new()
-        .writable(config.merged.texts("sandbox.git_writable"))
-        .and_then(|settings| settings.hooks(config.merged.texts("sandbox.git_hooks")))
-        .map_err(Failure::wrong_use)
-}
-
 /// What the layers want around every command.
 pub(crate) fn sandbox(config: &Config) -> Result<toolfence::sandbox::Settings, Failure> {
     let mode = config.choice::<Sandbox>("sandbox.mode")?;
@@ -267,13 +263,10 @@ pub(crate) fn sandbox(config: &Config) -> Result<toolfence::sandbox::Settings, F
 }
 
 fn container(config: &Config) -> Result<Option<Container>, Failure> {
-    let engine = match config.text("sandbox.container") {
-        Some("podman") => Engine::Podman,
-        Some("docker") => Engine::Docker,
-        _ => return Ok(None),
-    };
+    let Some(engine @ ("podman" | "docker")) = config.text("sandbox.container") else { return Ok(None) };
     match config.text("sandbox.image").filter(|image| !image.is_empty() && !image.starts_with('-')) {
-        Some(image) => Ok(Some(Container::new(engine, image))),
+        Some(image) if engine == "podman" => Ok(Some(Container::podman(image))),
+        Some(image) => Ok(Some(Container::docker(image))),
         None => Err(Failure::wrong_use(messages::container_needs_image())),
     }
 }

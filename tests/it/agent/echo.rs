@@ -10,7 +10,6 @@ use toolfence::toolbox::BoxFuture;
 use toolfence::tools;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
-use toolfence_agent::backend::replay::Recorded;
 
 /// Says no to everything, and remembers what was asked and why.
 #[derive(Default)]
@@ -40,7 +39,7 @@ fn turn(mode: AskMode, prompt: &str, replies: &[&str]) -> (Vec<(String, String)>
     let toolbox = tools::standard(Arc::clone(&runner));
     let policy = Policy::default().ask(mode);
     let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, runner);
-    let backend = Replay::new(replies.iter().map(|reply| Recorded::new(*reply)));
+    let backend = Replay::new(replies.iter().copied());
     let mut agent = Agent::new(session, toolbox, Arc::new(backend));
     let mut host = Asked::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

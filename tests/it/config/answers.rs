@@ -11,7 +11,7 @@ use toolfence_kit::{Linked, World, call};
 const LINKED: Linked = Linked { world: World { sandbox: false }, links: &[("link", "real")], programs: &[] };
 
 fn catalog() -> Catalog {
-    toolfence::tool::builtins().iter().cloned().collect()
+    toolfence::program::tool::builtins().iter().cloned().collect()
 }
 
 fn asked(policy: &Policy, name: &str, args: &Value, world: &Linked) -> Option<Pending> {

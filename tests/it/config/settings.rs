@@ -1,6 +1,6 @@
 //! The layers as the library puts them together: what each may do, and where a value comes from.
 
-use toolfence::policy::{AskMode, Judgement, NoFacts, Policy};
+use toolfence::policy::{AskMode, Judgement, NoFacts, Policy, Settings};
 use toolfence::program::settings::{InProject, KEYS, Key, Layer, Merged, Mistake, Takes, read, template};
 
 fn layer(text: &str, layer: Layer) -> Result<Merged, Mistake> {
@@ -100,7 +100,7 @@ fn a_personas_layer_only_tightens_too() {
 fn a_rule_may_carry_examples() {
     let rule = |rest: &str| layer(&format!("[commands]\nallow = [{{ prefix = {rest} }}]\n"), Layer::User);
     let good = rule("[\"cargo\", \"test\"], match = [\"cargo test -q\"], not_match = [\"cargo publish\"]").unwrap();
-    assert_eq!(good.settings().commands.allow[0].words(), ["cargo", "test"]);
+    assert_eq!(good.settings(), Settings::default().allow_command(["cargo", "test"]));
     assert!(rule("\"cargo test\", match = [\"cd x && 'cargo' test\"]").is_ok());
     for (rest, wanted) in [
         ("\"cargo test\", match = [\"cargo publish\"]", "does not match its own example"),

@@ -12,7 +12,7 @@ use toolfence_kit::Random;
 const REPLIES: u64 = 1_500;
 
 fn builtins() -> Catalog {
-    toolfence::tool::builtins().iter().cloned().collect()
+    toolfence::program::tool::builtins().iter().cloned().collect()
 }
 
 /// One tool with every kind of argument, and names that try to break out.
@@ -150,7 +150,7 @@ fn every_reply_of_the_grammar_reads_strictly_and_exactly() {
 
 #[test]
 fn every_tool_by_itself() {
-    for spec in toolfence::tool::builtins() {
+    for spec in toolfence::program::tool::builtins() {
         let catalog: Catalog = [spec.clone()].into_iter().collect();
         let mut options = small(Start::Reply);
         (options.least_calls, options.most_calls) = (1, 1);

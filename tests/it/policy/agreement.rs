@@ -9,8 +9,8 @@ use grammar::Grammar;
 use shell::{Shell, Started};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use toolfence::policy::Met;
 use toolfence::policy::{Decision, Judgement, Policy, Settings};
+use toolfence::program::policy::Met;
 use toolfence_kit::Random;
 
 /// How many commands are made, unless `AGREEMENT_COMMANDS` says another number; and how many of them one bash runs.

@@ -6,12 +6,12 @@ use super::{Place, block_on, runner, stands};
 use serde_json::{Value, json};
 use std::fs;
 use std::sync::Arc;
+use toolfence::parts::validate::{Reads, Sight};
 use toolfence::policy::{AskMode, Policy, Verdict};
 use toolfence::sandbox::Settings;
 use toolfence::toolbox::{NoProgress, Toolbox};
+use toolfence::tools::Checker;
 use toolfence::tools::CommandRunner;
-use toolfence::tools::Reads;
-use toolfence::tools::{Checker, Sight};
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult, tools};
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use toolfence::ErrorCode;
-use toolfence::sandbox::{Container, Engine};
+use toolfence::sandbox::Container;
 use toolfence::sandbox::{Kind, Settings};
 
 /// Notes what it was told, and runs what stands behind the image.
@@ -47,7 +47,7 @@ fn settings(place: &Place, image: &str) -> Settings {
     let program = place.beside.join("engine");
     fs::write(&program, SCRIPT).expect("a file can be written");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    Settings::new().container(Container::new(Engine::Podman, image).program(program)).helper(HELPER)
+    Settings::new().container(Container::podman(image).program(program)).helper(HELPER)
 }
 
 fn told(place: &Place) -> Vec<String> {
@@ -62,7 +62,7 @@ fn a_command_runs_in_it_and_its_end_is_told() {
     place.file("sub/f", "");
     let settings = settings(&place, "present");
     let runner = super::runner(&place.root, settings.clone());
-    let report = runner.enclosure().report();
+    let report = runner.sandbox_report();
     assert!(report.kind == Kind::Container && report.holds && report.why.is_empty(), "{report:?}");
     let result = place.anyhow(settings.clone(), json!({"command": "echo one; echo two >&2; pwd; exit 3"}));
     let want = format!("one\ntwo\n{}\n", place.root.display());
@@ -118,12 +118,12 @@ fn it_ends_with_the_call() {
 #[test]
 fn without_it_nothing_runs() {
     let place = Place::new();
-    let missing = Container::new(Engine::Podman, "i").program(PathBuf::from("/nowhere/podman"));
+    let missing = Container::podman("i").program(PathBuf::from("/nowhere/podman"));
     for (settings, why) in [
         (settings(&place, "absent"), "podman says: Error: no such image: absent"),
         (Settings::new().container(missing).helper(HELPER), "No such file or directory"),
     ] {
-        let report = super::runner(&place.root, settings.clone()).enclosure().report().clone();
+        let report = super::runner(&place.root, settings.clone()).sandbox_report().clone();
         assert!(report.kind == Kind::Nothing && !report.holds && report.why[0].contains(why), "{report:?}");
         let result = place.anyhow(settings, json!({"command": "touch ran"}));
         let error = result.error.expect("it is refused");
@@ -146,8 +146,8 @@ fn the_word_of_a_real_client_is_told() {
         return;
     }
     let place = Place::new();
-    let settings = Settings::new().container(Container::new(Engine::Docker, "toolfence-no-such-image"));
-    let report = super::runner(&place.root, settings).enclosure().report().clone();
+    let settings = Settings::new().container(Container::docker("toolfence-no-such-image"));
+    let report = super::runner(&place.root, settings).sandbox_report().clone();
     assert!(
         report.kind == Kind::Nothing && report.why[0].starts_with("Container cannot be raised: docker says: "),
         "{report:?}"
@@ -161,7 +161,7 @@ pub(super) fn real() -> Option<(PathBuf, Settings)> {
         eprintln!("skipped: there is no TOOLFENCE_PODMAN");
         return None;
     };
-    let container = Container::new(Engine::Podman, image).program(&program);
+    let container = Container::podman(image).program(&program);
     Some((program.into(), Settings::new().container(container).helper(HELPER)))
 }
 
@@ -196,8 +196,8 @@ fn a_real_engine_holds_a_command() {
     }
     assert!(run("touch /tmp/x && mkdir sub && mv sub other").success);
     assert_eq!(left(&program), "");
-    let absent = Container::new(Engine::Podman, "localhost/toolfence-no-such-image").program(&program);
-    let report = super::runner(&place.root, Settings::new().container(absent)).enclosure().report().clone();
+    let absent = Container::podman("localhost/toolfence-no-such-image").program(&program);
+    let report = super::runner(&place.root, Settings::new().container(absent)).sandbox_report().clone();
     assert!(report.kind == Kind::Nothing && report.why[0].contains("podman says: "), "{report:?}");
 }
 

@@ -38,7 +38,7 @@ fn a_command_sees_what_the_table_says() {
     let mut settings = vec![Settings::new().mode(Mode::Off)];
     settings.extend([Kind::Namespaces, Kind::Bubblewrap].map(|kind| Settings::new().at_most(kind)));
     for settings in settings {
-        let kind = super::runner(&place.root, settings.clone()).enclosure().report().kind;
+        let kind = super::runner(&place.root, settings.clone()).sandbox_report().kind;
         let want = match kind {
             Kind::Nothing => outside.clone(),
             Kind::Namespaces | Kind::Bubblewrap => environment::sandboxed(&outside, &place.root),

@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use toolfence::ToolResult;
+use toolfence::policy::PathRules;
 use toolfence::sandbox::Settings;
-use toolfence::workspace::GitSettings;
+use toolfence::workspace::Workspace;
 
 /// A project with a repository and one commit. `None`, said aloud, where there is no git or no sandbox is available.
 fn project() -> Option<Place> {
@@ -43,13 +44,9 @@ fn hook(place: &Place, at: &str, script: &str) {
     fs::set_permissions(place.at(at), fs::Permissions::from_mode(0o755)).expect("it is there");
 }
 
-fn approved(names: &[&str]) -> GitSettings {
-    GitSettings::new().hooks(names).expect("they are hooks")
-}
-
 /// Runs git commands as a person who allowed them lets them run.
-fn git(place: &Place, settings: GitSettings, command: &str) -> ToolResult {
-    bash(&Arc::new(runner_with(&place.root, settings, Settings::new())), json!({"command": command, "timeout": 60}))
+fn git(place: &Place, approved: &[&str], command: &str) -> ToolResult {
+    bash(&Arc::new(runner_with(&place.root, approved, Settings::new())), json!({"command": command, "timeout": 60}))
 }
 
 fn subject(place: &Place) -> String {
@@ -62,11 +59,11 @@ fn an_approved_hook_runs_and_can_reject_a_commit() {
     hook(&place, ".git/hooks/pre-commit", "echo the hook ran; ! git diff --cached | grep -q REJECTED");
     hook(&place, ".git/hooks/commit-msg.sample", "exit 1");
     place.file("b", "fine\n");
-    let result = git(&place, approved(&["pre-commit"]), "git add b && git commit -qm second 2>&1");
+    let result = git(&place, &["pre-commit"], "git add b && git commit -qm second 2>&1");
     assert!(result.success && result.output.contains("the hook ran"), "{result:?}");
     assert_eq!(subject(&place), "second");
     place.file("b", "REJECTED\n");
-    let result = git(&place, approved(&["pre-commit"]), "git commit -qam third 2>&1");
+    let result = git(&place, &["pre-commit"], "git commit -qam third 2>&1");
     assert!(!result.success && result.exit_code == Some(1), "{result:?}");
     assert_eq!(subject(&place), "second");
 }
@@ -77,24 +74,24 @@ fn a_hook_that_is_not_approved_keeps_all_from_running() {
     hook(&place, ".git/hooks/pre-commit", "touch ran");
     hook(&place, ".git/hooks/post-commit", "touch ran");
     let commit = "git commit -q --allow-empty -m second 2>&1";
-    let result = git(&place, approved(&["pre-commit", "commit-msg"]), commit);
+    let result = git(&place, &["pre-commit", "commit-msg"], commit);
     let note = "[No hook ran in this call: post-commit stands in .git/hooks and is not in sandbox.git_hooks.]\n";
     assert_eq!((result.success, result.output.as_str()), (true, note));
     // Who approves none is told nothing.
-    let result = git(&place, GitSettings::new(), commit);
+    let result = git(&place, &[], commit);
     assert_eq!((result.success, result.output.as_str()), (true, ""));
     // One call can have git look into each repository of the project.
     fs::remove_file(place.at(".git/hooks/post-commit")).expect("it is there");
     on_host(&place, "git init -q --bare remote.git; git remote add here ./remote.git");
     hook(&place, "remote.git/hooks/post-receive", "touch ../ran");
-    let result = git(&place, approved(&["pre-commit"]), "git push -q here HEAD:refs/heads/x 2>&1");
+    let result = git(&place, &["pre-commit"], "git push -q here HEAD:refs/heads/x 2>&1");
     assert!(result.output.contains("post-receive stands in remote.git/hooks"), "{}", result.output);
     // The file system monitor is off, whatever is approved, and a name that git does not know is no hook.
     fs::remove_file(place.at("remote.git/hooks/post-receive")).expect("it is there");
     hook(&place, ".git/hooks/fsmonitor-watchman", "touch ran");
     hook(&place, ".git/hooks/helper", "touch ran");
     assert!(!place.at("ran").exists());
-    let result = git(&place, approved(&["pre-commit"]), commit);
+    let result = git(&place, &["pre-commit"], commit);
     assert!(result.success && result.output.is_empty() && place.at("ran").exists(), "{result:?}");
 }
 
@@ -103,7 +100,6 @@ fn hooks_stay_off_where_git_may_look_elsewhere_for_them() {
     let Some(place) = project() else { return };
     hook(&place, ".git/hooks/pre-commit", "touch ran");
     hook(&place, "evil/post-commit", "touch ran");
-    let settings = || approved(&["pre-commit"]);
     let commit = "git commit -q --allow-empty -m more 2>&1";
     for (script, want) in [
         ("git config includeIf.onbranch:x.path ../inc", ".git includes configuration under a condition."),
@@ -112,7 +108,7 @@ fn hooks_stay_off_where_git_may_look_elsewhere_for_them() {
         ("git config core.hooksPath ../beside; cp .git/hooks/pre-commit ../beside", "of .git is not in the project"),
     ] {
         on_host(&place, script);
-        let result = git(&place, settings(), commit);
+        let result = git(&place, &["pre-commit"], commit);
         assert!(result.success && result.output.contains(want), "{script}: {result:?}");
     }
     assert!(!place.at("ran").exists());
@@ -127,7 +123,7 @@ fn a_folder_of_hooks_in_the_work_tree_is_one() {
         "echo it ran; echo exit 0 > .githooks/pre-commit; echo x > .githooks/post-commit",
     );
     on_host(&place, "git config core.hooksPath .githooks; git add .; git -c core.hooksPath=/dev/null commit -qm hooks");
-    let result = git(&place, approved(&["pre-commit"]), "git commit -q --allow-empty -m second 2>&1");
+    let result = git(&place, &["pre-commit"], "git commit -q --allow-empty -m second 2>&1");
     assert!(result.output.contains("it ran") && result.output.contains("Read-only file system"), "{result:?}");
     assert!(result.output.contains("[In a call in which hooks run, the folders of hooks"), "{}", result.output);
     assert!(!place.at(".githooks/post-commit").exists());
@@ -136,7 +132,7 @@ fn a_folder_of_hooks_in_the_work_tree_is_one() {
     on_host(&place, "git switch -qc evil; printf '#!/bin/sh\\ntouch ran\\n' > .githooks/post-checkout");
     on_host(&place, "chmod +x .githooks/post-checkout; git add .; git -c core.hooksPath=/dev/null commit -qm evil");
     on_host(&place, "git -c core.hooksPath=/dev/null switch -q -");
-    let result = git(&place, approved(&["pre-commit"]), "git switch evil 2>&1");
+    let result = git(&place, &["pre-commit"], "git switch evil 2>&1");
     assert!(!place.at("ran").exists() && !place.at(".githooks/post-checkout").exists(), "{}", result.output);
 }
 
@@ -154,10 +150,10 @@ fn the_hooks_of_husky_count_where_the_project_has_a_script_for_them() {
     place.file(".husky/pre-commit", "echo husky ran; echo touch ran > .husky/post-commit\n");
     on_host(&place, "git config core.hooksPath .husky/_");
     let commit = "git commit -q --allow-empty -m second 2>&1; true";
-    let result = git(&place, approved(&["pre-commit"]), commit);
+    let result = git(&place, &["pre-commit"], commit);
     assert!(result.output.contains("husky ran") && !place.at(".husky/post-commit").exists(), "{}", result.output);
     place.file(".husky/post-commit", "touch ran\n");
-    let result = git(&place, approved(&["pre-commit"]), commit);
+    let result = git(&place, &["pre-commit"], commit);
     assert!(result.output.contains("post-commit stands in .husky/_ and is not"), "{}", result.output);
     assert!(!place.at("ran").exists());
 }
@@ -229,7 +225,7 @@ fn an_approved_hook_leaves_nothing_that_git_would_run() {
         hook(&place, ".git/hooks/pre-commit", &format!("( {script} ) 2>&1; true"));
         hook(&place, "evil", "touch ../beside/pwned");
         let before = fs::read_to_string(place.at(".git/config")).expect("it is there");
-        let result = git(&place, approved(&["pre-commit"]), "git commit -q --allow-empty -m second 2>&1; true");
+        let result = git(&place, &["pre-commit"], "git commit -q --allow-empty -m second 2>&1; true");
         let said = format!("{what}: {}{:?}", result.output, result.error);
         for name in *gone {
             assert!(fs::symlink_metadata(place.at(name)).is_err(), "{name} stays: {said}");
@@ -261,7 +257,7 @@ fn a_key_ends_the_call_while_a_hook_goes_on() {
     let Some(place) = project() else { return };
     hook(&place, ".git/hooks/pre-commit", "git config core.fsmonitor ./evil; sleep 30");
     let began = std::time::Instant::now();
-    let result = git(&place, approved(&["pre-commit"]), "git commit -q --allow-empty -m second");
+    let result = git(&place, &["pre-commit"], "git commit -q --allow-empty -m second");
     let failure = result.error.expect("it was ended").message;
     assert!(failure.to_string().contains(".git/config got a key while a hook ran"), "{failure}");
     assert!(failure.to_string().contains("It was taken out again") && began.elapsed().as_secs() < 20, "{failure}");
@@ -273,7 +269,7 @@ const HOST: &str = "TOOLFENCE_TEST_HOOK_HOST";
 #[test]
 fn a_host_for_the_hook() {
     if let Some(root) = std::env::var_os(HOST) {
-        let runner = runner_with(std::path::Path::new(&root), approved(&["pre-commit"]), Settings::new());
+        let runner = runner_with(std::path::Path::new(&root), &["pre-commit"], Settings::new());
         bash(&Arc::new(runner), json!({"command": "git commit -q --allow-empty -m second", "timeout": 60}));
     }
 }
@@ -329,7 +325,7 @@ fn git_works_as_usual_where_hooks_run() {
         "git switch -q main && git merge -q --no-ff -m both w",
         "git stash -q; git branch -d w topic; git tag v1; git gc -q",
     ] {
-        let result = git(&place, approved(&["pre-commit"]), command);
+        let result = git(&place, &["pre-commit"], command);
         let fine = result.success || command.contains("stash");
         assert!(
             fine && !result.output.contains("set-aside") && !result.output.contains("[No hook"),
@@ -341,6 +337,7 @@ fn git_works_as_usual_where_hooks_run() {
 
 #[test]
 fn a_name_that_is_no_hook_is_told_with_the_closest() {
-    let error = GitSettings::new().hooks(["pre-comit"]).expect_err("it is no hook").to_string();
+    let workspace = Workspace::open(std::env::temp_dir(), PathRules::default()).expect("it is a folder");
+    let error = workspace.git_hooks(["pre-comit"]).expect_err("it is no hook").to_string();
     assert!(error.contains("Did you mean pre-commit?"), "{error}");
 }

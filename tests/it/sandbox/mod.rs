@@ -32,7 +32,7 @@ use std::sync::Arc;
 use toolfence::policy::PathRules;
 use toolfence::sandbox::{Kind, Settings};
 use toolfence::tools::CommandRunner;
-use toolfence::workspace::{GitSettings, Workspace};
+use toolfence::workspace::Workspace;
 use toolfence::{ToolResult, tools};
 use toolfence_kit::{Project, Tools, block_on};
 
@@ -84,11 +84,12 @@ impl Place {
 }
 
 fn runner(root: &Path, settings: Settings) -> CommandRunner {
-    runner_with(root, GitSettings::new(), settings)
+    runner_with(root, &[], settings)
 }
 
-fn runner_with(root: &Path, git: GitSettings, settings: Settings) -> CommandRunner {
-    let workspace = Workspace::open(root, PathRules::default()).expect("the root is there").git(git);
+fn runner_with(root: &Path, hooks: &[&str], settings: Settings) -> CommandRunner {
+    let workspace = Workspace::open(root, PathRules::default()).expect("the root is there");
+    let workspace = workspace.git_hooks(hooks).expect("they are hooks");
     CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))
 }
 
@@ -96,7 +97,7 @@ use left::running;
 
 /// Whether the sandbox is set up on this machine. A test that needs it and does not have it says so.
 fn stands(runner: &CommandRunner) -> bool {
-    let report = runner.enclosure().report();
+    let report = runner.sandbox_report();
     let stands = report.kind == Kind::Namespaces;
     if !stands {
         eprintln!("skipped: {:?}", report.why);

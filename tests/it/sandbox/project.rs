@@ -12,7 +12,6 @@ use toolfence::session::{Session, SessionOptions, StopReason};
 use toolfence::tools::CommandRunner;
 use toolfence::tools::ProjectChecks;
 use toolfence::{Message, ToolCall, ToolResult, tools};
-use toolfence_agent::backend::replay::Recorded;
 
 /// Writes down what is answered, and what is noted.
 #[derive(Default)]
@@ -52,7 +51,7 @@ fn turn(runner: &Arc<CommandRunner>, lines: &[&str], replies: &[String]) -> (Lis
     let toolbox = tools::standard(runner.clone());
     let policy = Policy::default().ask(AskMode::Never);
     let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, runner.clone());
-    let backend = Replay::new(replies.iter().cloned().map(Recorded::new));
+    let backend = Replay::new(replies.iter().cloned());
     let checks = ProjectChecks::new(runner.clone(), lines.iter().map(|line| (*line).to_owned()));
     let mut agent = Agent::new(session, toolbox, Arc::new(backend)).checks(checks);
     let mut listener = Listener::default();

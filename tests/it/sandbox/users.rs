@@ -87,7 +87,7 @@ fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
 fn alone() -> Option<Place> {
     let place = Place::new();
     let runner = place.runner();
-    let report = runner.enclosure().report();
+    let report = runner.sandbox_report();
     if report.kind != Kind::Landlock {
         eprintln!("skipped: {:?} stands here", report.kind);
         return None;
@@ -130,15 +130,15 @@ fn nothing_is_left_without_a_namespace() {
 
 #[test]
 fn a_project_that_holds_the_home_has_no_sandbox() {
-    let report = |root: &Path| super::runner(root, Settings::new()).enclosure().report().clone();
+    let report = |root: &Path| super::runner(root, Settings::new()).sandbox_report().clone();
     let whole = report(Path::new("/"));
     assert!(whole.kind == Kind::Nothing && !whole.holds && whole.why[0].contains("the whole system"), "{whole:?}");
     let off = Settings::new().mode(toolfence::sandbox::Mode::Off);
     let place = Place::new();
-    let off = super::runner(&place.root, off).enclosure().report().clone();
+    let off = super::runner(&place.root, off).sandbox_report().clone();
     assert!(off.kind == Kind::Nothing && off.why[0].contains("switched off"), "{off:?}");
     let workspace = super::runner(&place.root, Settings::new()).workspace().clone();
     let missing = toolfence::tools::CommandRunner::new(workspace, Settings::new().helper("/nowhere/at/all"));
-    let missing = missing.enclosure().report().clone();
+    let missing = missing.sandbox_report().clone();
     assert!(missing.kind == Kind::Nothing && missing.why[0].contains("No such file"), "{missing:?}");
 }

@@ -14,23 +14,13 @@ fn the_policy_knows_that_they_hold() {
     if !stands(&runner) {
         return;
     }
-    assert!(runner.facts_hold());
+    assert!(runner.sandbox_holds());
     let open = super::runner(&place.root, Settings::new().network(true));
-    assert!(!open.facts_hold());
+    assert!(!open.sandbox_holds());
     let policy = Policy::default().ask(AskMode::Sandboxed);
     let decision = policy.judge_command("touch x", "", &runner);
     assert_eq!(policy.effective(&decision, &runner), Effective::Run, "{decision:?}");
     assert_eq!(policy.effective(&decision, &open), Effective::Ask, "{decision:?}");
-}
-
-trait Hold {
-    fn facts_hold(&self) -> bool;
-}
-
-impl<T: Facts> Hold for T {
-    fn facts_hold(&self) -> bool {
-        self.sandbox().hold
-    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn a_call_that_failed_is_no_change() {
         place.write("b", "x");
         place.bash("rm b");
     });
-    assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()));
+    assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()));
     assert!(place.history.take_notes().is_empty());
 }
 
@@ -29,7 +29,7 @@ fn a_new_turn_ends_what_can_be_redone_and_one_that_changes_nothing_does_not() {
     assert_eq!(place.redo().done.len(), 1);
     place.undo();
     place.turn(|| place.write("b", "two"));
-    assert!(place.history.redo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()));
+    assert!(place.history.redo(&place.workspace).is_ok_and(|outcome| outcome.is_none()));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_would_be_done_is_what_is_done() {
     place.turn(|| place.write("d/e/f", "changed\n"));
     fs::write(place.root().join("kept"), "theirs\n").unwrap();
     let before = place.picture();
-    let mut would = place.history.would_undo(place.workspace.root(), 2).unwrap();
+    let mut would = place.history.would_undo(&place.workspace, 2).unwrap();
     assert_eq!(place.picture(), before);
     for wanted in &mut would {
         let mut done = place.undo();
@@ -85,7 +85,7 @@ fn old_turns_are_dropped_whole() {
     limits.turns = 3;
     let place = Place::with(limits);
     (0..5).for_each(|number| place.turn(|| place.write("a", &format!("{number}\n"))));
-    assert_eq!(place.history.list(place.workspace.root()).unwrap().len(), 3);
+    assert_eq!(place.history.list(&place.workspace).unwrap().len(), 3);
     assert!(place.history.has_dropped());
     (0..3).for_each(|_| assert_eq!(place.undo().refused, []));
     assert_eq!(fs::read_to_string(place.root().join("a")).unwrap(), "1\n");
@@ -103,7 +103,7 @@ fn contents_take_no_more_room_than_they_may() {
     let taken: u64 =
         String::from_utf8(objects.unwrap().stdout).unwrap().split_whitespace().next().unwrap().parse().unwrap();
     assert!(taken < 3 * 1024 + 1200, "{taken} KiB");
-    let kept = place.history.list(place.workspace.root()).unwrap().len();
+    let kept = place.history.list(&place.workspace).unwrap().len();
     assert!((2..=3).contains(&kept), "{kept}");
     (0..kept).for_each(|_| assert_eq!(place.undo().refused, []));
     assert_eq!(place.picture().len(), 7 - kept);
@@ -121,35 +121,35 @@ fn a_history_that_cannot_be_written_stops_nothing_and_says_so_once() {
     assert_eq!(place.picture().len(), 2);
     let notes = place.history.take_notes();
     assert!(notes.len() == 1 && notes[0].to_string().contains("cannot all be undone"), "{notes:?}");
-    assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()));
+    assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()));
 }
 
 #[test]
 fn only_one_program_records_at_a_time() {
     let place = Place::new();
     let (other, theirs) = opened(place.home.path(), Limits::default());
-    let turn = place.history.begin(place.workspace.root(), "first");
+    let turn = place.history.begin(&place.workspace, "first");
     place.write("a", "one");
-    let second = other.begin(theirs.root(), "second");
+    let second = other.begin(&theirs, "second");
     theirs.changes().write("b", "two").unwrap();
     second.end();
     let notes = other.take_notes();
     assert!(notes.len() == 1 && notes[0].to_string().contains("Another program"), "{notes:?}");
-    assert!(place.history.undo(place.workspace.root()).is_err_and(|error| error.to_string().contains("under way")));
+    assert!(place.history.undo(&place.workspace).is_err_and(|error| error.to_string().contains("under way")));
     turn.end();
-    assert_eq!(other.list(theirs.root()).unwrap().len(), 1);
-    assert_eq!(other.undo(theirs.root()).unwrap().expect("there is a turn").done.len(), 1);
+    assert_eq!(other.list(&theirs).unwrap().len(), 1);
+    assert_eq!(other.undo(&theirs).unwrap().expect("there is a turn").done.len(), 1);
 }
 
 #[test]
 fn a_job_is_covered_until_its_turn_ends() {
     let place = Place::new();
-    let turn = place.history.begin(place.workspace.root(), "starts a job");
+    let turn = place.history.begin(&place.workspace, "starts a job");
     place.history.command_begins(place.workspace.root(), &Stop::default());
     fs::write(place.root().join("by-job"), "1").unwrap();
     place.write("by-tool", "1");
     turn.end();
-    let listed = place.history.list(place.workspace.root()).unwrap();
+    let listed = place.history.list(&place.workspace).unwrap();
     assert!(listed[0].names == 2 && listed[0].notes[0].to_string().contains("A job went on"), "{listed:?}");
     // In the next turn it runs from the beginning.
     place.turn(|| fs::write(place.root().join("by-job"), "2").unwrap());
@@ -164,11 +164,11 @@ fn a_difference_says_what_became_of_each_name() {
     fs::write(place.root().join("a"), "one\ntwo\n").unwrap();
     place.turn(|| place.write("a", "one\n2\n"));
     place.turn(|| place.bash("chmod 755 a; mkdir d; ln -s a l; printf '\\0' > binary; rm -f none"));
-    let diffs = place.history.diff(place.workspace.root(), 2).unwrap();
+    let diffs = place.history.diff(&place.workspace, 2).unwrap();
     let all: String = diffs.iter().map(|difference| difference.text.to_string()).collect();
     let want = "a: old mode 644, new mode 755\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\nbinary differs, and is no text or too \
                 large to compare.\nFolder d was made.\nLink l to a was made.\n";
     assert_eq!(all, want);
     place.undo();
-    assert!(place.history.diff(place.workspace.root(), 2).unwrap()[0].text.to_string().starts_with("--- a/a\n"));
+    assert!(place.history.diff(&place.workspace, 2).unwrap()[0].text.to_string().starts_with("--- a/a\n"));
 }

@@ -106,7 +106,7 @@ fn what_is_in_an_index_is_covered() {
             "for f in $(find . -path '*/.git' -prune -o -type f -print); do echo gone > $f; done; rm build/a/tracked",
         );
     });
-    let listed = &place.history.list(place.workspace.root()).unwrap()[0];
+    let listed = &place.history.list(&place.workspace).unwrap()[0];
     assert!(
         listed.notes.iter().any(|note| note.to_string().contains("not covered: build/other, other.log")),
         "{listed:?}"
@@ -120,7 +120,7 @@ fn what_is_in_an_index_is_covered() {
         assert!(
             place
                 .history
-                .list(place.workspace.root())
+                .list(&place.workspace)
                 .unwrap()
                 .iter()
                 .any(|turn| turn.is_bare() && turn.notes[0].to_string().contains("build/new"))
@@ -153,7 +153,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
     plant(&place, &["out/deep/x", ".env", ".git/HEAD"]);
     fs::write(place.root().join(".gitignore"), "out/\n").unwrap();
     place.turn(|| place.bash("cat out/deep/x"));
-    assert!(place.history.list(place.workspace.root()).unwrap().is_empty(), "it changed nothing");
+    assert!(place.history.list(&place.workspace).unwrap().is_empty(), "it changed nothing");
     for (script, name) in [
         ("echo y >> out/deep/x", "out"),
         ("echo y > out/deep/y", "out"),
@@ -162,7 +162,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
         ("rm -r out", "out"),
     ] {
         place.turn(|| place.bash(script));
-        let listed = &place.history.list(place.workspace.root()).unwrap()[0];
+        let listed = &place.history.list(&place.workspace).unwrap()[0];
         assert!(listed.names == 0 && listed.is_bare(), "{script}: {listed:?}");
         assert_eq!(listed.notes[0], format!("Changed while its commands ran, and not covered: {name}."), "{script}");
     }
@@ -170,7 +170,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
     assert!(outcome.turn.is_bare() && outcome.done.is_empty() && outcome.refused.is_empty(), "{outcome:?}");
     place.turn(|| place.write("a", "one"));
     place.turn(|| place.bash("echo z > .env"));
-    assert_eq!(place.history.would_undo(place.workspace.root(), 1).unwrap()[0].done.len(), 1);
+    assert_eq!(place.history.would_undo(&place.workspace, 1).unwrap()[0].done.len(), 1);
     let outcome = place.undo();
     assert!(outcome.done.len() == 1 && outcome.turn.notes[0].to_string().contains("not covered: .env"), "{outcome:?}");
     place.turn(|| place.bash("echo w > .env"));
@@ -181,7 +181,7 @@ fn a_turn_that_changed_only_what_is_not_covered_is_told() {
 #[test]
 fn what_was_covered_comes_before_what_fills_the_limits() {
     let mut limits = Limits::default();
-    (limits.snapshot.entries, limits.snapshot.bytes) = (40, 10_000);
+    (limits.snapshot_entries, limits.snapshot_bytes) = (40, 10_000);
     for fill in [
         "for i in $(seq 100); do echo > aaa$i; done",
         "mkdir a; for i in $(seq 100); do echo > a/$i; done",
@@ -209,7 +209,7 @@ fn of_a_project_over_the_limits_the_index_comes_first() {
     assert!(git(&place, "", "add ."));
     run(&place.root(), "for i in $(seq 100); do echo > aaa$i; done");
     let mut limits = Limits::default();
-    limits.snapshot.entries = 20;
+    limits.snapshot_entries = 20;
     let (history, workspace) = opened(place.home.path(), limits);
     let place = Place { history, workspace, ..place };
     place.turn(|| place.bash("echo gone > d/e/f/deep; rm z/work"));

@@ -9,8 +9,8 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use toolfence::program::undo::Unrestored;
 use toolfence::undo::Outcome;
-use toolfence::undo::Unrestored;
 
 const SMALL: &str = "TOOLFENCE_TEST_SMALL";
 const PAGE: usize = 4096;
@@ -117,7 +117,7 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     fs::write(file(&place, 0), content("new", 0)).expect("it can be written");
     fs::remove_file(small.join("ballast")).expect("it is there");
     ballast(&small, 0);
-    let refused = match place.history.undo(place.workspace.root()) {
+    let refused = match place.history.undo(&place.workspace) {
         Err(error) => error.to_string().contains("nothing was changed"),
         Ok(None) => false,
         Ok(Some(outcome)) => {
@@ -129,8 +129,8 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
 
     fs::remove_file(small.join("ballast")).expect("it is there");
     place.history.take_notes();
-    place.history.redo(place.workspace.root()).expect("there is room");
-    while let Some(outcome) = place.history.undo(place.workspace.root()).expect("there is room") {
+    place.history.redo(&place.workspace).expect("there is room");
+    while let Some(outcome) = place.history.undo(&place.workspace).expect("there is room") {
         assert!(notes.len() == 1 || outcome.refused.is_empty(), "{outcome:?}");
         if outcome.done.is_empty() {
             break; // it would be the same turn again
@@ -177,7 +177,7 @@ fn where_nothing_can_be_written() {
     assert!(place.root().join("made").exists());
     let notes = place.history.take_notes();
     assert!(notes.len() == 1 && notes[0].to_string().contains("Read-only file system"), "{notes:?}");
-    assert!(place.history.undo(place.workspace.root()).expect("there is none").is_none());
+    assert!(place.history.undo(&place.workspace).expect("there is none").is_none());
     println!("told: {notes:?}");
 }
 

@@ -4,7 +4,7 @@ use super::{Place, run};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use toolfence::undo::Unrestored;
+use toolfence::program::undo::Unrestored;
 use toolfence::undo::{Limits, Outcome};
 
 fn below(folder: &Path) -> Vec<PathBuf> {
@@ -57,7 +57,7 @@ fn names_in_a_history_lead_nowhere_else() {
     }
     for junk in ["", "x", "{}\n", "[1]\n{\"event\":\"begin\"}\n", "{\"event\":\"end\"}\n", "\0\0\n\n\n"] {
         fs::write(&record, junk).unwrap();
-        assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()), "{junk:?}");
+        assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()), "{junk:?}");
     }
 }
 
@@ -96,7 +96,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
     for (at, kept, undone) in [(ends[2] + 9, 2, 2), (ends[1] + 9, 1, 1)] {
         fs::write(&record, &text[..at]).unwrap();
         place.again();
-        let listed = place.history.list(place.workspace.root()).unwrap();
+        let listed = place.history.list(&place.workspace).unwrap();
         assert_eq!((listed[0].names, listed[0].notes.len()), (kept, 1), "{listed:?}");
         assert!(listed[0].notes[0].to_string().contains("cut short"));
         assert_eq!(place.undo().done.len(), undone);
@@ -118,7 +118,7 @@ fn what_is_blocked_is_never_copied_and_what_is_ignored_is_not_covered() {
     place.turn(|| {
         place.bash("echo KEY=SECRETVALUE2 >> .env; ln -f .env other; rm .gitignore; echo x > new; echo y > out/made");
     });
-    let turn = &place.history.list(place.workspace.root()).unwrap()[0];
+    let turn = &place.history.list(&place.workspace).unwrap()[0];
     assert!(turn.notes.iter().any(|note| note.to_string().contains("blocked")), "{turn:?}");
     let outcome = place.undo();
     assert_eq!(outcome.refused, []);
@@ -137,7 +137,7 @@ fn what_is_blocked_is_never_copied_and_what_is_ignored_is_not_covered() {
 #[test]
 fn a_project_over_the_limits_is_covered_in_part_and_nothing_old_is_taken_for_new() {
     let mut limits = Limits::default();
-    (limits.snapshot.entries, limits.snapshot.bytes, limits.snapshot.file_bytes) = (6, 100, 50);
+    (limits.snapshot_entries, limits.snapshot_bytes, limits.snapshot_file_bytes) = (6, 100, 50);
     let place = Place::with(limits);
     for name in 0..20 {
         fs::create_dir_all(place.root().join("deep")).unwrap();
@@ -148,7 +148,7 @@ fn a_project_over_the_limits_is_covered_in_part_and_nothing_old_is_taken_for_new
     let before = place.picture();
     place.turn(|| place.bash("for f in deep/* large small; do echo more >> $f; done; echo new > fresh"));
     let after = place.picture();
-    let turn = &place.history.list(place.workspace.root()).unwrap()[0];
+    let turn = &place.history.list(&place.workspace).unwrap()[0];
     assert!(
         turn.notes
             .iter()
@@ -186,7 +186,7 @@ fn a_root_that_is_gone_is_no_panic() {
     let place = Place::new();
     place.turn(|| place.write("a", "one"));
     fs::remove_dir_all(place.root()).unwrap();
-    assert!(place.history.undo(place.workspace.root()).is_err_and(|error| error.to_string().ends_with("is gone")));
+    assert!(place.history.undo(&place.workspace).is_err_and(|error| error.to_string().ends_with("is gone")));
     assert!(!place.root().exists());
 }
 
@@ -217,7 +217,7 @@ fn only_the_look_before_a_command_tells_what_it_changed() {
             _ => fs::remove_file(&index).unwrap(),
         }
         place.again();
-        let undone = place.history.undo(place.workspace.root()).unwrap();
+        let undone = place.history.undo(&place.workspace).unwrap();
         let done = undone.map_or(0, |outcome| outcome.done.len());
         let now = |name: &str| fs::read_to_string(place.root().join(name)).unwrap();
         let b = if case == "its own" { "one\n" } else { "of the command\n" };

@@ -132,7 +132,7 @@ fn undo_and_redo_restore_every_byte_mode_and_name() {
             assert_same(&place.picture(), before.last().expect("there is one"), &format!("seed {seed}, at the end"));
             undos += 1;
         }
-        assert!(place.history.undo(place.workspace.root()).is_ok_and(|outcome| outcome.is_none()), "seed {seed}");
+        assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()), "seed {seed}");
     }
     println!("{turns} turns, {undos} undos, {redos} redos");
     assert!(turns > 100 && undos > turns && redos > 10);
@@ -151,7 +151,7 @@ fn what_somebody_else_changed_stays() {
         let after = place.picture();
         (0..2).for_each(|_| run(&place.root(), &script(random)));
         let changed = place.picture();
-        let Ok(Some(outcome)) = place.history.undo(place.workspace.root()) else { continue };
+        let Ok(Some(outcome)) = place.history.undo(&place.workspace) else { continue };
         let now = place.picture();
         let refused =
             |name: &Path| outcome.refused.iter().any(|refused| refused.name.contains(&*name.to_string_lossy()));

@@ -57,17 +57,17 @@ impl Place {
     }
 
     fn turn(&self, act: impl FnOnce()) {
-        let turn = self.history.begin(self.workspace.root(), "a turn");
+        let turn = self.history.begin(&self.workspace, "a turn");
         act();
         turn.end();
     }
 
     fn undo(&self) -> Outcome {
-        self.history.undo(self.workspace.root()).expect("it can be written").expect("there is a turn")
+        self.history.undo(&self.workspace).expect("it can be written").expect("there is a turn")
     }
 
     fn redo(&self) -> Outcome {
-        self.history.redo(self.workspace.root()).expect("it can be written").expect("there is an undo")
+        self.history.redo(&self.workspace).expect("it can be written").expect("there is an undo")
     }
 
     fn write(&self, path: &str, content: &str) {

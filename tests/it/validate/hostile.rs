@@ -78,7 +78,7 @@ fn many_errors_are_compared_in_time() {
     };
     let started = Instant::now();
     let lines = LineMap::of(&before, &after);
-    let new = new_ones(&errors("a"), &errors("b"), |_| Some(&lines), toolfence::tools::Sight::All);
+    let new = new_ones(&errors("a"), &errors("b"), |_| Some(&lines), toolfence::parts::validate::Sight::All);
     assert_eq!(new.len(), 5000);
     assert!(started.elapsed() < LONG);
 }

@@ -1,7 +1,7 @@
 //! A host that a policy asks, and calls out of JSON.
 
 use serde_json::Value;
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
 use toolfence_protocol::{Args, ToolCall};
 
 /// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of the
@@ -51,10 +51,8 @@ impl Facts for World {
         if cwd == "vendor" { RepositoryFact::Special } else { RepositoryFact::Plain }
     }
 
-    fn sandbox(&self) -> Sandbox {
-        let mut sandbox = Sandbox::default();
-        sandbox.hold = self.sandbox;
-        sandbox
+    fn sandbox_holds(&self) -> bool {
+        self.sandbox
     }
 }
 
@@ -112,8 +110,8 @@ impl Facts for Linked {
         self.world.repository(cwd)
     }
 
-    fn sandbox(&self) -> Sandbox {
-        self.world.sandbox()
+    fn sandbox_holds(&self) -> bool {
+        self.world.sandbox_holds()
     }
 }
 

@@ -168,10 +168,7 @@ impl Agent {
     /// Until it is dropped, what changes is of the turn that has this for a question.
     fn turn(&self, user: &str) -> Option<Turn> {
         let (history, workspace) = self.history.as_ref()?;
-        Some(
-            history
-                .begin(workspace.root(), &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())),
-        )
+        Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }
 
     /// What the model has to be told with the next message: what the user did meanwhile to files it knows, say.

@@ -30,19 +30,12 @@ use toolfence_toolbox::BoxFuture;
 const MARK: &str = "%%% reply";
 
 /// One recorded reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+#[derive(Debug)]
+struct Recorded {
     /// What is said, as it was written.
-    pub text: String,
+    text: String,
     /// How it ends.
-    pub finish: FinishReason,
-}
-
-impl Recorded {
-    /// A reply that ends by itself.
-    pub fn new(text: impl Into<String>) -> Recorded {
-        Recorded { text: text.into(), finish: FinishReason::Stop }
-    }
+    finish: FinishReason,
 }
 
 /// Plays replies back.
@@ -55,9 +48,13 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Plays these replies, each in one piece and without delay.
-    pub fn new(replies: impl IntoIterator<Item = Recorded>) -> Replay {
-        let replies = replies.into_iter().collect();
+    /// Plays these replies, each in one piece and without delay. Each ends by itself; [`Replay::parse`] reads some that do not.
+    pub fn new(replies: impl IntoIterator<Item = impl Into<String>>) -> Replay {
+        let whole = |text: String| Recorded { text, finish: FinishReason::Stop };
+        Replay::of(replies.into_iter().map(Into::into).map(whole).collect())
+    }
+
+    fn of(replies: Vec<Recorded>) -> Replay {
         Replay { replies, next: AtomicUsize::new(0), chunk: usize::MAX, delay: Duration::ZERO }
     }
 
@@ -84,7 +81,7 @@ impl Replay {
             }
             Recorded { text: lines.join("\n"), finish }
         });
-        Ok(Replay::new(whole))
+        Ok(Replay::of(whole.collect()))
     }
 
     /// The same in pieces of so many bytes (at least one character), with a pause before each.
@@ -193,7 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn ends_where_the_sink_breaks() {
-        let replay = Replay::new([Recorded::new("abc")]).paced(1, Duration::ZERO);
+        let replay = Replay::new(["abc"]).paced(1, Duration::ZERO);
         let mut pieces = Pieces(Vec::new(), 2);
         assert_eq!(replay.stream(&[], &mut pieces).await.unwrap(), FinishReason::Cut);
         assert_eq!(pieces.0, ["a", "b"]);

@@ -40,13 +40,14 @@ use super::AskMode;
 use toolfence_protocol::{Error, ErrorKind, Result};
 use toolfence_rules::PathRules;
 
-/// The settings of the policy, merged.
+/// The settings of the policy, merged: read from TOML, or made with the methods.
 ///
 /// ```
 /// let text = "ask = \"risky\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
 /// # mod toolfence { pub use toolfence_policy as policy; }
-/// let settings = toolfence::policy::Settings::from_toml(text)?;
-/// assert_eq!(settings.commands.allow.len(), 1);
+/// use toolfence::policy::{AskMode, Settings};
+/// let settings = Settings::default().ask(AskMode::Risky).allow_command(["cargo", "test"]).block_path("private/**");
+/// assert_eq!(settings, Settings::from_toml(text)?);
 /// # Ok::<(), toolfence_protocol::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,34 +56,75 @@ pub struct Settings {
     /// What is done with a judgement.
     pub ask: AskMode,
     /// Rules about shell commands.
-    pub commands: CommandSettings,
+    pub(super) commands: CommandSettings,
     /// Rules about names of files.
-    pub paths: PathSettings,
+    pub(super) paths: PathSettings,
 }
 
 /// Rules about shell commands. Each is a beginning of the command's words and is compared to literal words only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CommandSettings {
+pub(super) struct CommandSettings {
     /// Simple commands that run without a question where nothing else about them asks.
-    pub allow: Vec<CommandRule>,
+    pub(super) allow: Vec<CommandRule>,
     /// Simple commands that never run.
-    pub deny: Vec<CommandRule>,
+    pub(super) deny: Vec<CommandRule>,
     /// When not empty, every simple command that matches none of these is denied.
-    pub only: Vec<CommandRule>,
+    pub(super) only: Vec<CommandRule>,
 }
 
 /// Rules about names of files, as globs relative to the root that match at any depth and ignore case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PathSettings {
+pub(super) struct PathSettings {
     /// Exceptions from the built-in list of blocked names.
-    pub allow: Vec<String>,
+    pub(super) allow: Vec<String>,
     /// More blocked names.
-    pub deny: Vec<String>,
+    pub(super) deny: Vec<String>,
 }
 
 impl Settings {
+    /// Sets what is done with a judgement.
+    #[must_use]
+    pub fn ask(self, ask: AskMode) -> Settings {
+        Settings { ask, ..self }
+    }
+
+    /// Lets simple commands that begin with these words run without a question, where nothing else about them asks. No words
+    /// are no rule.
+    #[must_use]
+    pub fn allow_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Settings {
+        self.commands.allow.extend(CommandRule::new(words));
+        self
+    }
+
+    /// Denies simple commands that begin with these words. No words are no rule.
+    #[must_use]
+    pub fn deny_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Settings {
+        self.commands.deny.extend(CommandRule::new(words));
+        self
+    }
+
+    /// Denies every simple command that begins with none of the words that this was called with. No words are no rule.
+    #[must_use]
+    pub fn only_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Settings {
+        self.commands.only.extend(CommandRule::new(words));
+        self
+    }
+
+    /// Makes an exception from the built-in list of blocked names: a glob relative to the root that matches at any depth and
+    /// ignores case.
+    #[must_use]
+    pub fn allow_path(mut self, glob: impl Into<String>) -> Settings {
+        self.paths.allow.push(glob.into());
+        self
+    }
+
+    /// Blocks the names that this glob matches. It is relative to the root, matches at any depth and ignores case.
+    #[must_use]
+    pub fn block_path(mut self, glob: impl Into<String>) -> Settings {
+        self.paths.deny.push(glob.into());
+        self
+    }
+
     /// Reads the text of one settings file that holds the keys of the policy and nothing else.
     ///
     /// # Errors

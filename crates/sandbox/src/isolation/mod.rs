@@ -55,6 +55,7 @@ mod types;
 pub use enclosure::{Enclosure, enter_if_asked};
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
+use types::Engine;
 pub use types::{
-    Container, Engine, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings, identity_of,
+    Container, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings, identity_of,
 };

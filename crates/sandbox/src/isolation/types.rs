@@ -30,7 +30,7 @@ pub struct Settings {
 #[non_exhaustive]
 pub struct Container {
     /// Whose.
-    pub engine: Engine,
+    pub(super) engine: Engine,
     /// The image, which must be there: nothing is fetched. It needs bash.
     pub image: String,
     /// The engine's client, where it is another one than the PATH has.
@@ -38,9 +38,19 @@ pub struct Container {
 }
 
 impl Container {
-    /// Of an image that the engine has.
-    pub fn new(engine: Engine, image: impl Into<String>) -> Container {
-        Container { engine, image: image.into(), program: None }
+    /// A container of Podman, of an image that Podman has.
+    pub fn podman(image: impl Into<String>) -> Container {
+        Container { engine: Engine::Podman, image: image.into(), program: None }
+    }
+
+    /// A container of Docker, of an image that Docker has.
+    pub fn docker(image: impl Into<String>) -> Container {
+        Container { engine: Engine::Docker, image: image.into(), program: None }
+    }
+
+    /// The name of the engine's client: `podman` or `docker`.
+    pub fn engine(&self) -> &'static str {
+        self.engine.name()
     }
 
     /// Sets the client of the engine.
@@ -52,8 +62,7 @@ impl Container {
 
 /// Who runs containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Engine {
+pub(super) enum Engine {
     /// Podman.
     Podman,
     /// Docker.
@@ -62,7 +71,7 @@ pub enum Engine {
 
 impl Engine {
     /// The name of its client.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Engine::Podman => "podman",
             Engine::Docker => "docker",

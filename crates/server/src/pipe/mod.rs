@@ -339,7 +339,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Phase::Reply | Phase::Begun | Phase::Dropped => {}
             Phase::Idle => {
                 let history = self.pipe.history.as_ref();
-                self.turn = history.map(|(history, workspace)| history.begin(workspace.root(), ""));
+                self.turn = history.map(|(history, workspace)| history.begin(workspace, ""));
                 let (mut options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
                 options.checks = self.pipe.checks.is_some();
                 let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);

@@ -106,6 +106,7 @@ impl Checks {
     }
 
     /// What is asked and what is not, in the order it is asked. Tries the sandbox, which takes a moment.
+    #[doc(hidden)]
     pub fn standing(&self) -> Vec<Standing> {
         let own = self.checkers.len() - built_in().len();
         let holds = self.commands.enclosure().report().holds;

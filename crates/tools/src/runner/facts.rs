@@ -1,7 +1,7 @@
 //! What the policy asks about the world, answered for the project of the commands.
 
 use super::CommandRunner;
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
 
 impl Facts for CommandRunner {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -44,9 +44,8 @@ impl Facts for CommandRunner {
         self.workspace().seen(cwd, path)
     }
 
-    fn sandbox(&self) -> Sandbox {
-        let mut sandbox = self.workspace().sandbox();
-        sandbox.hold = self.enclosure().report().holds;
-        sandbox
+    fn sandbox_holds(&self) -> bool {
+        // The workspace begins to look into the history of repositories when it is asked.
+        self.workspace().sandbox_holds() || self.enclosure().report().holds
     }
 }

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_protocol::{Error, ErrorKind, Language, Text, ToolFailure};
 use toolfence_sandbox::environment;
-use toolfence_sandbox::isolation::{self, Enclosure, Kind};
+use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
@@ -137,12 +137,19 @@ impl CommandRunner {
         &self.project.workspace
     }
 
+    /// Which sandbox is around the commands. The first call looks the machine over, which takes some milliseconds.
+    pub fn sandbox_report(&self) -> &Report {
+        self.enclosure().report()
+    }
+
     /// The sandbox around the commands. The first call looks the machine over, which takes some milliseconds.
+    #[doc(hidden)]
     pub fn enclosure(&self) -> &Enclosure {
         self.project.enclosure()
     }
 
     /// What becomes of hooks of git in a call that is git alone and that would run now.
+    #[doc(hidden)]
     pub fn hooks(&self, stop: &Stop) -> Hooks {
         if !self.project.may_run_hooks() {
             return Hooks::default();

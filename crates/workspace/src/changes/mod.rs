@@ -176,6 +176,7 @@ impl Changes {
 
     /// Tells the recorder that a command is about to run. Give the value back to
     /// [`command_ended`](Changes::command_ended), or drop it where the host does not wait for the end.
+    #[doc(hidden)]
     pub fn command_begins(&self, stop: &Stop) -> RecordedCommand {
         if let Some(recorder) = &self.recorder {
             recorder.command_begins(&self.root, stop);
@@ -184,6 +185,7 @@ impl Changes {
     }
 
     /// Tells the recorder that the command has ended, so that it looks at what the command changed.
+    #[doc(hidden)]
     pub fn command_ended(&self, mut command: RecordedCommand, stop: &Stop) {
         if let Some(recorder) = command.recorder.take() {
             recorder.command_ended(&self.root, stop);

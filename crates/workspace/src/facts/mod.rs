@@ -11,7 +11,7 @@ use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Sandbox, Seen};
+use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -85,11 +85,11 @@ impl Facts for Workspace {
         }
     }
 
-    fn sandbox(&self) -> Sandbox {
+    fn sandbox_holds(&self) -> bool {
         // The first command is being judged; one of the next may ask.
         self.history();
         // A workspace knows files. Whoever runs the commands says whether the sandbox around them holds.
-        Sandbox::default()
+        false
     }
 }
 

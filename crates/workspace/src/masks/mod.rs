@@ -23,7 +23,7 @@ pub use replaced::Unmasked;
 pub use repositories::Access;
 pub use running::Running;
 pub use set::{MaskSet, WalkCost};
-pub use settings::GitSettings;
+pub(crate) use settings::GitSettings;
 
 use crate::names;
 use crate::root::Root;
@@ -47,6 +47,11 @@ pub struct Masks {
 }
 
 impl Masks {
+    /// What commands may do with the repositories.
+    pub(crate) fn git(&self) -> &GitSettings {
+        &self.git
+    }
+
     pub(crate) fn new(root: Arc<Root>, git: GitSettings) -> Masks {
         let (folders, configurations) = (folders::Memory::default(), Memory::default());
         Masks { root, git, folders, configurations, settler: OnceLock::new() }

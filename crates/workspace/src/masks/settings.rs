@@ -6,14 +6,14 @@ use toolfence_rules::{GIT_HOOKS, UserGlob};
 
 /// What commands may do with the repositories of a project beyond the default, which is to read them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GitSettings {
+pub(crate) struct GitSettings {
     writable: Vec<UserGlob>,
     hooks: Vec<String>,
 }
 
 impl GitSettings {
     /// The default: repositories are read-only, and no hook is approved.
-    pub fn new() -> GitSettings {
+    pub(crate) fn new() -> GitSettings {
         GitSettings::default()
     }
 
@@ -22,7 +22,7 @@ impl GitSettings {
     ///
     /// # Errors
     /// A path glob that cannot be read.
-    pub fn writable<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<GitSettings> {
+    pub(crate) fn writable<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<GitSettings> {
         let writable = globs.into_iter().map(|glob| UserGlob::new(glob.as_ref())).collect::<Result<_>>()?;
         Ok(GitSettings { writable, ..self })
     }
@@ -33,7 +33,7 @@ impl GitSettings {
     ///
     /// # Errors
     /// A name that is no hook of git.
-    pub fn hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<GitSettings> {
+    pub(crate) fn hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<GitSettings> {
         let named = |name: S| {
             let name = name.as_ref();
             if GIT_HOOKS.contains(&name) {

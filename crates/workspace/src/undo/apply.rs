@@ -1,5 +1,6 @@
 //! Undoing and redoing: name by name, each recorded before it is done.
 
+use crate::Workspace;
 use crate::root::Root;
 use crate::state::{Change, State};
 use crate::undo::format::{Kind, Net, lines, net};
@@ -45,6 +46,7 @@ pub struct Refused {
     /// The name as it can be shown on one line.
     pub name: String,
     /// Why.
+    #[doc(hidden)]
     pub why: Unrestored,
 }
 
@@ -83,7 +85,8 @@ impl History {
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
-    pub fn undo(&self, root: &Root) -> Result<Option<Outcome>> {
+    pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
+        let root = workspace.root();
         let stack = self.stack(root);
         let Some(turn) = stack.undoable().next() else { return Ok(None) };
         if turn.is_bare() {
@@ -96,7 +99,8 @@ impl History {
     ///
     /// # Errors
     /// The errors of [`undo`](History::undo).
-    pub fn redo(&self, root: &Root) -> Result<Option<Outcome>> {
+    pub fn redo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
+        let root = workspace.root();
         let stack = self.stack(root);
         let Some((undo, turn)) = stack.undone.last() else { return Ok(None) };
         let Some(turn) = stack.listed(*turn) else { return Ok(None) };
@@ -108,7 +112,8 @@ impl History {
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn would_undo(&self, root: &Root, turns: usize) -> Result<Vec<Outcome>> {
+    pub fn would_undo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
+        let root = workspace.root();
         let stack = self.stack(root);
         let turns = stack.undoable().take(turns).map(|turn| {
             let number = turn.number;
@@ -122,7 +127,8 @@ impl History {
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn would_redo(&self, root: &Root, turns: usize) -> Result<Vec<Outcome>> {
+    pub fn would_redo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
+        let root = workspace.root();
         let stack = self.stack(root);
         let last = stack.undone.iter().rev().take(turns);
         let turns = last.filter_map(|(undo, turn)| stack.listed(*turn).map(|turn| (turn, *undo)));

@@ -62,7 +62,7 @@ fn act(what: &str, home: &Path) {
     let (history, workspace) = opened(home);
     match what {
         "turn" => {
-            let _turn = history.begin(workspace.root(), "a turn");
+            let _turn = history.begin(&workspace, "a turn");
             workspace.changes().write("a", "first\n").expect("it can be written");
             workspace.changes().apply_patch(PATCH, false).expect("it fits");
             history.command_begins(workspace.root(), &Stop::default());
@@ -75,15 +75,15 @@ fn act(what: &str, home: &Path) {
             history.command_ended(workspace.root(), &Stop::default());
         }
         "tools" => {
-            let _turn = history.begin(workspace.root(), "a turn");
+            let _turn = history.begin(&workspace, "a turn");
             workspace.changes().write("a", "first\n").expect("it can be written");
             workspace.changes().write("a", "second\n").expect("it can be written");
             workspace.changes().apply_patch(PATCH, false).expect("it fits");
             workspace.changes().write("d/x", "old\nand new\n").expect("it can be written");
             workspace.changes().write("d/made", "first\n").expect("it can be written");
         }
-        "undo" => drop(history.undo(workspace.root()).expect("it can be written").expect("there is a turn")),
-        _ => drop(history.redo(workspace.root()).expect("it can be written").expect("there is an undo")),
+        "undo" => drop(history.undo(&workspace).expect("it can be written").expect("there is a turn")),
+        _ => drop(history.redo(&workspace).expect("it can be written").expect("there is an undo")),
     }
 }
 
@@ -141,7 +141,7 @@ fn killed_at_every_step_the_history_opens_and_undoes() {
                 assert!(known, "{what} at {point}: {name:?} {state}");
             }
             let (history, workspace) = opened(home.path());
-            while let Some(outcome) = history.undo(workspace.root()).expect("it can be written") {
+            while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
                 assert!(outcome.refused.is_empty(), "{what} at {point}: {outcome:?}");
             }
             assert_eq!(&picture(home.path()), old, "{what} at {point}");
@@ -214,10 +214,10 @@ fn without_power_at_any_step_what_tools_changed_is_undone() {
 fn undone_after(home: &Path, old: &Files, can_redo: bool, when: &str) {
     let (history, workspace) = opened(home);
     if can_redo {
-        let redone = history.redo(workspace.root()).expect("it can be written").expect("there is an undo");
+        let redone = history.redo(&workspace).expect("it can be written").expect("there is an undo");
         assert!(redone.refused.is_empty() && redone.done.len() > 4, "{when}: {redone:?}");
     }
-    while let Some(outcome) = history.undo(workspace.root()).expect("it can be written") {
+    while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
         assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
     }
     assert_eq!(&picture(home), old, "{when}");

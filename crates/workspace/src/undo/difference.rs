@@ -1,6 +1,6 @@
 //! What turns changed, as text.
 
-use crate::root::Root;
+use crate::Workspace;
 use crate::state::State;
 use crate::undo::History;
 use crate::undo::format::{self, lines, net};
@@ -26,8 +26,8 @@ impl History {
     ///
     /// # Errors
     /// A record cannot be read.
-    pub fn diff(&self, root: &Root, turns: usize) -> Result<Vec<Difference>> {
-        let stack = self.stack(root);
+    pub fn diff(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Difference>> {
+        let stack = self.stack(workspace.root());
         let first = stack.done.len().saturating_sub(turns);
         let mut later: BTreeSet<PathBuf> = BTreeSet::new();
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();

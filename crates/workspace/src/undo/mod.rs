@@ -21,8 +21,9 @@ mod turn;
 pub use apply::{Done, Outcome, Refused};
 pub use difference::Difference;
 pub use restore::Unrestored;
-pub use snapshot::{LeftOut, SnapshotLimits};
+pub use snapshot::LeftOut;
 
+use crate::Workspace;
 use crate::digest::Digest;
 use crate::messages;
 use crate::root::Root;
@@ -48,14 +49,24 @@ pub struct Limits {
     pub turns: usize,
     /// Bytes of contents. What is more goes with the oldest turns; a single turn is cut short at it.
     pub bytes: u64,
-    /// How much of the project is looked at around commands.
-    pub snapshot: SnapshotLimits,
+    /// Files and folders that are looked at around commands; those nearest to the top come first.
+    pub snapshot_entries: usize,
+    /// Bytes of all contents that are read around commands.
+    pub snapshot_bytes: u64,
+    /// Bytes of one file that is read around commands.
+    pub snapshot_file_bytes: u64,
 }
 
 impl Default for Limits {
-    /// 100 turns, 512 MiB, and the default snapshots.
+    /// 100 turns, 512 MiB; around commands 20,000 files and folders, 64 MiB of contents, 4 MiB a file.
     fn default() -> Limits {
-        Limits { turns: 100, bytes: 512 << 20, snapshot: SnapshotLimits::default() }
+        Limits {
+            turns: 100,
+            bytes: 512 << 20,
+            snapshot_entries: 20_000,
+            snapshot_bytes: 64 << 20,
+            snapshot_file_bytes: 4 << 20,
+        }
     }
 }
 
@@ -132,7 +143,8 @@ impl History {
     ///
     /// Where another program records a turn of this project, or nothing can be written, changes are made all the same and
     /// [`take_notes`](History::take_notes) says so.
-    pub fn begin(self: &Arc<History>, root: &Arc<Root>, title: &str) -> Turn {
+    pub fn begin(self: &Arc<History>, workspace: &Workspace, title: &str) -> Turn {
+        let root = workspace.root();
         self.end(root);
         let mut inner = self.inner();
         self.recover(&mut inner, root);
@@ -155,16 +167,16 @@ impl History {
     ///
     /// # Errors
     /// Never yet: a history that is not there has no turns.
-    pub fn list(&self, root: &Root) -> Result<Vec<Listed>> {
-        let stack = self.stack(root);
+    pub fn list(&self, workspace: &Workspace) -> Result<Vec<Listed>> {
+        let stack = self.stack(workspace.root());
         let undone = stack.undone.iter().map(|(_, turn)| (turn, true));
         let done = stack.done.iter().rev().map(|turn| (turn, false));
         Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.listed(*number)?.undone(undone))).collect())
     }
 
     /// The numbers of the turns of this session, newest first, that can be undone.
-    pub fn of_this_session(&self, root: &Root) -> usize {
-        let stack = self.stack(root);
+    pub fn of_this_session(&self, workspace: &Workspace) -> usize {
+        let stack = self.stack(workspace.root());
         stack.done.iter().rev().take_while(|number| stack.session(**number) == Some(&self.session)).count()
     }
 

@@ -20,6 +20,7 @@ use crate::root::twins::Twins;
 use crate::stat::{Stamp, mode_of};
 use crate::state::{self, Change, State};
 use crate::stop::Stop;
+use crate::undo::Limits;
 use crate::undo::restore;
 use crate::undo::tracked::Indexes;
 use rustix::fd::{AsFd, OwnedFd};
@@ -44,25 +45,6 @@ const MOST_ATTRIBUTES: usize = 4 << 20;
 /// What of a `.git` tells that history was made or settings were changed. The index is not among it: looking at the state of
 /// the repository writes that too.
 const HISTORY: &[&str] = &["HEAD", "config", "packed-refs", "logs/HEAD", "refs/heads", "refs/tags", "refs/stash"];
-
-/// How much of a project a snapshot covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SnapshotLimits {
-    /// Files and folders; those nearest to the top come first.
-    pub entries: usize,
-    /// Bytes of all contents.
-    pub bytes: u64,
-    /// Bytes of one file.
-    pub file_bytes: u64,
-}
-
-impl Default for SnapshotLimits {
-    /// 20,000 files and folders, 64 MiB of contents, 4 MiB a file.
-    fn default() -> SnapshotLimits {
-        SnapshotLimits { entries: 20_000, bytes: 64 << 20, file_bytes: 4 << 20 }
-    }
-}
 
 /// What of a project a snapshot does not cover.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +138,7 @@ impl Snapshot {
     /// through `keep`. `coverage` is one for all looks of a session. When it is stopped it is incomplete, and says so.
     pub(super) fn take(
         root: &Root,
-        limits: SnapshotLimits,
+        limits: Limits,
         known: &Snapshot,
         coverage: &mut Coverage,
         keep: &mut dyn FnMut(&[u8]) -> Digest,
@@ -174,7 +156,7 @@ impl Snapshot {
             for tracked in if is_first { [true, false] } else { [false, true] } {
                 if tracked { looking.tracked_first() } else { looking.known_first() }
             }
-            looking.most = limits.entries.saturating_add(limits.entries / 4);
+            looking.most = limits.snapshot_entries.saturating_add(limits.snapshot_entries / 4);
             looking.all();
         }
         let snapshot = looking.snapshot;
@@ -188,7 +170,7 @@ impl Snapshot {
         &self,
         root: &Root,
         after: &Snapshot,
-        limits: SnapshotLimits,
+        limits: Limits,
         keep: &mut dyn FnMut(&[u8]) -> Digest,
     ) -> Vec<Change> {
         let mut changes = BTreeMap::new();
@@ -207,7 +189,7 @@ impl Snapshot {
             changes.insert(name.clone(), Change { name: name.clone(), before: was, after: now.state.clone() });
         }
         for (name, was) in self.seen.iter().filter(|(name, _)| !after.seen.contains_key(*name)) {
-            let now = restore::state(root, name, limits.file_bytes, keep);
+            let now = restore::state(root, name, limits.snapshot_file_bytes, keep);
             if let Some(after) = now.filter(|now| !now.is(&was.state)) {
                 changes.insert(name.clone(), Change { name: name.clone(), before: was.state.clone(), after });
             }
@@ -292,7 +274,7 @@ impl Snapshot {
 
 struct Looking<'l> {
     root: &'l Root,
-    limits: SnapshotLimits,
+    limits: Limits,
     /// Names that find room. More than the limits say where what was known came first, so that new ones find some.
     most: usize,
     known: &'l Snapshot,
@@ -334,7 +316,7 @@ struct Place {
 impl<'l> Looking<'l> {
     fn new(
         root: &'l Root,
-        limits: SnapshotLimits,
+        limits: Limits,
         known: &'l Snapshot,
         coverage: &'l mut Coverage,
         keep: &'l mut dyn FnMut(&[u8]) -> Digest,
@@ -343,7 +325,7 @@ impl<'l> Looking<'l> {
         Looking {
             root,
             limits,
-            most: limits.entries,
+            most: limits.snapshot_entries,
             known,
             is_known_now: coverage.remembered.is_complete(),
             coverage,
@@ -403,7 +385,7 @@ impl<'l> Looking<'l> {
     }
 
     fn has_room(&mut self) -> bool {
-        let has_room = self.snapshot.seen.len() < self.limits.entries && !self.stop.is_stopped();
+        let has_room = self.snapshot.seen.len() < self.limits.snapshot_entries && !self.stop.is_stopped();
         self.snapshot.left_out.more |= !has_room;
         has_room
     }
@@ -440,7 +422,7 @@ impl<'l> Looking<'l> {
 
     fn folder(&mut self, name: &Path, mut place: Place) {
         // Twice as many, for what was seen before comes up again.
-        let room = self.limits.entries.saturating_mul(2).saturating_sub(self.met);
+        let room = self.limits.snapshot_entries.saturating_mul(2).saturating_sub(self.met);
         let Ok(folder) = place.hop.open(self.root.fd(), name) else { return };
         let listing = folder.try_clone().map_err(drop);
         let listing = listing.and_then(|fd| folder::items_until(fd, room, self.stop).map_err(drop));
@@ -509,7 +491,7 @@ impl<'l> Looking<'l> {
                 self.snapshot.aside.insert(name.clone(), Aside { own, below: None });
             }
             let Some(seen) = self.look(folder, &name, &item.name, stat) else { return true };
-            let is_extra = self.snapshot.seen.len() >= self.limits.entries;
+            let is_extra = self.snapshot.seen.len() >= self.limits.snapshot_entries;
             self.snapshot.seen.insert(name.clone(), Seen { is_extra, ..seen });
         }
         if self.snapshot.seen.get(&name).is_some_and(|seen| seen.state.is_folder()) {
@@ -615,7 +597,7 @@ impl<'l> Looking<'l> {
             self.snapshot.left_out.blocked += 1;
             return None;
         }
-        let room = self.limits.file_bytes.min(self.limits.bytes.saturating_sub(self.bytes));
+        let room = self.limits.snapshot_file_bytes.min(self.limits.snapshot_bytes.saturating_sub(self.bytes));
         let state = match known.and_then(|seen| seen.state.content()) {
             // A change of the attributes would show in the stamp too.
             Some((content, bytes)) if bytes <= room && known.is_some_and(|seen| seen.state.attributes().is_some()) => {
@@ -626,7 +608,7 @@ impl<'l> Looking<'l> {
         };
         let Some((_, bytes)) = state.content() else {
             self.snapshot.left_out.large += 1;
-            self.snapshot.left_out.more |= stamp.bytes() <= self.limits.file_bytes && stamp.bytes() > room;
+            self.snapshot.left_out.more |= stamp.bytes() <= self.limits.snapshot_file_bytes && stamp.bytes() > room;
             return Some(Seen { state, stamp: None, is_extra: false });
         };
         self.bytes += bytes;

@@ -5,11 +5,12 @@ use crate::digest::Digest;
 use crate::root::Root;
 use crate::state::{Change, State};
 use crate::stop::Stop;
+use crate::undo::Limits;
 use crate::undo::alive::{self, Heart, Moment};
 use crate::undo::format::{self, Begin, End, Kind, Line, Note, VERSION, lines, net, path_of};
 use crate::undo::objects::{made, settled};
 use crate::undo::retention::{self, Index};
-use crate::undo::snapshot::{Coverage, LeftOut, Snapshot, SnapshotLimits};
+use crate::undo::snapshot::{Coverage, LeftOut, Snapshot};
 use crate::undo::{History, Lock, now, restore};
 use crate::{fault, messages, names};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -349,7 +350,7 @@ impl History {
         let Some((before, since)) = inner.open.as_mut().and_then(|open| open.before.take()) else { return };
         let after = self.look(inner, root, &before.snapshot, stop);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        let changes = before.snapshot.changes_until(root, &after, self.limits.snapshot, &mut keep);
+        let changes = before.snapshot.changes_until(root, &after, self.limits, &mut keep);
         // To its end, since what is told now is told by what was there before.
         inner.heart = None;
         let (changes, later) = match inner.open.as_ref() {
@@ -371,10 +372,10 @@ impl History {
     fn look(&self, inner: &mut Inner, root: &Root, known: &Snapshot, stop: &Stop) -> Snapshot {
         let mut coverage = std::mem::take(&mut inner.coverage);
         let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        let snapshot = Snapshot::take(root, self.limits.snapshot, known, &mut coverage, &mut keep, stop);
+        let snapshot = Snapshot::take(root, self.limits, known, &mut coverage, &mut keep, stop);
         inner.coverage = coverage;
         if snapshot.left_out.more && !std::mem::replace(&mut inner.told_more, true) {
-            let SnapshotLimits { entries, bytes, .. } = self.limits.snapshot;
+            let Limits { snapshot_entries: entries, snapshot_bytes: bytes, .. } = self.limits;
             inner.notes.push(messages::project_too_big(entries, bytes >> 20));
         }
         snapshot

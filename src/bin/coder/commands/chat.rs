@@ -18,7 +18,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let mut agent = setup.agent(setup.backend()?)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
-    let root = setup.workspace.root().path().display().to_string();
+    let root = setup.workspace.root_path().display().to_string();
     out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
     let mut lines = stdin_lines();
     loop {

@@ -16,7 +16,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use toolfence::Text;
-use toolfence::persona::Persona;
+use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
 
 /// Does what was asked.

@@ -106,7 +106,7 @@ fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
         return Vec::new();
     }
     if let Some(container) = &settings.container {
-        let (engine, image) = (container.engine.name(), &container.image);
+        let (engine, image) = (container.engine(), &container.image);
         return vec![messages::engine_has_to_work(engine, image)];
     }
     let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());

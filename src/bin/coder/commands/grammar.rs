@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &GrammarArguments) -> Result<ExitCode, Failure> {
 
 /// The built-in tools of these names; all of them where there is none.
 fn catalog(names: &[String]) -> Result<Catalog, Failure> {
-    let all: Catalog = toolfence::tool::builtins().iter().cloned().collect();
+    let all: Catalog = toolfence::program::tool::builtins().iter().cloned().collect();
     if names.is_empty() {
         return Ok(all);
     }

@@ -9,7 +9,8 @@ use crate::terminal::{Style, Terminal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence::policy::{Decision, Effective, Judgement, Met};
+use toolfence::policy::{Decision, Effective, Judgement};
+use toolfence::program::policy::Met;
 use toolfence::{Args, ParamKind, Text, ToolCall, ToolFailure};
 
 /// Explains the decision about one call, or about each of a batch.

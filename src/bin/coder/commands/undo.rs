@@ -58,7 +58,7 @@ pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -
     match (name, rest) {
         ("undo", "list") => return list(setup, false, out).map(none),
         ("diff", "all") => {
-            return show(setup, kept(setup)?.of_this_session(setup.workspace.root()), false, out).map(none);
+            return show(setup, kept(setup)?.of_this_session(&setup.workspace), false, out).map(none);
         }
         ("diff", _) => return show(setup, number()?, false, out).map(none),
         _ => {}
@@ -117,15 +117,15 @@ fn kept(setup: &Setup) -> Result<&History, Failure> {
 
 fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
     let history = kept(setup)?;
-    let root = setup.workspace.root();
+    let workspace = &setup.workspace;
     let mut outcomes = match (how.would, how.way) {
-        (true, Way::Back) => history.would_undo(root, turns).map_err(Failure::broken)?,
-        (true, Way::Forth) => history.would_redo(root, turns).map_err(Failure::broken)?,
+        (true, Way::Back) => history.would_undo(workspace, turns).map_err(Failure::broken)?,
+        (true, Way::Forth) => history.would_redo(workspace, turns).map_err(Failure::broken)?,
         _ => Vec::new(),
     };
     outcomes.iter().try_for_each(|outcome| told(outcome, how, out))?;
     while !how.would && outcomes.len() < turns {
-        let done = if how.way == Way::Back { history.undo(root) } else { history.redo(root) };
+        let done = if how.way == Way::Back { history.undo(workspace) } else { history.redo(workspace) };
         let Some(outcome) = done.map_err(Failure::broken)? else { break };
         told(&outcome, how, out)?;
         let again = outcome.done.is_empty() && !outcome.refused.is_empty() || outcome.turn.is_bare();
@@ -215,7 +215,7 @@ fn titled(turn: &Listed) -> Text {
 
 fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
     let history = kept(setup)?;
-    let turns = history.list(setup.workspace.root()).map_err(Failure::broken)?;
+    let turns = history.list(&setup.workspace).map_err(Failure::broken)?;
     if as_json {
         return turns.iter().try_for_each(|Listed { number, at, title, names, undone, notes, .. }| {
             let line = json!({
@@ -253,7 +253,7 @@ fn age(at: u64) -> Text {
 }
 
 fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Result<(), Failure> {
-    let differences = kept(setup)?.diff(setup.workspace.root(), turns).map_err(Failure::broken)?;
+    let differences = kept(setup)?.diff(&setup.workspace, turns).map_err(Failure::broken)?;
     if as_json {
         let line =
             |name: &str, text: &Text| json!({"v": SCHEMA, "event": "diff", "name": name, "diff": text}).to_string();

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use places::Places;
 use std::path::{Path, PathBuf};
 use toolfence::Language;
-use toolfence::persona::Persona;
+use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
 
 /// The layers as they were read, before they are put together.

@@ -75,7 +75,7 @@ fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, giv
         return Err(messages::words_not_literal());
     };
     let cwd = folder(walker, given.folders.as_deref())?;
-    if !walker.ground.facts.sandbox().hold {
+    if !walker.ground.facts.sandbox_holds() {
         harmless(walker, words[0], simple)?;
     }
     let (assignments, redirects) = around(command)?;

@@ -23,7 +23,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
 
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     let program = simple.argv.first().and_then(Word::literal);
-    let held = walker.ground.facts.sandbox().hold;
+    let held = walker.ground.facts.sandbox_holds();
     let deeds = Cell::default();
     let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
     let known = |name: &str, value: Option<&str>| match (program, value) {
@@ -66,7 +66,7 @@ fn exports(walker: &mut Walker<'_>, args: &[Word]) -> bool {
         if wrappers::is_harmless_variable(name) {
             continue;
         }
-        if !walker.ground.facts.sandbox().hold || !options::any_value(name) {
+        if !walker.ground.facts.sandbox_holds() || !options::any_value(name) {
             return false;
         }
         names.push(name.to_owned());
@@ -197,7 +197,7 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
     let judged = |at: &usize| !text.contains(at) && !elsewhere.iter().any(|range| range.contains(at));
     for (_, word) in args.iter().enumerate().filter(|(at, _)| judged(at)) {
         // In the sandbox a mask is over what a pattern could match.
-        let globs_matter = !known::tells_names_only(program) && !walker.ground.facts.sandbox().hold;
+        let globs_matter = !known::tells_names_only(program) && !walker.ground.facts.sandbox_holds();
         let matters = globs_matter || word.guess().is_some();
         let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
         if let Some(finding) = found.filter(|finding| matters || finding.judgement == Judgement::Deny) {

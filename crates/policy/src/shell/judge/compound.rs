@@ -83,7 +83,7 @@ impl Walker<'_> {
     /// Whether the values of a loop can be gone through one by one: few, not inside of another such loop, and of a variable
     /// that nothing else has set. The names that a pattern matches are gone through as one.
     fn unrolls(&self, name: &str, values: &[Word]) -> bool {
-        let certain = |word: &Word| word.literal().is_some() || word.is_glob() && self.ground.facts.sandbox().hold;
+        let certain = |word: &Word| word.literal().is_some() || word.is_glob() && self.ground.facts.sandbox_holds();
         (1..=MOST_VALUES).contains(&values.len())
             && !self.unrolling
             && !self.variables.is_set(name)

@@ -170,7 +170,7 @@ pub(crate) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         // The folder a pattern starts from; what it matches is judged by the names alone.
         None if word.is_glob() || word.is_found() => fixed_folder(&pattern),
         // What the script says itself counts; what it does not, the sandbox shows no secret of.
-        None if ground.facts.sandbox().hold && !word.is_hidden() && !word.parts.contains(&Part::Home) => {
+        None if ground.facts.sandbox_holds() && !word.is_hidden() && !word.parts.contains(&Part::Home) => {
             word.guess()?
         }
         None => return Some(Finding::ask("unknown_path", messages::path_not_literal(shown(&pattern, 80)))),
@@ -186,7 +186,7 @@ pub(crate) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
 pub(crate) fn is_private(ground: Ground<'_>, path: &str) -> bool {
     let Some(names) = path.strip_prefix("/tmp/") else { return false };
     let plain = !names.is_empty() && names.split('/').all(|name| !matches!(name, "" | "." | ".."));
-    plain && ground.facts.sandbox().hold && matches!(ground.facts.path("", path), PathFact::Outside)
+    plain && ground.facts.sandbox_holds() && matches!(ground.facts.path("", path), PathFact::Outside)
 }
 
 fn fixed_folder(pattern: &str) -> &str {

@@ -275,7 +275,7 @@ fn is_name(revision: &str) -> bool {
 
 /// The repository must make git run nothing; and where it begins above the root, files of a commit may be outside.
 fn repository(inspection: &Inspection<'_>, named_from_top: bool) -> Checked {
-    if inspection.ground.facts.sandbox().hold {
+    if inspection.ground.facts.sandbox_holds() {
         return Ok(());
     }
     let Some(folders) = inspection.folders else {

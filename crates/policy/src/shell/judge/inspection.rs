@@ -38,7 +38,7 @@ impl<'a> Inspection<'a> {
     }
 
     pub(crate) fn held(&self) -> bool {
-        self.ground.facts.sandbox().hold
+        self.ground.facts.sandbox_holds()
     }
 
     /// What runs code of the project is held by the sandbox alone.

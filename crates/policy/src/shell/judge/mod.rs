@@ -336,7 +336,7 @@ impl<'a> Walker<'a> {
     /// A construct that the sandbox holds, where it is around the command. It is never git alone.
     fn unheld(&mut self, what: Text) {
         self.git.other(what.clone());
-        if !self.ground.facts.sandbox().hold {
+        if !self.ground.facts.sandbox_holds() {
             self.construct(what);
         }
     }
@@ -398,7 +398,7 @@ impl<'a> Walker<'a> {
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
                 self.stream(kind, subshell);
-                let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.sandbox().hold;
+                let reads = matches!(kind, ast::ProcessSubstitutionKind::Read) && self.ground.facts.sandbox_holds();
                 simple.argv.push(if reads { Word::stream() } else { Word::unknown() });
             }
         }

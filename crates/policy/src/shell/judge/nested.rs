@@ -47,7 +47,7 @@ fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
     match adds {
         Adds::Nothing => walker.is_system(program),
         Adds::Project => {
-            match walker.ground.facts.sandbox().hold {
+            match walker.ground.facts.sandbox_holds() {
                 true => walker.report.does(Deeds::RUNS),
                 false => walker.report.note(inspection::project_code(program)),
             }
