@@ -258,7 +258,7 @@ fn suspect_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
 
 /// Notes what the block list says. What only may reach everything, the sandbox holds where it is around the command.
 fn blocked(walker: &mut Walker<'_>, finding: Option<Finding>) {
-    let held = walker.ground.facts.sandbox().hold;
+    let held = walker.ground.facts.sandbox_holds();
     if let Some(finding) = finding.filter(|finding| finding.judgement == Judgement::Deny || !held) {
         walker.report.note(finding);
     }
