@@ -491,10 +491,6 @@ toolfence_protocol::texts! { "git_call"
         pt: "o comando dele é uma palavra que só uma execução revelaria",
     }
     call_unknown(subcommand) { en: "git {subcommand} is not known", pt: "git {subcommand} não é conhecido" }
-    unknown_verb(subcommand) {
-        en: "git {subcommand} is not known with this verb",
-        pt: "git {subcommand} não é conhecido com esse verbo",
-    }
     call_untold_word(word) {
         en: "{word} is a word that only a run would tell",
         pt: "{word} é uma palavra que só uma execução revelaria",
@@ -558,10 +554,6 @@ toolfence_protocol::texts! { "git_config"
     opens_editor(verb) {
         en: "git config {verb} lets the configuration be written freely",
         pt: "git config {verb} permite escrever a configuração livremente",
-    }
-    unknown_option(option) {
-        en: "git config {option} is not known, and may set anything",
-        pt: "git config {option} não é conhecido e pode alterar qualquer coisa",
     }
     outside(scope) {
         en: "git config --{scope} changes what git does outside of the project",

@@ -5,28 +5,15 @@
 use super::cwd::below;
 use super::files;
 use super::git_calls::git_call;
-use super::git_words::{GitCall, LISTS, is_exact, split_globals, verifies};
+use super::git_words::{GitCall, Reading, reading, split_globals};
 use super::inspection::{Checked, Inspection, ask, unknown};
 use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
-use crate::shell::programs::{self, Profile, has};
+use crate::shell::programs::{self, Profile, has, words};
 use crate::shell::{messages, shown};
 use crate::{HistoryFact, RepositoryFact, Seen};
 use toolfence_protocol::Text;
-
-/// Options that leave nothing but names and numbers of a change.
-const SUMMARIES: &str =
-    "stat shortstat numstat dirstat summary name-only name-status raw no-patch compact-summary quiet s";
-
-/// Options that print contents all the same.
-const PATCHES: &str = "p u U c m patch unified word-diff color-words check patch-with-stat function-context W";
-
-/// Subcommands that are known and print what is committed.
-const PRINT: &str = "log show diff grep blame annotate cat-file";
-
-/// Options that choose commits by what is in the contents: whoever asks often enough knows them.
-const PICKAXE: &str = "S G";
 
 /// Why a git command is not known to only read.
 pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
@@ -36,14 +23,11 @@ pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     }
 }
 
-fn known(subcommand: &str) -> Option<&'static Profile> {
-    programs::git("git-reads", subcommand)
-}
-
 /// What is known of the subcommand, and the place from which on its arguments stand.
 pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
     let (_, rest) = split_globals(args).ok()?;
-    Some((known(rest.first()?.literal()?)?, args.len() - rest.len() + 1))
+    let (_, profile, own) = programs::git("git-reads", rest)?;
+    Some((profile, args.len() - own.len()))
 }
 
 /// `git -C FOLDER`.
@@ -61,23 +45,10 @@ fn in_folder(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checke
 }
 
 fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    let Some((name, rest)) = args.split_first() else { return Ok(()) };
-    if is_exact(args) {
-        return repository(inspection, false);
+    if args.is_empty() {
+        return Ok(());
     }
-    let (Some(profile), Some(name)) = (name.literal().and_then(known), name.literal()) else {
-        return unknown(messages::git_not_listed(shown(&name.pattern(), 40)));
-    };
-    if let Some(format) = rest.iter().find_map(|word| word.literal().filter(|text| verifies(text))) {
-        return unknown(messages::verifies(shown(format, 80)));
-    }
-    let read = Arguments::of("git", profile, rest, false).map_err(ask)?;
-    if !profile.needs.is_empty() && !read.has_any(profile.needs) {
-        return unknown(messages::only_with_one_of(format!("git {name}"), profile.needs));
-    }
-    if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(LISTS) {
-        return unknown(messages::makes_one(name));
-    }
+    let Reading { name, profile, read } = reading(args).map_err(ask)?;
     inspection.operands("git", profile, &read)?;
     let magic = |word: &&&Word| word.pattern().starts_with(':') && excluded(word).is_none();
     if let Some(word) = read.operands.iter().find(magic) {
@@ -100,8 +71,8 @@ fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bo
         "cat-file" => read.has_any("p"),
         // It compares the files of the work tree, which are masked in the sandbox, with what the patch says of them.
         "apply" => return false,
-        "diff" | "show" => !read.has_any(SUMMARIES) || read.has_any(PATCHES) || read.has_any(PICKAXE),
-        "log" => read.has_any(PATCHES) || read.has_any(PICKAXE),
+        "diff" | "show" => !read.has_any(words("git-summaries")) || read.has_any(words("git-patches")),
+        "log" => read.has_any(words("git-patches")),
         _ => return true,
     };
     let source = |path: &str| is_source(path) || path.starts_with("*.") && is_harmless_glob(path);
@@ -126,9 +97,9 @@ fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Ar
     let lifted = |word: &&Word| {
         word.literal().is_some_and(|text| is_blocked(text) || excluded(word).is_none() && of_commit(text))
     };
-    let contents = read.has_any(PATCHES) || read.has_any(PICKAXE);
+    let contents = read.has_any(words("git-patches"));
     let followed = matches!(name, "log" | "show") && read.has_any("follow") && contents;
-    let printed = has(PRINT, name) && (name != "cat-file" || read.has_any("p"));
+    let printed = has(words("git-prints"), name) && (name != "cat-file" || read.has_any("p"));
     if contents_are_named(name, profile, read) && !followed && !(printed && places.iter().any(lifted)) {
         return Ok(());
     }
@@ -183,7 +154,7 @@ pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Chec
     let subcommand = subcommand.and_then(Word::literal);
     match git_call(inspection.ground, inspection.folders, args) {
         GitCall::Writes | GitCall::Configures { .. } => return Ok(()),
-        GitCall::Reads if !subcommand.is_some_and(|name| has(PRINT, name)) => return Ok(()),
+        GitCall::Reads if !subcommand.is_some_and(|name| has(words("git-prints"), name)) => return Ok(()),
         GitCall::Reads | GitCall::Other(_) => {}
     }
     let what = subcommand.map_or_else(messages::this_command, |name| format!("git {}", shown(name, 40)).into());

@@ -4,21 +4,15 @@
 use super::cwd::below;
 use super::files;
 use super::git_config;
-use super::git_words::{GitCall, LISTS, is_exact, person, split_globals, verifies};
+use super::git_words::{GitCall, person, reading, split_globals};
 use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::arguments::Arguments;
-use crate::shell::programs::{self, Operands, Profile, has};
+use crate::shell::programs::{self, Profile, has, words};
 use crate::shell::{messages, shown};
 use toolfence_protocol::Text;
 use toolfence_rules::git_config::{is_network_url, is_relative, is_remote_name};
-
-/// Strategies of merges that are part of git: for another name git runs `git-merge-NAME`.
-const STRATEGIES: &str = "ort recursive resolve octopus ours subtree";
-
-/// Commands that make a folder, or move something to a place.
-const PLACES: &str = "clone init mv worktree/add worktree/move submodule/add";
 
 /// What a command of git does in one of these folders.
 pub(crate) fn git_call(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> GitCall {
@@ -51,29 +45,15 @@ fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Resu
     if !site.is_outside_git(".") {
         return Err(messages::own_folder());
     }
-    let Some((name, rest)) = args.split_first() else { return Ok(GitCall::Reads) };
-    let name = name.literal().ok_or_else(messages::untold_command)?;
-    if name == "config" {
-        return Ok(git_config::judged(rest));
+    let Some(name) = args.first() else { return Ok(GitCall::Reads) };
+    if name.literal().ok_or_else(messages::untold_command)? == "config" {
+        return Ok(git_config::judged(args));
     }
-    if only_reads(name, args, rest) {
+    let told = |word: &Word| word.literal().is_some() || word.is_glob();
+    if args.iter().all(told) && reading(args).is_ok() {
         return Ok(GitCall::Reads);
     }
-    site.writes(name, rest)
-}
-
-/// Whether it is one of the commands that are known to only read, whatever they read.
-fn only_reads(name: &str, args: &[Word], rest: &[Word]) -> bool {
-    is_exact(args)
-        || programs::git("git-reads", name).is_some_and(|profile| {
-            let lists = |read: &Arguments<'_>| {
-                let names = matches!(name, "branch" | "tag") && !read.operands.is_empty();
-                (!names || read.has_any(LISTS)) && (profile.needs.is_empty() || read.has_any(profile.needs))
-            };
-            let none = |read: &Arguments<'_>| !matches!(profile.operands, Operands::None) || read.operands.is_empty();
-            let plain = rest.iter().all(|word| word.literal().is_some_and(|text| !verifies(text)) || word.is_glob());
-            plain && Arguments::of("git", profile, rest, false).is_ok_and(|read| lists(&read) && none(&read))
-        })
+    site.writes(args)
 }
 
 /// Where a command of git runs.
@@ -83,24 +63,9 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn writes(&self, name: &str, args: &[Word]) -> Result<GitCall, Text> {
-        let verb = args.first().and_then(Word::literal).map(|verb| format!("{name}/{verb}"));
-        let with_verb = verb.as_deref().and_then(|verb| Some((verb, known(verb)?)));
-        let (name, profile, args) = match with_verb {
-            Some((verb, profile)) => (verb, profile, &args[1..]),
-            None => {
-                let profile = known(name).ok_or_else(|| messages::call_unknown(shown(name, 40)))?;
-                // A word that is no verb: `git stash create`, were it unknown, must not pass for `git stash`.
-                let mut verbs =
-                    programs::git_entries("git-writes").flat_map(|profile| profile.names.split_ascii_whitespace());
-                let has_verbs = verbs.any(|known| known.split_once('/').is_some_and(|(first, _)| first == name));
-                if has_verbs
-                    && args.first().is_some_and(|word| !word.literal().is_some_and(|text| text.starts_with('-')))
-                {
-                    return Err(messages::unknown_verb(shown(name, 40)));
-                }
-                (name, profile, args)
-            }
+    fn writes(&self, args: &[Word]) -> Result<GitCall, Text> {
+        let Some((name, profile, args)) = programs::git("git-writes", args) else {
+            return Err(messages::call_unknown(shown(&args[0].pattern(), 40)));
         };
         let args = with_messages(args);
         if let Some(word) = args.iter().find(|word| !is_told(profile, word)) {
@@ -111,7 +76,7 @@ impl Site<'_> {
         if let Some(word) = read.operands.iter().find(|word| names_git(&word.pattern())) {
             return Err(messages::own_file(shown(&word.pattern(), 80)));
         }
-        if has(PLACES, name) {
+        if has(words("git-makes"), name) {
             self.places(name, &read)?;
         }
         addresses(name, &read)
@@ -121,7 +86,8 @@ impl Site<'_> {
     fn values(name: &str, read: &Arguments<'_>) -> Result<(), Text> {
         for (option, value) in &read.values {
             // `-s` of `git restore` is the commit to restore from.
-            let strategy = name != "restore" && matches!(*option, "s" | "strategy") && !has(STRATEGIES, value);
+            let strategy =
+                name != "restore" && matches!(*option, "s" | "strategy") && !has(words("git-strategies"), value);
             let interactive = *option == "rebase" && !matches!(*value, "true" | "false" | "merges");
             let place = matches!(*option, "directory" | "pathspec-from-file" | "name") && names_git(value);
             if strategy || interactive || place {
@@ -157,10 +123,6 @@ impl Site<'_> {
                 }
         })
     }
-}
-
-fn known(name: &str) -> Option<&'static Profile> {
-    programs::git("git-writes", name)
 }
 
 /// Whether a part of the path is called `.git`, in whatever case.

@@ -3,19 +3,10 @@
 
 use super::git_words::{GitCall, person};
 use crate::shell::expand::Word;
-use crate::shell::programs::has;
+use crate::shell::programs::arguments::Arguments;
+use crate::shell::programs::{self, has};
 use crate::shell::{messages, shown};
 use toolfence_rules::git_config as keys;
-
-/// Options without a value that change nothing about what is written.
-const FLAGS: &str = "local z null name-only show-origin show-scope show-names no-show-names includes no-includes no-type bool \
-    int bool-or-int bool-or-str path expiry-date worktree fixed-value all append regexp";
-
-/// Options with a value that change nothing about what is written, but for the file.
-const VALUES: &str = "type default comment value url";
-
-/// Options, and verbs of newer versions of git, that read.
-const READS: &str = "get get-all get-regexp get-urlmatch get-color get-colorbool list l";
 
 /// What is done to the configuration.
 #[derive(Clone, Copy, PartialEq)]
@@ -24,67 +15,50 @@ enum Action {
     Sets,
     Unsets,
     Section,
+    Edits,
 }
 
-/// What `git config` with these words does.
-pub(crate) fn judged(args: &[Word]) -> GitCall {
-    let Some(words) = args.iter().map(Word::literal).collect::<Option<Vec<&str>>>() else {
-        return person(messages::may_be_set(), false);
-    };
-    let (mut action, mut verb, mut file, mut elsewhere) = (None, false, None, None);
-    let mut operands = Vec::new();
-    let (mut at, mut ended) = (0, false);
-    while let Some(word) = words.get(at).copied() {
-        at += 1;
-        let option =
-            word.strip_prefix("--").or_else(|| word.strip_prefix('-')).filter(|name| !ended && !name.is_empty());
-        let Some(option) = option else {
-            // The verbs of newer versions stand first; a key always has a dot.
-            match word {
-                "--" if !ended => ended = true,
-                _ if operands.is_empty() && !verb && !ended && action.is_none() && is_verb(word) => {
-                    (verb, action) = (true, verb_action(word));
-                    if action.is_none() {
-                        return person(messages::opens_editor(shown(word, 40)), false);
-                    }
-                }
-                _ => operands.push(word),
-            }
-            continue;
-        };
-        let (name, attached) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-        let mut value = || {
-            attached.or_else(|| {
-                at += 1;
-                words.get(at - 1).copied()
-            })
-        };
-        match name {
-            _ if has(READS, name) => action = Some(Action::Reads),
-            "add" | "replace-all" => action = action.or(Some(Action::Sets)),
-            "unset" | "unset-all" => action = Some(Action::Unsets),
-            "rename-section" | "remove-section" => action = Some(Action::Section),
-            "global" | "system" => elsewhere = Some(name),
-            "f" | "file" => file = value(),
-            "blob" => drop(value()),
-            _ if has(VALUES, name) => drop(value()),
-            _ if has(FLAGS, name) && attached.is_none() => {}
-            _ => return person(messages::unknown_option(shown(word, 40)), false),
-        }
+/// What an option, or a verb of newer versions of git, does; `None` where it changes nothing about what is done.
+fn action(name: &str) -> Option<Action> {
+    match name {
+        _ if has("get get-all get-regexp get-urlmatch get-color get-colorbool list l", name) => Some(Action::Reads),
+        "set" | "add" | "replace-all" => Some(Action::Sets),
+        "unset" | "unset-all" => Some(Action::Unsets),
+        "rename-section" | "remove-section" => Some(Action::Section),
+        "edit" => Some(Action::Edits),
+        _ => None,
     }
-    let action = action.unwrap_or(if operands.len() < 2 { Action::Reads } else { Action::Sets });
+}
+
+/// What `git config` with these words, from `config` on, does.
+pub(crate) fn judged(args: &[Word]) -> GitCall {
+    let entry = programs::git("git-config", &args[..1]);
+    let args = &args[1..];
+    if args.iter().any(|word| word.literal().is_none()) {
+        return person(messages::may_be_set(), false);
+    }
+    // The verbs of newer versions stand first; a key always has a dot.
+    let verb = args.first().and_then(Word::literal).filter(|word| action(word).is_some());
+    let args = &args[usize::from(verb.is_some())..];
+    let Some(read) = entry.and_then(|(_, profile, _)| Arguments::of("git", profile, args, false).ok()) else {
+        return person(messages::may_set_anything(), false);
+    };
+    let operands: Vec<&str> = read.operands.iter().filter_map(|word| word.literal()).collect();
+    let mut actions = verb.into_iter().chain(read.names.iter().copied()).filter_map(action);
+    let action = actions.next().unwrap_or(if operands.len() < 2 { Action::Reads } else { Action::Sets });
+    // Git does one of them.
+    if actions.any(|other| other != action) {
+        return person(messages::may_set_anything(), false);
+    }
     if action == Action::Reads {
         return GitCall::Reads;
     }
-    if let Some(scope) = elsewhere {
-        return person(messages::outside(scope), false);
+    if let Some(scope) = read.names.iter().find(|name| has("global system", name)) {
+        return person(messages::outside(*scope), false);
     }
-    match file {
-        // Another file may be anything, a script among it.
-        Some(file) if file != ".gitmodules" => {
-            return person(messages::other_file(shown(file, 80)), false);
-        }
-        _ => {}
+    // Another file may be anything, a script among it.
+    if let Some(file) = read.value("f file").filter(|file| *file != ".gitmodules") {
+        return person(messages::other_file(shown(file, 80)), false);
     }
     match (action, operands.as_slice()) {
         (Action::Sets, [key, value] | [key, value, _]) => sets(key, Some(value)),
@@ -94,22 +68,8 @@ pub(crate) fn judged(args: &[Word]) -> GitCall {
         {
             GitCall::Writes
         }
+        (Action::Edits, _) => person(messages::opens_editor("edit"), false),
         _ => person(messages::may_set_anything(), false),
-    }
-}
-
-fn is_verb(word: &str) -> bool {
-    has("get list set unset rename-section remove-section edit", word)
-}
-
-/// `None` for a verb that opens an editor.
-fn verb_action(verb: &str) -> Option<Action> {
-    match verb {
-        "get" | "list" => Some(Action::Reads),
-        "set" => Some(Action::Sets),
-        "unset" => Some(Action::Unsets),
-        "rename-section" | "remove-section" => Some(Action::Section),
-        _ => None,
     }
 }
 

@@ -1,9 +1,9 @@
-//! What the modules about git share: the words before a subcommand, the short forms that are known as a whole, and what a
-//! command of git does.
+//! What the modules about git share: the words before a subcommand, subcommands that only read, and what a command of git does.
 
 use crate::shell::expand::Word;
-use crate::shell::messages;
 use crate::shell::programs::arguments::Arguments;
+use crate::shell::programs::{self, Operands, Profile, words};
+use crate::shell::{messages, shown};
 use toolfence_protocol::Text;
 
 /// What a command of git does.
@@ -25,31 +25,6 @@ pub(crate) fn person(what: Text, alone: bool) -> GitCall {
     GitCall::Configures { reason: messages::for_a_person(what), alone }
 }
 
-/// Subcommands that are known with these words, with operands of this number behind them and nothing else.
-const EXACT: &[(&str, usize)] = &[
-    ("stash list", 0),
-    ("worktree list", 0),
-    ("worktree list --porcelain", 0),
-    ("reflog show", 0),
-    ("reflog show", 1),
-    ("remote get-url", 1),
-    ("symbolic-ref", 1),
-    ("symbolic-ref --short", 1),
-    ("symbolic-ref -q", 1),
-];
-
-/// Words between `config` and the key that only read.
-const CONFIG: &[&str] = &["--get", "--get-all", "--local --get", "--global --get", ""];
-
-/// Keys of the configuration that hold no token.
-const KEYS: &[&str] = &[
-    "user.", "core.", "remote.", "branch.", "init.", "push.", "pull.", "merge.", "diff.", "rebase.", "color.",
-    "commit.",
-];
-
-/// Options that make `branch` and `tag` list, so that operands are patterns and commits.
-pub(crate) const LISTS: &str = "l list merged no-merged contains no-contains points-at";
-
 /// The folder of `git -C FOLDER`, and the words from the subcommand on; an error where an option before it is not known.
 pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Text> {
     let read = Arguments::before("git", args)?;
@@ -60,25 +35,34 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Te
     Ok((read.paths.first().copied(), &args[read.leading..]))
 }
 
-/// Whether the words are those of one of the short forms that are known as a whole.
-pub(crate) fn is_exact(args: &[Word]) -> bool {
-    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
-    let Some(words) = words else { return false };
-    let begins =
-        |head: &str| head.split(' ').filter(|word| !word.is_empty()).eq(words.iter().copied().take(count(head)));
-    let plain = |from: usize| words[from..].iter().all(|word| !word.starts_with('-'));
-    let exact =
-        |(head, operands): &(&str, usize)| words.len() == count(head) + operands && begins(head) && plain(count(head));
-    EXACT.iter().any(exact)
-        || CONFIG.iter().any(|middle| {
-            let head = format!("config {middle}");
-            let key = words.last().is_some_and(|key| KEYS.iter().any(|known| key.starts_with(known)));
-            key && exact(&(head.trim_end(), 1))
-        })
+/// A subcommand that is known to only read, with its arguments.
+pub(crate) struct Reading<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) profile: &'static Profile,
+    pub(crate) read: Arguments<'a>,
 }
 
-fn count(head: &str) -> usize {
-    head.split_ascii_whitespace().count()
+/// The words from a subcommand on as those of one that is known to only read, whatever it reads; or why they are none.
+pub(crate) fn reading(args: &[Word]) -> Result<Reading<'_>, Text> {
+    let Some((name, profile, rest)) = programs::git("git-reads", args) else {
+        let name = args.first().map(Word::pattern).unwrap_or_default();
+        return Err(messages::git_not_listed(shown(&name, 40)));
+    };
+    if let Some(format) = rest.iter().filter_map(Word::literal).find(|text| verifies(text)) {
+        return Err(messages::verifies(shown(format, 80)));
+    }
+    let read = Arguments::of("git", profile, rest, false)?;
+    if !profile.needs.is_empty() && !read.has_any(profile.needs) {
+        return Err(messages::only_with_one_of(format!("git {name}"), profile.needs));
+    }
+    if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(words("git-lists")) {
+        return Err(messages::makes_one(name));
+    }
+    let none = matches!(profile.operands, Operands::None);
+    if !read.operands.is_empty() && none || profile.skips > 0 && read.operands.len() != profile.skips {
+        return Err(messages::with_operands(format!("git {name}")));
+    }
+    Ok(Reading { name, profile, read })
 }
 
 /// Whether a format asks for a signature: `%G?`, `%+GK` and their kin, or `%(signature)`.

@@ -221,7 +221,9 @@ pub(crate) fn tells_names_only(program: &str) -> bool {
 pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
     let names = |profile: &&Profile, args: &[Word]| {
         let known = Arguments::of(program, profile, args, false);
+        // Words that are checked, such as keys of a configuration, may be anything for a program that nobody knows.
         profile.reads == Reads::Names
+            && !matches!(profile.operands, Operands::Checked(_))
             && !profile.runs
             && known.is_ok_and(|read| {
                 let prints = has(profile.names, "cat-file") && read.has_any("p");

@@ -6,6 +6,7 @@ pub(crate) mod options;
 mod shells;
 pub(crate) mod wrappers;
 
+use super::expand::Word;
 use super::messages;
 use languages::{awk, jq, sed, yq};
 use std::collections::{HashMap, HashSet};
@@ -216,7 +217,13 @@ fn language(name: &str) -> fn(&[&str]) -> bool {
 /// What operands are held against.
 fn check(name: &str) -> fn(&str) -> bool {
     match name {
+        "literal" => |_| true,
         "number" => is_number,
+        // Keys of the configuration of git that hold no token.
+        "git-key" => |word| {
+            let sections = "user core remote branch init push pull merge diff rebase color commit";
+            word.split_once('.').is_some_and(|(section, _)| has(sections, section))
+        },
         "time" => |word| is_number(word.trim_end_matches(['s', 'm'])),
         "process-flags" => |word| is_number(word) || word.bytes().all(|byte| b"afjlmrTuvxw".contains(&byte)),
         "target" => is_target,
@@ -329,14 +336,25 @@ pub(crate) fn entry(name: &str, kind: &str) -> Option<&'static Profile> {
     PROGRAMS.get(name)?.all.iter().find(|profile| profile.kind == kind).copied()
 }
 
-/// The entry of a subcommand of git: `git-reads` or `git-writes`.
-pub(crate) fn git(kind: &str, name: &str) -> Option<&'static Profile> {
-    git_entries(kind).find(|profile| has(profile.names, name))
-}
-
-/// All entries of git of a kind.
-pub(crate) fn git_entries(kind: &str) -> impl Iterator<Item = &'static Profile> {
-    PROFILES.iter().filter(move |profile| profile.kind == kind)
+/// The entry of this kind for a call of git, with its name, and the arguments behind that: `stash pop` before `stash`.
+pub(crate) fn git<'a>(kind: &str, args: &'a [Word]) -> Option<(&'static str, &'static Profile, &'a [Word])> {
+    let (name, rest) = args.split_first()?;
+    let name = name.literal()?;
+    let word = rest.first().and_then(Word::literal).unwrap_or_default();
+    let names = || {
+        let entries = PROFILES.iter().filter(|profile| profile.kind == kind);
+        entries.flat_map(|profile| profile.names.split_ascii_whitespace().map(move |name| (name, profile)))
+    };
+    let behind = |known: &'static str| known.strip_prefix(name)?.strip_prefix('/');
+    if let Some((known, profile)) = names().find(|(known, _)| behind(known) == Some(word)) {
+        return Some((known, profile, &rest[1..]));
+    }
+    // A word that is no verb: `git stash create`, were it unknown, must not pass for `git stash`.
+    let has_verbs = names().any(|(known, _)| behind(known).is_some_and(|verb| !verb.starts_with('-')));
+    if has_verbs && !rest.is_empty() && !word.starts_with('-') {
+        return None;
+    }
+    names().find(|(known, _)| *known == name).map(|(known, profile)| (known, profile, rest))
 }
 
 /// What the table says of the program under a key, each time it does.
@@ -370,6 +388,11 @@ pub(crate) fn is(name: &str, key: &str) -> bool {
     fact(name, key).is_some()
 }
 
+/// A list of words that stands in the table.
+pub(crate) fn words(list: &str) -> &'static str {
+    fact(list, "are").unwrap_or_default()
+}
+
 /// Whether the name is in a list of names apart by blanks.
 pub(crate) fn has(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == name)
@@ -381,7 +404,7 @@ mod tests {
 
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
-        let kinds = "reads runs wraps runner joins before git-reads git-writes about words";
+        let kinds = "reads runs wraps runner joins before git-reads git-writes git-config about words";
         let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
             does runs-others subcommands flags values each-operand joined own nouns same below also tests valued \
             stores are";
