@@ -88,6 +88,7 @@ fn every_repair_has_its_cases() {
         Repair::ArgsAlias,
         Repair::NameAlias,
         Repair::Wrapper,
+        Repair::NameAsKey,
         Repair::ArgsString,
         Repair::ArgsBesideName,
         Repair::SeveralCalls,

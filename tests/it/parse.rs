@@ -25,6 +25,7 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
             "bare" => options.bare = true,
             "in_reasoning" => options.in_reasoning = true,
             "settled" => options.settled_only = true,
+            "no_catalog" => options.catalog = None,
             "length" => finish = FinishReason::Length,
             "cut" => finish = FinishReason::Cut,
             "small" => options.limits.block = 200,

@@ -4,7 +4,7 @@ use crate::parse::{cases, events};
 use std::collections::HashMap;
 use toolfence::FinishReason;
 use toolfence::parse::{Event, Options, Parser};
-use toolfence_kit::Pieces;
+use toolfence_kit::{Pieces, Random};
 
 /// What became of a provisional id.
 #[derive(Debug, PartialEq)]
@@ -54,6 +54,88 @@ fn what_was_started_is_called_or_withdrawn() {
         }
     }
     assert!(started > 100, "the cases start calls");
+}
+
+/// What was told of a call before it was whole is what the call says: its name, and the beginning of each text. The objects
+/// have the keys of every shape, in any order and number, so that what is told must often be withdrawn.
+#[test]
+fn what_was_told_is_what_the_call_says() {
+    let members = [
+        r#""name": "bash""#,
+        r#""name": "job""#,
+        r#""name": "nobody""#,
+        r#""tool": "bash""#,
+        r#""tool": "job""#,
+        r#""function": "write_file""#,
+        r#""action": "write""#,
+        r#""action": "bash""#,
+        r#""id": "j""#,
+        r#""reason": "why""#,
+        r#""command": "ls""#,
+        r#""content": "<<EOF""#,
+        r#""path": "a/b""#,
+        r#""input": "text""#,
+        r#""input": {"id": "k"}"#,
+        r#""input": "{\"id\": \"k\"}""#,
+        r#""args": {"command": "pwd", "content": "<<EOF"}"#,
+        r#""args": ["x"]"#,
+        r#""params": {"path": "c", "edits": [{"replacement": "d"}]}"#,
+        r#""arguments": """#,
+        r#""edits": [{"replacement": "one"}, {"replacement": "two"}]"#,
+        r#""tool_call": {"name": "bash", "args": {"command": "in"}}"#,
+        r#""function": {"name": "read\\_file", "arguments": {"path": "in"}}"#,
+        r#""function": {"path": "in", "to": {"x": "y"}}"#,
+        r#""tool_calls": [{"name": "bash", "command": "in"}, {"tool": "job"}]"#,
+        r#""bash": {"command": "key"}"#,
+        r#""write_file": {"path": "key", "content": "<<EOF"}"#,
+        r#""type": "function""#,
+    ];
+    let mut dice = Random::new(0x0ddb_a115);
+    let (mut called, mut withdrawn) = (0, 0);
+    for round in 0..60_000 {
+        let mut keys: Vec<&str> = Vec::new();
+        for _ in 0..=dice.below(4) {
+            let member = *dice.pick(&members);
+            if !keys.iter().any(|known| known.split(':').next() == member.split(':').next()) {
+                keys.push(member);
+            }
+        }
+        let object = format!("{{{}}}", keys.join(", "));
+        let object = if dice.once_in(8) { format!("[{object}]") } else { object };
+        let bodies = "one\nEOF\n".repeat(object.matches("<<EOF").count());
+        let reply = format!("```tool\n{object}\n{bodies}```\n");
+        let mut told: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
+        let words = if round % 2 == 0 { "" } else { "no_catalog" };
+        for event in events(&reply, words, 1 + dice.below(40), true) {
+            match event {
+                Event::Started { id, name } => {
+                    told.insert(id.into_owned(), (name.into_owned(), HashMap::new()));
+                }
+                Event::Progress { id, arg, text } => {
+                    let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
+                    texts.entry(arg.into_owned()).or_default().push_str(&text);
+                }
+                Event::Call { call, replaces, .. } => {
+                    let Some((name, texts)) = told.remove(replaces.as_deref().unwrap_or(&call.id)) else { continue };
+                    called += 1;
+                    assert_eq!(name, call.name, "{reply}");
+                    let args = serde_json::Value::Object(call.args);
+                    for (arg, text) in texts {
+                        let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
+                        // A body keeps its last newline only for some arguments.
+                        let agrees = meant.is_some_and(|meant| text == meant || text.strip_suffix('\n') == Some(meant));
+                        assert!(agrees, "{arg} is {meant:?} and was told as {text:?}: {reply}");
+                    }
+                }
+                Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                    withdrawn += usize::from(told.remove(id.as_ref()).is_some());
+                }
+                _ => {}
+            }
+        }
+        assert!(told.is_empty(), "started and forgotten: {reply}");
+    }
+    assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
 }
 
 /// Who wants no provisional events gets the same others.

@@ -91,25 +91,27 @@ repairs! {
     TextAfterFence = "text_after_fence", true;
     /// A block before ended where CommonMark sees no end, and only one of the two readings sees the fence of this call.
     DoubtfulFence = "doubtful_fence", false;
-    /// `arguments`, `parameters` or `input` for `args`.
+    /// Another key for `args`: `arguments`, `parameters`, `params`, `kwargs`, `input` and the like.
     ArgsAlias = "args_alias", true;
-    /// `tool`, `tool_name` or `function` for `name`.
+    /// Another key for `name`: `tool`, `tool_name`, `function` or `action`.
     NameAlias = "name_alias", true;
-    /// One object around the call: `{"tool_call": {..}}`.
+    /// An object around the call or calls: `{"tool_call": {..}}`, `{"tool_calls": [..]}`.
     Wrapper = "wrapper", true;
+    /// The name of the tool is the key of the arguments: `{"read_file": {..}}`.
+    NameAsKey = "name_as_key", true;
     /// `args` written as a JSON string.
     ArgsString = "args_string", true;
     /// The arguments stand beside `name`.
     ArgsBesideName = "args_beside_name", true;
     /// Several calls in one block: an array, or one object after another.
     SeveralCalls = "several_calls", true;
-    /// `functions.` before the name, `:0` or `<|...|>` behind it.
+    /// `functions.` before the name, `:0` or `<|...|>` behind it, or Markdown's escapes in it.
     NameDecoration = "name_decoration", true;
     /// An info word other than `tool`: `tool_call`, `tool_code`.
     InfoWord = "info_word", true;
     /// A key beside `args` that means nothing; it was left out.
     ExtraKey = "extra_key", true;
-    /// `args`, `reason` or `id` that is null, or a `reason` or `id` that is no string.
+    /// `args` that is null, `""` or `[]`, or a `reason` or `id` that is no string.
     WrongType = "wrong_type", true;
     /// The quote of a string stands unescaped inside it; what follows decided which one ends the string.
     InnerQuotes = "inner_quotes", false;
@@ -148,7 +150,7 @@ repairs! {
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
     /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among
-    /// bare `'`, or at the end of a line.
+    /// bare `'`, at the end of a line, or in a path as Markdown escapes it.
     AmbiguousEscape = "ambiguous_escape", false;
     /// The call stands after a block that broke off: it may have been content of that block.
     AfterBrokenBlock = "after_broken_block", false;

@@ -210,6 +210,14 @@ crate::texts! { "parse"
         en: "name is missing; write {{\"name\": \"...\", \"args\": {{...}}}}",
         pt: "falta name; escreva {{\"name\": \"...\", \"args\": {{...}}}}",
     }
+    named_twice(one, other) {
+        en: "{one} and {other} name two tools; write one name, in name",
+        pt: "{one} e {other} dão o nome de duas ferramentas; escreva um só nome, em name",
+    }
+    call_beside_call(name, wrapper) {
+        en: "{name} names a tool and {wrapper} holds a call of its own; write one call with name and args",
+        pt: "{name} dá o nome de uma ferramenta e {wrapper} contém outra chamada; escreva uma chamada com name e args",
+    }
     name_empty() {
         en: "name is empty; give the name of a tool",
         pt: "name está vazio; dê o nome de uma ferramenta",

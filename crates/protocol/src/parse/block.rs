@@ -163,6 +163,7 @@ impl Block {
     pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &Limits, speculates: bool) {
         let before = std::mem::replace(self, Block { span, first_line, speculates, ..Block::new(limits) });
         self.preview.ids = before.preview.ids;
+        self.preview.catalog = before.preview.catalog;
         self.body = before.body;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);

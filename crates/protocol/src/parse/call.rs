@@ -1,13 +1,26 @@
 //! Turns JSON values into calls: the canonical shape, and the shapes that models drift to.
 //!
-//! `{"name": .., "args": {..}, "reason": .., "id": ..}` is canonical. Every other accepted shape is noted as a repair.
+//! `{"name": .., "args": {..}, "reason": .., "id": ..}` is canonical. These shapes are accepted, the first that fits is
+//! the reading, and every one but the first is noted as a repair:
+//!
+//! 1. `name` and `args`;
+//! 2. one key that names the tool and one key that holds the arguments, whatever models call them;
+//! 3. a wrapper: `{"tool_call": {..}}`, `{"tool_calls": [..]}`;
+//! 4. the name of a known tool as the only key: `{"read_file": {"path": "a"}}`;
+//! 5. the arguments beside the name. Only here a key that is an argument of the tool wins over the same key of the
+//!    envelope.
+//!
+//! Two keys that name different tools, or two keys that hold arguments, are no call: which of them counts is a guess.
+//! The preview must agree with this file about what a call is named and where its arguments stand.
 
-use crate::{Args, Catalog, Repair, Text, ToolSpec, json, messages};
+use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec, json, messages};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
-const ARGS_KEYS: [&str; 4] = ["args", "arguments", "parameters", "input"];
-const NAME_KEYS: [&str; 3] = ["tool", "tool_name", "function"];
-const WRAPPERS: [&str; 2] = ["tool_call", "function"];
+const NAME_KEYS: [&str; 5] = ["name", "tool", "tool_name", "function", "action"];
+const ARGS_KEYS: [&str; 8] =
+    ["args", "arguments", "parameters", "params", "kwargs", "input", "tool_input", "action_input"];
+const WRAPPERS: [&str; 3] = ["tool_call", "tool_calls", "function"];
 
 /// A call without its final id.
 #[derive(Debug, Clone, Default)]
@@ -19,14 +32,14 @@ pub(super) struct Draft {
     pub(super) repairs: Vec<Repair>,
 }
 
-/// Whether `key` holds the call in an object around it.
+/// Whether `key` holds the call, or an array of calls, in an object around it.
 pub(super) fn is_wrapper(key: &str) -> bool {
-    matches!(key, "tool_call" | "function")
+    WRAPPERS.contains(&key)
 }
 
 /// Whether `key` names the tool.
 pub(super) fn is_name(key: &str) -> bool {
-    matches!(key, "name" | "tool" | "tool_name" | "function")
+    NAME_KEYS.contains(&key)
 }
 
 /// Whether `key` holds the arguments.
@@ -36,89 +49,215 @@ pub(super) fn is_args(key: &str) -> bool {
 
 /// The spec of a tool among those on offer; none is known where nothing is said of an offer.
 pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    catalog?.find(undecorated(name))
+    catalog?.find(&undecorated(name))
+}
+
+/// The spec of the tool that bears exactly this name. An alias such as `write` may as well be an argument of another tool.
+pub(super) fn named_spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
+    spec(catalog, name).filter(|spec| *spec.name == *undecorated(name))
+}
+
+/// A name without what models write around it: `functions.` before it, `:0` or `<|...|>` behind it, and the backslashes
+/// with which web chats escape what Markdown would take for emphasis.
+pub(super) fn undecorated(name: &str) -> Cow<'_, str> {
+    if !name.bytes().any(|byte| matches!(byte, b'.' | b':' | b'<' | b'\\')) {
+        return Cow::Borrowed(name);
+    }
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    let name = name.split("<|").next().unwrap_or(name);
+    let name = match name.rsplit_once(':') {
+        Some((head, digits)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => head,
+        _ => name,
+    };
+    without_markdown_escapes(name)
+}
+
+/// The text without the backslashes before punctuation, which are Markdown's escapes.
+fn without_markdown_escapes(text: &str) -> Cow<'_, str> {
+    if !holds_markdown_escape(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some(next)) if next.is_ascii_punctuation() => out.extend(chars.next()),
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a backslash stands before punctuation that Markdown gives a meaning. Paths of Windows have some before
+/// others.
+fn holds_markdown_escape(text: &str) -> bool {
+    text.as_bytes()
+        .windows(2)
+        .any(|pair| pair[0] == b'\\' && matches!(pair[1], b'_' | b'*' | b'-' | b'.' | b'[' | b']' | b'#' | b'~' | b'`'))
 }
 
 /// Reads values as calls. `repairs` were needed to read the values.
 pub(super) fn drafts(values: Vec<Value>, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Vec<Draft>, Text> {
     let several = values.len() > 1 || matches!(values.first(), Some(Value::Array(_)));
-    let mut drafts = Vec::new();
+    let mut shapes = Shapes { catalog, drafts: Vec::new() };
+    let around = Draft { repairs: repairs.to_vec(), ..Draft::default() };
     for value in values {
-        match value {
-            Value::Array(items) => {
-                if items.is_empty() {
-                    return Err(messages::array_without_call());
-                }
-                for item in items {
-                    drafts.push(draft(item, repairs, catalog)?);
-                }
-            }
-            other => drafts.push(draft(other, repairs, catalog)?),
-        }
+        shapes.calls(value, &around)?;
     }
     if several {
-        drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::SeveralCalls));
+        shapes.drafts.iter_mut().for_each(|draft| draft.note(Repair::SeveralCalls));
     }
-    Ok(drafts)
+    Ok(shapes.drafts)
 }
 
-fn draft(value: Value, repairs: &[Repair], catalog: Option<&Catalog>) -> Result<Draft, Text> {
-    let Value::Object(mut object) = value else {
-        return Err(messages::call_not_an_object());
-    };
-    let mut draft = Draft { id: None, name: String::new(), args: Args::new(), reason: None, repairs: repairs.to_vec() };
-    if let Some(inner) = unwrap(&mut object) {
-        draft.repairs.push(Repair::Wrapper);
-        draft.id = object.remove("id").and_then(|id| draft.text(id));
-        object = inner;
-    }
-    draft.take_name(&mut object)?;
-    let spec = spec(catalog, &draft.name);
-    let wins = |key: &str| spec.is_some_and(|spec| spec.find(key).is_some());
-    match draft.args_in(&mut object, &wins)? {
-        Some(args) => {
-            draft.take_envelope(&mut object, &|_| false);
-            draft.args = args;
-            draft.beside(object, spec)?;
+/// Reads the shapes in their order.
+struct Shapes<'a> {
+    catalog: Option<&'a Catalog>,
+    drafts: Vec<Draft>,
+}
+
+impl Shapes<'_> {
+    /// A call, or an array of calls. `around` is what was said of them so far.
+    fn calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
+        match value {
+            Value::Array(items) if items.is_empty() => Err(messages::array_without_call()),
+            Value::Array(items) => items.into_iter().try_for_each(|item| self.call(item, around.clone())),
+            other => self.call(other, around.clone()),
         }
-        None => {
-            draft.take_envelope(&mut object, &wins);
-            if !object.is_empty() {
-                draft.repairs.push(Repair::ArgsBesideName);
+    }
+
+    fn call(&mut self, value: Value, mut draft: Draft) -> Result<(), Text> {
+        let Value::Object(mut object) = value else {
+            return Err(messages::call_not_an_object());
+        };
+        if let Some(named) = self.named(&object)? {
+            draft.take_named(object, &named)?;
+        } else if let Some(inner) = unwrap(&mut object) {
+            return self.wrapped(inner, object, draft);
+        } else if !self.is_named_by_key(&object) {
+            let written = object.contains_key("name");
+            return Err(if written { messages::name_not_a_string() } else { messages::name_missing() });
+        } else {
+            draft.take_keyed(object)?;
+        }
+        draft.finish(spec(self.catalog, &draft.name));
+        self.drafts.push(draft);
+        Ok(())
+    }
+
+    /// The calls in a wrapper, beside which the rest of `object` stands.
+    fn wrapped(&mut self, inner: Value, mut object: Args, mut draft: Draft) -> Result<(), Text> {
+        draft.note(Repair::Wrapper);
+        draft.take_envelope(&mut object, &|_| false);
+        if inner.as_array().is_some_and(|items| items.len() > 1) {
+            // One id and one reason cannot be those of several calls.
+            (draft.id, draft.reason) = (None, None);
+            draft.note(Repair::SeveralCalls);
+        }
+        self.calls(inner, &draft)
+    }
+
+    /// Where the name of the call stands; `None` where no key names it.
+    fn named(&self, object: &Args) -> Result<Option<Named<'_>>, Text> {
+        let given = |key: &'static str| Some((key, object.get(key)?.as_str()?));
+        let names: Vec<(&str, &str)> = NAME_KEYS.into_iter().filter_map(given).collect();
+        let Some(&(first, name)) = names.first() else { return Ok(None) };
+        if let Some(key) = WRAPPERS.into_iter().find(|key| object.get(*key).is_some_and(holds_call)) {
+            return Err(messages::call_beside_call(first, key));
+        }
+        let Some(&(other, _)) = names.iter().find(|(_, value)| *value != name) else {
+            return Ok(Some(Named { key: first, spec: spec(self.catalog, name), only_beside: false }));
+        };
+        // One of them may be an argument of the tool that the other one names, where the arguments stand beside the name.
+        let twice = || messages::named_twice(first, other);
+        let mut known = names.iter().filter_map(|(key, name)| Some((*key, *name, named_spec(self.catalog, name)?)));
+        let (Some((key, name, spec)), None) = (known.next(), known.next()) else { return Err(twice()) };
+        let fits = |(_, value): &(&str, &str)| *value == name;
+        let beside = names.iter().all(|one| one.0 == key || fits(one) || spec.find(one.0).is_some());
+        let apart = |key: &&str| object.get(*key).is_some_and(|value| value.is_object() || spec.find(key).is_none());
+        if !beside || ARGS_KEYS.iter().any(apart) {
+            return Err(twice());
+        }
+        Ok(Some(Named { key, spec: Some(spec), only_beside: true }))
+    }
+
+    /// Whether the only key is the name of a known tool, and its value the arguments.
+    fn is_named_by_key(&self, object: &Args) -> bool {
+        let mut members = object.iter();
+        match (members.next(), members.next()) {
+            (Some((key, value)), None) => {
+                spec(self.catalog, key).is_some() && (looks_like_args(value) || is_empty(value))
             }
-            draft.args = object;
+            _ => false,
         }
     }
-    draft.repairs.dedup();
-    let of_envelope = |key: &String| matches!(key.as_str(), "name" | "reason" | "id") && !wins(key);
-    if draft.repairs.contains(&Repair::FinalClosers) && draft.args.keys().any(of_envelope) {
-        // The arguments most likely ended before it.
-        draft.repairs.push(Repair::MiddleClosers);
-    }
-    Ok(draft)
 }
 
-/// The object inside a wrapper, when the keys beside it say nothing but `type`, `id` and `index`.
-fn unwrap(object: &mut Map<String, Value>) -> Option<Map<String, Value>> {
-    let key = WRAPPERS.into_iter().find(|key| object.get(*key).is_some_and(Value::is_object))?;
-    if !object.keys().all(|other| other == key || matches!(other.as_str(), "type" | "id" | "index")) {
-        return None;
+/// Where the name of a call stands.
+struct Named<'a> {
+    key: &'static str,
+    spec: Option<&'a ToolSpec>,
+    /// The arguments can stand nowhere but beside the name.
+    only_beside: bool,
+}
+
+impl Named<'_> {
+    /// Whether the key is an argument of the tool.
+    fn wins(&self, key: &str) -> bool {
+        self.spec.is_some_and(|spec| spec.find(key).is_some())
     }
-    match object.remove(key) {
-        Some(Value::Object(inner)) => Some(inner),
-        _ => None,
+
+    /// The key that holds the arguments, if there is one.
+    fn args_key(&self, object: &Args) -> Result<Option<&'static str>, Text> {
+        let mut keys = ARGS_KEYS.into_iter().filter(|key| object.contains_key(*key));
+        let holds = |key: &&str| self.holds_args(key, &object[*key]);
+        let Some(key) = keys.clone().find(holds).filter(|_| !self.only_beside) else { return Ok(None) };
+        match keys.find(|other| *other != key) {
+            None => Ok(Some(key)),
+            // The taught key is the one to keep.
+            Some(other) => Err(messages::args_given_twice(if other == "args" { key } else { other })),
+        }
+    }
+
+    /// Whether the value holds the arguments. Text under a key of the tool's own holds them only where it is an object of
+    /// the tool's arguments for certain: otherwise it is the text that the tool is to get.
+    fn holds_args(&self, key: &str, value: &Value) -> bool {
+        match value {
+            Value::Object(_) => true,
+            Value::String(text) if self.wins(key) => {
+                let inside = text.trim_start().starts_with('{').then(|| json::strict(text).ok()).flatten();
+                let args = inside.as_ref().and_then(Value::as_object).filter(|args| !args.is_empty());
+                args.is_some_and(|args| args.keys().all(|key| self.wins(key)))
+            }
+            // Without a spec any word may be an argument, but not one that is taught.
+            other => {
+                !self.wins(key) && (looks_like_args(other) || is_empty(other) || key == "args" || self.spec.is_some())
+            }
+        }
     }
 }
 
-pub(super) fn undecorated(name: &str) -> &str {
-    if !name.bytes().any(|byte| matches!(byte, b'.' | b':' | b'<')) {
-        return name;
-    }
-    let name = name.strip_prefix("functions.").unwrap_or(name);
-    let name = name.split("<|").next().unwrap_or(name);
-    match name.rsplit_once(':') {
-        Some((head, digits)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => head,
-        _ => name,
+/// What a wrapper holds, when the keys beside it say nothing that could be of a call.
+fn unwrap(object: &mut Args) -> Option<Value> {
+    let holds = |key: &&str| object.get(*key).is_some_and(|value| value.is_object() || value.is_array());
+    let key = WRAPPERS.into_iter().find(holds)?;
+    let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+    let idle = |(other, value): (&String, &Value)| match other.as_str() {
+        "type" | "id" | "index" | "role" | "reason" => true,
+        "content" => empty(value),
+        other => other == key,
+    };
+    if object.iter().all(idle) { object.remove(key) } else { None }
+}
+
+/// Whether a value is a call by its keys, or holds one as a wrapper does.
+fn holds_call(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(holds_call),
+        Value::Object(object) => {
+            object.iter().any(|(key, value)| is_name(key) && value.is_string() || is_wrapper(key) && holds_call(value))
+        }
+        _ => false,
     }
 }
 
@@ -128,59 +267,86 @@ impl Draft {
         self.repairs.iter().any(|repair| *repair == Repair::FinalClosers || !repair.lossless())
     }
 
-    fn take_name(&mut self, object: &mut Map<String, Value>) -> Result<(), Text> {
-        let written = match object.remove("name") {
-            Some(Value::String(name)) => name,
-            Some(_) => return Err(messages::name_not_a_string()),
-            None => {
-                let key = NAME_KEYS.into_iter().find(|key| object.get(*key).is_some_and(Value::is_string));
-                let Some(Value::String(name)) = key.and_then(|key| object.remove(key)) else {
-                    return Err(messages::name_missing());
-                };
-                self.repairs.push(Repair::NameAlias);
-                name
+    fn note(&mut self, repair: Repair) {
+        if !self.repairs.contains(&repair) {
+            self.repairs.push(repair);
+        }
+    }
+
+    /// The shapes in which a key holds the name.
+    fn take_named(&mut self, mut object: Args, named: &Named<'_>) -> Result<(), Text> {
+        let written = object.remove(named.key);
+        if named.key != "name" {
+            self.note(Repair::NameAlias);
+        }
+        self.take_name(written.as_ref().and_then(Value::as_str).unwrap_or_default())?;
+        for key in NAME_KEYS {
+            // Another key with the same name says nothing new.
+            if object.get(key) == written.as_ref() {
+                object.remove(key);
+                self.note(Repair::ExtraKey);
             }
-        };
-        let name = undecorated(&written);
+        }
+        match named.args_key(&object)? {
+            Some(key) => {
+                if key != "args" {
+                    self.note(Repair::ArgsAlias);
+                }
+                self.args = self.args_of(key, object.remove(key).unwrap_or_default())?;
+                self.take_envelope(&mut object, &|_| false);
+                self.beside(object, named.spec)
+            }
+            None => {
+                self.take_envelope(&mut object, &|key| named.wins(key));
+                if !object.is_empty() {
+                    self.note(Repair::ArgsBesideName);
+                }
+                self.args = object;
+                Ok(())
+            }
+        }
+    }
+
+    /// The shape in which the only key is the name.
+    fn take_keyed(&mut self, object: Args) -> Result<(), Text> {
+        self.note(Repair::NameAsKey);
+        for (key, value) in object {
+            self.take_name(&key)?;
+            self.args = self.args_of(&key, value)?;
+        }
+        Ok(())
+    }
+
+    fn take_name(&mut self, written: &str) -> Result<(), Text> {
+        let name = undecorated(written);
         if name.is_empty() {
             return Err(messages::name_empty());
         }
         if name.len() < written.len() {
-            self.repairs.push(Repair::NameDecoration);
+            self.note(Repair::NameDecoration);
         }
-        self.name = name.to_owned();
+        self.name = name.into_owned();
         Ok(())
     }
 
-    /// The arguments under `args` or another name for it. A key that is an argument of the tool itself is left alone.
-    fn args_in(&mut self, object: &mut Map<String, Value>, wins: &dyn Fn(&str) -> bool) -> Result<Option<Args>, Text> {
-        let holds = |key: &str, value: &Value| {
-            let looks = looks_like_args(value);
-            // Text that begins with a brace may be what a tool's own `input` is to be.
-            let certain = looks && (key != "input" || value.is_object());
-            certain || (looks || key == "args") && !wins(key)
-        };
-        let found = |key: &&str| object.get(*key).is_some_and(|value| holds(key, value));
-        let Some(key) = ARGS_KEYS.into_iter().find(found) else { return Ok(None) };
-        if key != "args" {
-            self.repairs.push(Repair::ArgsAlias);
-        }
-        match object.remove(key) {
-            Some(Value::Object(args)) => Ok(Some(args)),
-            Some(Value::Null) => {
-                self.repairs.push(Repair::WrongType);
-                Ok(Some(Args::new()))
+    /// The arguments that stand under `key`.
+    fn args_of(&mut self, key: &str, value: Value) -> Result<Args, Text> {
+        match value {
+            Value::Object(args) => Ok(args),
+            empty if is_empty(&empty) => {
+                self.note(Repair::WrongType);
+                Ok(Args::new())
             }
-            Some(Value::String(encoded)) => self.decode(&encoded).map(Some),
+            Value::String(encoded) if looks_like_object(&encoded) => self.decode(&encoded),
             _ => Err(messages::args_not_an_object(key)),
         }
     }
 
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
-        self.repairs.push(Repair::ArgsString);
+        self.note(Repair::ArgsString);
         let reading =
             json::read(encoded, false).map_err(|problem| messages::args_string_unreadable(problem.message))?;
-        self.repairs.extend(reading.repairs);
+        reading.repairs.into_iter().for_each(|repair| self.note(repair));
         let mut values = reading.values.into_iter();
         match (values.next(), values.next()) {
             (Some(Value::Object(args)), None) => Ok(args),
@@ -190,7 +356,7 @@ impl Draft {
 
     fn take_envelope(&mut self, object: &mut Map<String, Value>, wins: &dyn Fn(&str) -> bool) {
         if !wins("reason") {
-            self.reason = object.remove("reason").and_then(|reason| self.text(reason));
+            self.reason = object.remove("reason").and_then(|reason| self.text(reason)).or_else(|| self.reason.take());
         }
         if !wins("id") {
             self.id = object.remove("id").and_then(|id| self.text(id)).or_else(|| self.id.take());
@@ -200,7 +366,7 @@ impl Draft {
     /// A string, or what was written where a string is wanted.
     fn text(&mut self, value: Value) -> Option<String> {
         if !value.is_string() {
-            self.repairs.push(Repair::WrongType);
+            self.note(Repair::WrongType);
         }
         match value {
             Value::Null => None,
@@ -214,30 +380,55 @@ impl Draft {
         for (key, value) in object {
             let param = spec.and_then(|spec| spec.find(&key));
             let Some(param) = param else {
-                if is_args(&key) && value.as_object().is_some_and(|args| !args.is_empty() && *args != self.args) {
-                    return Err(messages::args_given_twice(key));
-                }
-                self.repairs.push(Repair::ExtraKey);
+                self.note(Repair::ExtraKey);
                 continue;
             };
             let same = |name: &str| spec.and_then(|spec| spec.find(name)).is_some_and(|other| other.name == param.name);
             match self.args.iter().find(|(name, _)| same(name)) {
                 None => {
                     self.args.insert(key, value);
-                    self.repairs.push(Repair::ArgsBesideName);
+                    self.note(Repair::ArgsBesideName);
                 }
-                Some((_, given)) if *given == value => self.repairs.push(Repair::ExtraKey),
+                Some((_, given)) if *given == value => self.note(Repair::ExtraKey),
                 Some(_) => return Err(messages::argument_beside_args(key)),
             }
         }
         Ok(())
     }
+
+    /// Adds the repairs that show only when name and arguments are known.
+    fn finish(&mut self, spec: Option<&ToolSpec>) {
+        let wins = |key: &str| spec.is_some_and(|spec| spec.find(key).is_some());
+        let of_envelope = |key: &String| matches!(key.as_str(), "name" | "reason" | "id") && !wins(key);
+        if self.repairs.contains(&Repair::FinalClosers) && self.args.keys().any(of_envelope) {
+            // The arguments most likely ended before it.
+            self.note(Repair::MiddleClosers);
+        }
+        // In a path the backslash may be a separator, or Markdown's escape of what is behind it.
+        let path = |(key, value): (&String, &Value)| {
+            let of_path = spec.and_then(|spec| spec.find(key)).is_some_and(|param| param.kind == ParamKind::Path);
+            of_path && value.as_str().is_some_and(holds_markdown_escape)
+        };
+        if self.repairs.contains(&Repair::InvalidEscape) && self.args.iter().any(path) {
+            self.note(Repair::AmbiguousEscape);
+        }
+    }
+}
+
+fn looks_like_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
 }
 
 fn looks_like_args(value: &Value) -> bool {
+    value.is_object() || value.as_str().is_some_and(looks_like_object)
+}
+
+/// What models write for no arguments.
+fn is_empty(value: &Value) -> bool {
     match value {
-        Value::Object(_) => true,
-        Value::String(text) => text.trim_start().starts_with('{'),
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
         _ => false,
     }
 }
@@ -248,7 +439,7 @@ pub(super) fn is_call(values: &[Value]) -> bool {
         Value::Object(object) => {
             object.iter().any(|(key, value)| is_name(key) && value.is_string())
                 && object.iter().any(|(key, value)| is_args(key) && looks_like_args(value))
-                || object.iter().any(|(key, value)| is_wrapper(key) && value.is_object())
+                || object.iter().any(|(key, value)| is_wrapper(key) && holds_call(value))
         }
         _ => false,
     };
@@ -262,7 +453,10 @@ pub(super) fn is_call(values: &[Value]) -> bool {
 mod tests {
     use super::*;
     use crate::{Param, ParamKind};
-    use Repair::{ArgsAlias, ArgsBesideName, ArgsString, ExtraKey, NameAlias, NameDecoration, SeveralCalls, Wrapper};
+    use Repair::{
+        ArgsAlias, ArgsBesideName, ArgsString, ExtraKey, NameAlias, NameAsKey, NameDecoration, SeveralCalls, Wrapper,
+        WrongType,
+    };
     use serde_json::json;
 
     fn catalog() -> Catalog {
@@ -297,12 +491,29 @@ mod tests {
             ),
             (json!({"name": "read_file", "args": args, "mood": 1}), vec![ExtraKey]),
             (json!({"name": "read_file", "args": {}, "path": "a"}), vec![ArgsBesideName]),
-            (json!({"name": "read_file", "args": args, "path": "a", "input": {}}), vec![ExtraKey]),
+            (json!({"name": "read_file", "args": args, "path": "a", "mood": {}}), vec![ExtraKey]),
+            (json!({"name": "read_file", "tool": "read_file", "args": args}), vec![ExtraKey]),
+            (json!({"name": "read\\_file", "args": args}), vec![NameDecoration]),
+            (json!({"action": "read_file", "action_input": args}), vec![NameAlias, ArgsAlias]),
+            (json!({"action": "read_file", "path": "a"}), vec![NameAlias, ArgsBesideName]),
+            (json!({"name": "read_file", "params": "", "path": "a"}), vec![ArgsAlias, WrongType, ArgsBesideName]),
+            (json!({"name": "read_file", "args": [], "path": "a"}), vec![WrongType, ArgsBesideName]),
+            (json!({"name": "read_file", "kwargs": "{'path': 'a'}"}), vec![ArgsAlias, ArgsString, Repair::Quotes]),
+            (json!({"tool_calls": [{"name": "read_file", "args": args}]}), vec![Wrapper]),
+            (
+                json!({"role": "assistant", "content": null, "tool_calls": [
+                    {"type": "function", "function": {"name": "read_file", "arguments": args}},
+                ]}),
+                vec![Wrapper, ArgsAlias],
+            ),
+            (json!({"read_file": args}), vec![NameAsKey]),
+            (json!({"readFile": "{\"path\": \"a\"}"}), vec![NameAsKey, ArgsString]),
         ];
         for (value, repairs) in cases {
             let shown = value.to_string();
             let draft = one(value);
-            assert_eq!((draft.name.as_str(), Value::Object(draft.args)), ("read_file", args.clone()), "{shown}");
+            let name = if draft.name == "readFile" { "read_file" } else { &draft.name };
+            assert_eq!((name, Value::Object(draft.args)), ("read_file", args.clone()), "{shown}");
             assert_eq!(draft.repairs, repairs, "{shown}");
         }
     }
@@ -312,6 +523,13 @@ mod tests {
         let draft = one(json!({"name": "job", "id": "j1", "action": "write", "input": "x"}));
         assert_eq!(Value::Object(draft.args), json!({"id": "j1", "action": "write", "input": "x"}));
         assert_eq!(draft.id, None);
+        let draft = one(json!({"action": "write", "input": "{}", "id": "j1", "tool": "job"}));
+        assert_eq!(Value::Object(draft.args), json!({"id": "j1", "action": "write", "input": "{}"}));
+        // Text under a key of the tool's own is the arguments only where it can be nothing else.
+        let draft = one(json!({"name": "job", "input": "{\"action\": \"poll\", \"id\": \"j1\"}"}));
+        assert_eq!(Value::Object(draft.args), json!({"id": "j1", "action": "poll"}));
+        let draft = one(json!({"name": "job", "input": "{\"a\": 1}"}));
+        assert_eq!(Value::Object(draft.args), json!({"input": "{\"a\": 1}"}));
         let draft = one(json!({"name": "bash", "id": "j1", "command": "ls", "reason": "r"}));
         assert_eq!((draft.id.as_deref(), draft.reason.as_deref()), (Some("j1"), Some("r")));
     }
@@ -322,6 +540,11 @@ mod tests {
         let two = drafts(vec![call.clone(), call.clone()], &[], None).unwrap();
         assert!(two.len() == 2 && two.iter().all(|draft| draft.repairs == [SeveralCalls]));
         assert_eq!(drafts(vec![json!([call])], &[], None).unwrap()[0].repairs, [SeveralCalls]);
+        let both = drafts(vec![json!({"tool_calls": [call, call], "id": "x", "reason": "r"})], &[], None).unwrap();
+        assert!(both.len() == 2 && both.iter().all(|draft| draft.repairs == [Wrapper, SeveralCalls]));
+        assert!(both.iter().all(|draft| draft.id.is_none() && draft.reason.is_none()));
+        let one = drafts(vec![json!({"tool_call": call, "id": "x", "reason": "r"})], &[], None).unwrap();
+        assert_eq!((one[0].id.as_deref(), one[0].reason.as_deref()), (Some("x"), Some("r")));
         for bad in [
             json!([]),
             json!([1]),
@@ -329,8 +552,25 @@ mod tests {
             json!({"name": 1}),
             json!({"name": ""}),
             json!({"name": "x", "args": [1]}),
+            json!({"tool_calls": []}),
+            json!({"tool_call": call, "mood": 1}),
+            json!({"tool_call": call, "name": "x"}),
+            json!({"name": "x", "tool": "y", "args": {}}),
+            json!({"name": "x", "tool": "y", "path": "a"}),
+            json!({"name": "x", "args": {}, "arguments": {}}),
+            json!({"name": "x", "params": {}, "input": "y"}),
+            json!({"bash": {"command": "ls"}}),
         ] {
             assert!(drafts(vec![bad.clone()], &[], None).is_err(), "{bad}");
+        }
+        for bad in [
+            json!({"bash": {"command": "ls"}, "reason": "r"}),
+            json!({"bash": "ls"}),
+            json!({"name": "bash", "input": "ls"}),
+            json!({"name": "job", "action": "poll", "args": {"id": "j"}}),
+            json!({"name": "bash", "tool": "read_file", "command": "ls"}),
+        ] {
+            assert!(drafts(vec![bad.clone()], &[], Some(&catalog())).is_err(), "{bad}");
         }
     }
 }

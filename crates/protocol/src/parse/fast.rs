@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for CanonicalVisitor {
             }
         }
         match (name, args) {
-            (Some(name), Some(args)) if !name.is_empty() && undecorated(&name).len() == name.len() => {
+            (Some(name), Some(args)) if !name.is_empty() && undecorated(&name) == name => {
                 Ok(Canonical { name, args, reason })
             }
             _ => Err(other()),

@@ -123,6 +123,7 @@ impl Parser {
             fast: true,
             options,
         };
+        parser.block.preview.catalog = parser.options.catalog.clone();
         if parser.options.in_reasoning {
             parser.state = ParserState::Reasoning(Section::new(None, 0));
         } else if parser.options.bare {

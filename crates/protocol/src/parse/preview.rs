@@ -4,11 +4,13 @@
 //! The preview listens to the strict lexer. All events that it queues are provisional: the block is read again as a
 //! whole when it has ended.
 
-use super::call::{is_args, is_name, is_wrapper};
+use super::call::{is_args, is_name, is_wrapper, named_spec, spec, undecorated};
 use super::ids::Ids;
 use super::queue::Queue;
 use super::tag::{is_tag_name, may_be_tag, tag_of};
+use crate::Catalog;
 use crate::json::Watch;
+use std::sync::Arc;
 
 /// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub(super) struct Tag {
     pub(super) arg: String,
     /// Which call of the block.
     call: usize,
+    /// Whether the body is told while it is written.
+    told: bool,
 }
 
 /// An open object or array: where the step that leads into it begins in the path, and the number of the next element.
@@ -34,7 +38,13 @@ struct OpenValue {
 /// A call of the block as far as it is known.
 #[derive(Debug, Default)]
 struct CallSoFar {
+    /// Without what models write around it.
     name: Option<String>,
+    /// Keys of its object so far.
+    keys: usize,
+    /// Where the arguments stand that were told: beside the name. Only those of one place are told, for what stands in the
+    /// other one may say the same again, or nothing.
+    beside: Option<bool>,
     model_id: Option<String>,
     /// Its provisional id.
     started: Option<String>,
@@ -48,6 +58,8 @@ const MOST_PATH: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Preview {
     pub(super) ids: Ids,
+    /// The tools on offer, where they are known: whether a word names a tool decides where its arguments stand.
+    pub(super) catalog: Option<Arc<Catalog>>,
     pub(super) tags: Vec<Tag>,
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
@@ -65,8 +77,15 @@ pub(super) struct Preview {
     value_start: usize,
     /// The depth whose keys are the envelope's: 1 in an object, 2 in an array of calls, one more in a wrapper.
     envelope: usize,
-    /// What `envelope` is without a wrapper.
+    /// What `envelope` is without a wrapper around a single call.
     outer: usize,
+    /// The depth at which the path to an argument inside of an object or array begins.
+    root: usize,
+    /// Whether that object or array stands beside the name, and whether it is an argument of the tool there.
+    beside: bool,
+    fits: bool,
+    /// Whether the string that is being read is told.
+    told: bool,
     /// The text of a name, an id or what may be a tag.
     short: String,
     role: StringRole,
@@ -107,7 +126,7 @@ impl Preview {
 
     /// More of a verbatim body.
     pub(super) fn body_text(&self, index: usize, text: &str, queue: &mut Queue) {
-        let Some(tag) = self.tags.get(index).filter(|tag| !self.muted && tag.call == 0) else { return };
+        let Some(tag) = self.tags.get(index).filter(|tag| tag.told && !self.muted && tag.call == 0) else { return };
         if let Some(id) = &self.calls.first().unwrap_or(&self.call).started {
             queue.progress(id, &tag.arg, text);
         }
@@ -138,15 +157,51 @@ impl Preview {
 
     /// The path below the arguments.
     fn argument(&self) -> &str {
-        let above = self.frames.len().min(self.envelope + 1) - 1;
+        let above = if self.frames.len() > self.envelope { self.root } else { self.frames.len() - 1 };
         &self.path[self.frames[above].step..]
+    }
+
+    /// Whether the word is the name of a tool on offer.
+    fn knows(&self, name: &str) -> bool {
+        named_spec(self.catalog.as_deref(), name).is_some()
+    }
+
+    /// Whether the current key is an argument of the tool, should it stand beside the name.
+    fn is_argument(&self) -> bool {
+        let spec = self.call.name.as_deref().and_then(|name| named_spec(self.catalog.as_deref(), name));
+        spec.zip(self.key()).is_some_and(|(spec, key)| spec.find(key).is_some())
+    }
+
+    /// Whether the argument that begins is told.
+    fn tells(&mut self) -> bool {
+        let at_envelope = self.frames.len() == self.envelope;
+        let beside = at_envelope || self.beside;
+        let fits = !beside || if at_envelope { self.is_argument() } else { self.fits };
+        fits && *self.call.beside.get_or_insert(beside) == beside
+    }
+
+    /// A key of the envelope names the tool. Of two names the one of a known tool counts; the other one is an argument
+    /// of it, or the block is malformed.
+    fn name(&mut self, written: &str) {
+        let name = undecorated(written);
+        let stays = self.call.started.is_some()
+            || self.call.name.as_deref().is_some_and(|known| self.knows(known) || !self.knows(&name));
+        if !stays {
+            self.call.name = Some(name.into_owned());
+        }
+    }
+
+    /// An object or array opens: whether it is a wrapper around calls. Beside a name it is an argument.
+    fn opens_wrapper(&self) -> bool {
+        self.frames.len() == self.envelope && self.call.name.is_none() && self.key().is_some_and(is_wrapper)
     }
 
     /// The role of a string value that begins.
     fn string_role(&mut self, queue: &mut Queue) -> StringRole {
         self.begin_step();
         if self.in_args() {
-            self.start(queue);
+            self.start_loose(queue);
+            self.told = self.tells();
             self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
             return StringRole::MaybeTag;
         }
@@ -168,9 +223,20 @@ impl Preview {
         self.call.started = Some(id);
     }
 
+    /// Queues the beginning of the call where a value of an argument begins that may stand beside the name. Which key
+    /// is the name is certain there only when it names a tool, or when no tool is known that could have an argument
+    /// `name`.
+    fn start_loose(&mut self, queue: &mut Queue) {
+        let beside = self.frames.len() == self.envelope || self.beside;
+        let certain = self.catalog.is_none() || self.call.name.as_deref().is_some_and(|name| self.knows(name));
+        if certain || !beside {
+            self.start(queue);
+        }
+    }
+
     /// Queues what may have been a tag and is text of an argument.
     fn queue_short(&mut self, queue: &mut Queue) {
-        if let Some(id) = self.call.started.as_deref().filter(|_| self.previews()) {
+        if let Some(id) = self.call.started.as_deref().filter(|_| self.told && self.previews()) {
             queue.progress(id, self.argument(), &self.short);
         }
         self.short.clear();
@@ -225,13 +291,21 @@ impl Watch for Listener<'_> {
             preview.value_start = at;
             preview.outer = if object { 1 } else { 2 };
             preview.envelope = preview.outer;
-        } else if object && depth == preview.envelope && preview.key().is_some_and(is_wrapper) {
-            preview.envelope += 1;
+        } else if preview.opens_wrapper() {
+            preview.call.keys = 0;
+            preview.envelope += if object { 1 } else { 2 };
+            preview.outer = if object { preview.outer } else { preview.envelope };
+        } else if depth == preview.envelope && object && preview.key().is_some_and(is_args) {
+            (preview.root, preview.beside) = (depth, false);
+            preview.start(self.queue);
         } else {
-            let arguments = depth == preview.envelope && preview.key().is_some_and(is_args);
-            preview.loose |= depth == preview.envelope && !arguments;
-            if arguments || preview.in_args() {
-                preview.start(self.queue);
+            if depth == preview.envelope {
+                // Without a name this may be the object of a call whose name is the key of its arguments.
+                preview.root = if preview.call.name.is_some() { depth - 1 } else { depth };
+                (preview.beside, preview.fits, preview.loose) = (true, preview.is_argument(), true);
+            }
+            if preview.in_args() {
+                preview.start_loose(self.queue);
             }
         }
         if depth > 0 {
@@ -243,6 +317,11 @@ impl Watch for Listener<'_> {
     fn close(&mut self, end: usize) {
         let preview = &mut *self.preview;
         if preview.frames.len() == preview.envelope {
+            if preview.call.name.is_none() && preview.call.keys == 1 {
+                let is_tool = |key: &&str| spec(preview.catalog.as_deref(), key).is_some();
+                let key = preview.key().filter(is_tool).map(|key| undecorated(key).into_owned());
+                preview.call.name = key;
+            }
             preview.start(self.queue);
             preview.calls.push(std::mem::take(&mut preview.call));
         }
@@ -272,7 +351,7 @@ impl Watch for Listener<'_> {
         }
         match preview.role {
             StringRole::Name | StringRole::Id => preview.short.push_str(piece),
-            StringRole::Argument if preview.previews() => {
+            StringRole::Argument if preview.told && preview.previews() => {
                 if let Some(id) = &preview.call.started {
                     self.queue.progress(id, preview.argument(), piece);
                 }
@@ -296,15 +375,19 @@ impl Watch for Listener<'_> {
             if role == StringRole::Undecided {
                 preview.begin_key(); // the empty key
             }
+            preview.call.keys += usize::from(preview.frames.len() == preview.envelope);
             return;
         }
         match role {
-            StringRole::Name => preview.call.name = Some(std::mem::take(&mut preview.short)),
+            StringRole::Name => {
+                let name = std::mem::take(&mut preview.short);
+                preview.name(&name);
+            }
             StringRole::Id => preview.call.model_id = Some(std::mem::take(&mut preview.short)),
             StringRole::MaybeTag => match tag_of(&preview.short).filter(|_| !escaped) {
                 Some(tag) => {
                     let (tag, arg) = (tag.to_owned(), preview.argument().to_owned());
-                    preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len() });
+                    preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len(), told: preview.told });
                     preview.short.clear();
                 }
                 None => preview.queue_short(self.queue),

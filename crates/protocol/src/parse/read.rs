@@ -54,8 +54,10 @@ impl<'a> BlockReader<'a> {
         repairs.dedup();
         let drafts = call::drafts(values, &repairs, self.catalog)
             .map_err(|message| Problem::new(self.block.preview.values[0].0, message))?;
-        let encoded = |draft: &Draft| draft.repairs.contains(&Repair::ArgsString);
-        let drafts = refuse_tags(drafts, encoded, |text| tag_of(text).is_some())?;
+        // The text of arguments under another key than `args` may have been announced where no body is read.
+        let unread = [Repair::ArgsString, Repair::ArgsBesideName];
+        let hides = |draft: &Draft| unread.iter().any(|repair| draft.repairs.contains(repair));
+        let drafts = refuse_tags(drafts, hides, |text| tag_of(text).is_some())?;
         let is_tag = |text: &str| if control { is_nearly_tag(text) } else { is_mistyped_tag(text) };
         // The fence of the next block may have been meant as content of a body.
         refuse_tags(drafts, |_| self.ending == Ending::NextFence, is_tag)
