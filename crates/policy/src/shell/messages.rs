@@ -383,15 +383,6 @@ toolfence_protocol::texts! { "shell"
         en: "{program} with such words is not known.",
         pt: "{program} com essas palavras não é conhecido.",
     }
-    read_not_literal() {
-        en: "read is only known with literal names.",
-        pt: "read só é conhecido com nomes literais.",
-    }
-    read_steers(name) { en: "read is not known to set {name}.", pt: "read não é conhecido quando define {name}." }
-    read_not_listed() {
-        en: "read is not on the list of commands that only read.",
-        pt: "read não está na lista de comandos que só leem.",
-    }
     not_known_with(program, word) {
         en: "{program} is not known with {word}.",
         pt: "{program} não é conhecido com {word}.",
@@ -399,10 +390,6 @@ toolfence_protocol::texts! { "shell"
     printf_format() {
         en: "printf is only known with a literal format that assigns nothing.",
         pt: "printf só é conhecido com um formato literal que não atribui nada.",
-    }
-    command_options() {
-        en: "command is not known with these options.",
-        pt: "command não é conhecido com essas opções.",
     }
     set_options() {
         en: "set is only known with -e, -u and -o pipefail.",
@@ -412,10 +399,6 @@ toolfence_protocol::texts! { "shell"
     tar_lists() {
         en: "tar is only known to list: `tar tf ARCHIVE`.",
         pt: "tar só é conhecido para listar: `tar tf ARCHIVE`.",
-    }
-    date_not_known(word) {
-        en: "date {word} is not known: it may set the clock.",
-        pt: "date {word} não é uma forma conhecida: pode acertar o relógio.",
     }
     cd_one_folder() {
         en: "cd is only known with one literal folder.",

@@ -3,16 +3,10 @@
 use super::reach::{is_everything, is_unknown, may_be_everything, resolve};
 use super::report::Finding;
 use crate::shell::expand::Word;
-use crate::shell::programs::{base_name, fact, has, is, text};
+use crate::shell::programs::{base_name, fact, has, is, text, words};
 use crate::shell::{messages, shown};
 use std::ops::Range;
 use toolfence_protocol::Text;
-
-/// Names of block devices and of memory below `/dev`, up to their numbers.
-const DEVICES: &[&str] = &[
-    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dm-", "md", "loop", "mapper/", "disk", "sr", "nbd", "zd", "ram",
-    "rdisk", "mem", "kmem", "port", "bcache", "zvol/",
-];
 
 /// The most places behind a program where another one is looked for.
 const MOST_BEHIND: usize = 8;
@@ -124,7 +118,9 @@ pub(crate) fn device(path: &str, folders: &[String]) -> Option<Finding> {
 fn is_device(names: &[&str]) -> bool {
     let Some((&"dev", rest)) = names.split_first() else { return false };
     let name = rest.join("/");
-    DEVICES.iter().any(|device| name.starts_with(device) || name == device.trim_end_matches('/'))
+    words("device-begins")
+        .split_ascii_whitespace()
+        .any(|device| name.starts_with(device) || name == device.trim_end_matches('/'))
 }
 
 /// A file that the system starts from or is steered by, as a place to write to.

@@ -1,10 +1,9 @@
 //! Programs whose arguments are a language of their own.
 
-use super::files;
 use super::inspection::{Checked, Inspection, unknown};
 use super::report::Deeds;
 use crate::shell::expand::{Part, Word};
-use crate::shell::programs::{fact, has, options};
+use crate::shell::programs::{fact, has};
 use crate::shell::{messages, shown};
 
 pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
@@ -128,43 +127,6 @@ fn compares_output(inspection: &Inspection<'_>, program: &str, args: &[Word]) ->
     }
 }
 
-/// `read` sets the variables that it names, which no place takes for more than a value.
-pub(crate) fn read(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        let Some(text) = word.literal() else { return unknown(messages::read_not_literal()) };
-        match text.strip_prefix('-') {
-            Some("d" | "n" | "N" | "t" | "p") if rest.next().is_some_and(|value| value.literal().is_some()) => {}
-            Some(options) if !options.is_empty() && options.bytes().all(|byte| b"rs".contains(&byte)) => {}
-            Some(_) => return unknown(messages::argument_not_known("read", shown(text, 40))),
-            None if options::steers(text) => return unknown(messages::read_steers(shown(text, 40))),
-            None => {}
-        }
-    }
-    if inspection.held() { Ok(()) } else { unknown(messages::read_not_listed()) }
-}
-
-/// Programs that write to the places they name, where these are in the sandbox's private `/tmp`.
-pub(crate) fn private(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
-    let options = fact(program, "stores").unwrap_or_default();
-    for word in args {
-        let known = word.literal().is_some_and(|text| match text.starts_with('-') && text.len() > 1 {
-            true => has(options, text),
-            false if program == "tee" && matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr") => true,
-            // A pattern without a folder is a name in `/tmp` only where an option says so.
-            false => files::is_private(inspection.ground, text),
-        });
-        if !known {
-            return unknown(messages::not_known_with(program, shown(&word.pattern(), 80)));
-        }
-    }
-    let names = |word: &Word| word.literal().is_some_and(|text| text.starts_with("/tmp/"));
-    if program == "mktemp" || args.iter().any(names) {
-        inspection.does(Deeds::STORES);
-    }
-    Ok(())
-}
-
 /// `-v` and `%n` assign to variables, in whose subscripts commands could hide.
 pub(crate) fn printf(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     let format = args.first().and_then(Word::literal);
@@ -179,14 +141,6 @@ fn assigns(format: &str) -> bool {
     conversions.split('%').skip(1).any(|rest| {
         rest.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #'.*hlLjztq".contains(c)).starts_with('n')
     })
-}
-
-/// `command -v NAME` only looks.
-pub(crate) fn command(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    match args.split_first() {
-        Some((option, names)) if matches!(option.literal(), Some("-v" | "-V")) => echo(inspection, names),
-        _ => unknown(messages::command_options()),
-    }
 }
 
 /// Options of the shell that make it stop earlier.
@@ -217,23 +171,6 @@ pub(crate) fn tar(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
         }
         _ => unknown(messages::tar_lists()),
     }
-}
-
-pub(crate) fn date(args: &[Word]) -> Checked {
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        let known = match word.literal() {
-            Some("-u" | "-R" | "--utc" | "--rfc-email" | "--iso-8601") => true,
-            Some(text) if text.starts_with("-I") => text.bytes().all(|byte| byte == b'-' || byte.is_ascii_alphabetic()),
-            Some("-d" | "--date") => rest.next().is_some_and(|word| word.literal().is_some()),
-            Some(text) => text.starts_with('+') || text.starts_with("--date=") || text.starts_with("--iso-8601="),
-            None => false,
-        };
-        if !known {
-            return unknown(messages::date_not_known(shown(&word.pattern(), 40)));
-        }
-    }
-    Ok(())
 }
 
 pub(crate) fn cd(inspection: &Inspection<'_>, args: &[Word]) -> Checked {

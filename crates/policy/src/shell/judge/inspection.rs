@@ -72,6 +72,7 @@ impl<'a> Inspection<'a> {
             }
             Operands::ScriptThenPaths(only_reads) => self.script(program, read, only_reads)?,
             Operands::Program => return self.program(program, operands),
+            Operands::Places => return self.private(program, operands),
             _ => {}
         }
         read.places(profile).iter().try_for_each(|operand| self.place(program, profile, operand))
@@ -116,6 +117,20 @@ impl<'a> Inspection<'a> {
         let may_be_file = |word: &&Word| word.literal().is_some_and(names);
         let blocked = |word: &Word| files::blocked(self.ground, self.folders, word).is_some();
         if program == "yq" && operand.filter(may_be_file).is_some_and(blocked) { self.sandbox(program) } else { Ok(()) }
+    }
+
+    /// A program that writes to the places it names, where these are in the sandbox's private `/tmp`. `tee` may be told where
+    /// its output goes.
+    fn private(&self, program: &str, operands: &[&Word]) -> Checked {
+        let stream = |text: &str| program == "tee" && matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr");
+        let known = |text: &str| stream(text) || files::is_private(self.ground, text);
+        if let Some(word) = operands.iter().find(|word| !word.literal().is_some_and(known)) {
+            return unknown(messages::not_known_with(program, shown(&word.pattern(), 80)));
+        }
+        if program == "mktemp" || !operands.iter().all(|word| word.literal().is_some_and(stream)) {
+            self.does(Deeds::STORES);
+        }
+        Ok(())
     }
 
     /// An interpreter that runs a file of the project.

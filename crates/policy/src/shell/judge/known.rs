@@ -8,7 +8,7 @@ use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
-use crate::shell::programs::{self, Adds, Inner, Operands, Profile, Reads, has, options, wrappers};
+use crate::shell::programs::{self, Adds, Inner, Operands, Profile, Reads, has, options, words, wrappers};
 use crate::shell::{messages, shown};
 use std::cell::Cell;
 use toolfence_protocol::Text;
@@ -36,19 +36,15 @@ impl Inspection<'_> {
             _ => {}
         }
         // In the sandbox the place of such a word says what it may be.
-        let open = self.held() && !matches!(program, "git" | "tar" | "date" | "set" | "command" | "cd");
+        let open = self.held() && !has(words("literal-words"), program);
         if let Some(word) = args.iter().find(|word| word.is_open() && (!open || word.is_hidden())) {
             return unknown(messages::word_not_told(shown(&word.pattern(), 80)));
         }
         match program {
-            "read" => expressions::read(self, args),
-            _ if self.held() && programs::is(program, "stores") => expressions::private(self, program, args),
             "find" => expressions::find(self, args),
-            "date" => expressions::date(args),
             "cd" => expressions::cd(self, args),
             "set" => expressions::set(args),
             "tar" => expressions::tar(self, args),
-            "command" => expressions::command(self, args),
             "git" if args.len() != 1 || args[0].literal() != Some("--version") => git::check(self, args),
             _ => self.table(program, args),
         }
@@ -108,6 +104,9 @@ impl Inspection<'_> {
     }
 
     pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
+        if profile.held && !self.held() {
+            return unknown(not_listed(program, ""));
+        }
         let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
         if !profile.needs.is_empty() && !read.has_any(profile.needs) {
             return unknown(needs(program, profile));

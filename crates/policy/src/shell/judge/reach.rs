@@ -1,35 +1,7 @@
 //! What an operand reaches: the whole system, one of its main folders, the home folder, everything above the project.
 
 use crate::shell::expand::{Part, Word};
-
-/// Folders at the top of a system that nothing survives without, or that hold everything of everybody.
-const SYSTEM: &[&str] = &[
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib32",
-    "lib64",
-    "opt",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "usr",
-    "var",
-    "Users",
-    "System",
-    "Library",
-    "Applications",
-];
-
-/// Those of them below which nothing is a person's own, one level further down.
-const SYSTEM_DEEP: &[&str] =
-    &["bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "sys", "usr", "System", "Library"];
+use crate::shell::programs::{has, words};
 
 /// Whether a word names the whole system, one of its main folders, the home folder, or everything above the project.
 pub(crate) fn is_everything(word: &Word, folders: &[String]) -> bool {
@@ -73,8 +45,8 @@ fn is_system(path: &str, folder: &str) -> bool {
     let Some(names) = resolve(folder, path) else { return true };
     match names.as_slice() {
         [] => true,
-        [first, _] if SYSTEM_DEEP.contains(first) => true,
-        [first, rest @ ..] => (is_any(first) || SYSTEM.contains(first)) && is_all(rest),
+        [first, _] if has(words("folder-system-deep"), first) => true,
+        [first, rest @ ..] => (is_any(first) || has(words("folder-system"), first)) && is_all(rest),
     }
 }
 

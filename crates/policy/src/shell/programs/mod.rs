@@ -36,6 +36,8 @@ pub(crate) enum Operands {
     Verb(&'static str),
     /// Text that names nothing.
     Text,
+    /// Places to write to.
+    Places,
 }
 
 /// What a program tells of the files it is pointed at.
@@ -80,6 +82,7 @@ pub(crate) struct Profile {
     /// Whether it runs code of the project, which only the sandbox holds.
     pub(crate) runs: bool,
     pub(crate) passes: bool,
+    pub(crate) held: bool,
     pub(crate) asks: &'static str,
     pub(crate) folder: &'static str,
     pub(crate) replace: &'static str,
@@ -149,6 +152,7 @@ impl Profile {
             "reads-only" => self.reads_only = true,
             "harmless" => (self.harmless, self.reads_only) = (true, true),
             "passes" => self.passes = true,
+            "held" => self.held = true,
             "assigns" => self.assigns = true,
             "transparent" => self.transparent = true,
             "one-operand" => self.operands = Operands::One,
@@ -157,6 +161,7 @@ impl Profile {
             "no-operands" => self.operands = Operands::None,
             "nothing" => self.names_nothing(Operands::None),
             "text" => self.names_nothing(Operands::Text),
+            "places" => self.operands = Operands::Places,
             _ => return false,
         }
         true
@@ -218,6 +223,8 @@ fn language(name: &str) -> fn(&[&str]) -> bool {
 fn check(name: &str) -> fn(&str) -> bool {
     match name {
         "literal" => |_| true,
+        "date-format" => |word| word.starts_with('+'),
+        "variable" => |word| !options::steers(word),
         "number" => is_number,
         // Keys of the configuration of git that hold no token.
         "git-key" => |word| {
@@ -407,7 +414,7 @@ mod tests {
         let kinds = "reads runs wraps runner joins before git-reads git-writes git-config about words";
         let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
             does runs-others subcommands flags values each-operand joined own nouns same below also tests valued \
-            stores are";
+            are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
             assert!(!profile.names.is_empty(), "{}", profile.kind);

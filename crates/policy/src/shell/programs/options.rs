@@ -6,11 +6,11 @@
 //! place to write to that the command names. They tell by the words of their names. One letter tells nothing, so short
 //! options stay exact, and so do those of interpreters.
 
-use super::{fact, has};
+use super::{has, words as table_words};
 
 /// Whether a word is in one of the lists of the table.
 fn is_word(list: &str, word: &str) -> bool {
-    fact(list, "are").is_some_and(|words| has(words, word))
+    has(table_words(list), word)
 }
 
 /// Whether an option of a program that runs code of the project, dashes taken off, is held by the sandbox as that code is.
@@ -31,8 +31,7 @@ pub(crate) fn option(text: &str) -> bool {
 /// tells counts for it where it is the last one.
 fn tells(name: &str) -> bool {
     let last = name.rsplit('-').next().unwrap_or(name);
-    let cut = last.len() > 1
-        && fact("option-tells", "are").unwrap_or_default().split_ascii_whitespace().any(|word| word.starts_with(last));
+    let cut = last.len() > 1 && table_words("option-tells").split_ascii_whitespace().any(|word| word.starts_with(last));
     cut || name.split('-').any(says)
 }
 
@@ -70,10 +69,7 @@ pub(crate) fn steers(name: &str) -> bool {
         || special
         || mixed
         || is_word("variable-steers", name)
-        || fact("variable-begins", "are")
-            .unwrap_or_default()
-            .split_ascii_whitespace()
-            .any(|prefix| name.starts_with(prefix))
+        || table_words("variable-begins").split_ascii_whitespace().any(|prefix| name.starts_with(prefix))
         || name.split('_').any(|word| is_word("variable-says", word))
 }
 
