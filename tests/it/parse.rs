@@ -6,8 +6,8 @@
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use toolfence::FinishReason;
 use toolfence::parse::{self, Event, Options, Parser, Span};
+use toolfence::{Dialect, Dialects, FinishReason, Repair};
 use toolfence_kit::{CaseFiles, Comparison, Pieces, Random, Reply};
 
 /// Every case of the folder.
@@ -24,6 +24,12 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
             "strict" => options.strict = true,
             "bare" => options.bare = true,
             "in_reasoning" => options.in_reasoning = true,
+            "none" => options.dialects = Dialects::NONE,
+            "dialects" => options.dialects = Dialects::ALL,
+            word if word.starts_with("profile=") => {
+                let named = |dialect: &&Dialect| word["profile=".len()..] == *dialect.name();
+                options.dialect = Some(*Dialect::ALL.iter().find(named).expect("a dialect"));
+            }
             "settled" => options.settled_only = true,
             "no_catalog" => options.catalog = None,
             "length" => finish = FinishReason::Length,
@@ -89,7 +95,9 @@ fn describe(event: &Event<'_>) -> String {
         Event::Reasoning { text, closed, .. } => format!("reasoning {closed:?} {}", quoted(text)),
         Event::Call { call, index, replaces, .. } => {
             let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
-            let mut line = format!("call {} {} {}", call.id, call.name, sorted(&Value::Object(call.args.clone())));
+            let dialect = call.dialect.map_or(String::new(), |dialect| format!("{dialect}: "));
+            let mut line =
+                format!("call {dialect}{} {} {}", call.id, call.name, sorted(&Value::Object(call.args.clone())));
             if *index > 0 {
                 line += &format!(" #{index}");
             }
@@ -263,6 +271,10 @@ fn spans_cover_the_reply() {
                 let span = match &event {
                     Event::Ignored { span, .. } => {
                         assert!(span.end <= at, "{}: an ignored block is shown before it is told", case.title);
+                        continue;
+                    }
+                    Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
+                        assert!(span.end <= at, "{}: what is a call for want of another one was shown", case.title);
                         continue;
                     }
                     Event::Text { span, text } => {

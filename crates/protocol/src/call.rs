@@ -1,5 +1,6 @@
 //! A call as the model wrote it, and what had to be repaired to read it.
 
+use crate::Dialect;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Map, Value};
 
@@ -23,12 +24,15 @@ pub struct ToolCall {
     /// What was needed to read it, in the order it was met; empty when the call was written exactly right.
     #[serde(default, skip_deserializing)]
     pub repairs: Vec<Repair>,
+    /// The form it was written in, where that is not a block of the protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
 }
 
 impl ToolCall {
     /// A call that needed no repair, as a backend with native calling or a test makes it.
     pub fn new(id: impl Into<String>, name: impl Into<String>, args: Args) -> ToolCall {
-        ToolCall { id: id.into(), name: name.into(), args, reason: None, repairs: Vec::new() }
+        ToolCall { id: id.into(), name: name.into(), args, reason: None, repairs: Vec::new(), dialect: None }
     }
 
     /// Whether any repair was a guess. Such a call runs only where its effect is Read.
@@ -83,7 +87,7 @@ repairs! {
     SurroundingText = "surrounding_text", true;
     /// Only closing brackets were missing, outside a string, at a real closing fence.
     FinalClosers = "final_closers", true;
-    /// The object was complete but the closing fence was missing.
+    /// The object was complete but the closing fence, or the closing token of its dialect, was missing.
     MissingFence = "missing_fence", true;
     /// The closing fence stands on the last line of the object or behind the TAG of its last body, not on a line of its own.
     GluedFence = "glued_fence", true;
@@ -152,6 +156,18 @@ repairs! {
     /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among
     /// bare `'`, at the end of a line, or in a path as Markdown escapes it.
     AmbiguousEscape = "ambiguous_escape", false;
+    /// The fence has another word than `tool`, or none, and nothing else in the reply is a call.
+    WrongWord = "wrong_word", false;
+    /// The opening token of a dialect stands behind prose on its line.
+    MidLine = "mid_line", false;
+    /// The call is written in another dialect than the one that the backend's model is known to write.
+    OtherDialect = "other_dialect", false;
+    /// A closing tag stands inside of an argument's text: which one ends the text is a guess.
+    InnerCloser = "inner_closer", false;
+    /// Lines of an argument stand in a list item, with its indentation.
+    IndentedText = "indented_text", false;
+    /// An argument without a name, which its place names.
+    PositionalArgument = "positional_argument", false;
     /// The call stands after a block that broke off: it may have been content of that block.
     AfterBrokenBlock = "after_broken_block", false;
 }

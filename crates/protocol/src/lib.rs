@@ -11,6 +11,7 @@
 
 pub mod call;
 pub mod clip;
+pub mod dialect;
 pub mod error;
 pub mod fence;
 pub mod format;
@@ -28,6 +29,7 @@ pub mod text;
 pub mod tool;
 
 pub use call::{Args, Repair, ToolCall};
+pub use dialect::{Dialect, Dialects};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{FinishReason, Message, Role};
 pub use outcome::{ErrorCode, Output, ToolFailure, ToolResult, close_names};

@@ -198,6 +198,34 @@ crate::texts! { "parse"
         en: "an array holds no call; write one object with name and args",
         pt: "um array não contém nenhuma chamada; escreva um objeto com name e args",
     }
+    parameter_given_twice(key) {
+        en: "the argument {key} is given twice; give it once",
+        pt: "o argumento {key} foi dado duas vezes; dê-o uma só vez",
+    }
+    parameter_wanted(tag) {
+        en: "{tag} or the closing tag of the call is wanted here",
+        pt: "falta aqui {tag} ou a tag que fecha a chamada",
+    }
+    python_call_unreadable() {
+        en: "this is no call with literal arguments, such as name(key=\"text\", count=3)",
+        pt: "isto não é uma chamada com argumentos literais, como name(key=\"text\", count=3)",
+    }
+    python_f_string() {
+        en: "an f-string is not computed; write the text itself",
+        pt: "uma f-string não é calculada; escreva o próprio texto",
+    }
+    python_argument_without_name() {
+        en: "an argument stands without its name; write name=value",
+        pt: "um argumento está sem nome; escreva nome=valor",
+    }
+    gemma_call_unreadable() {
+        en: "a comma or a closing bracket is wanted between arguments; write key:value",
+        pt: "falta uma vírgula ou um fechamento entre os argumentos; escreva chave:valor",
+    }
+    dialect_too_large(most) {
+        en: "the call is longer than {most} bytes; split the work",
+        pt: "a chamada passa de {most} bytes; divida o trabalho",
+    }
     call_not_an_object() {
         en: "a call is an object with name and args",
         pt: "uma chamada é um objeto com name e args",

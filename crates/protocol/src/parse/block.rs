@@ -11,7 +11,7 @@ use super::tag::holds_heredoc;
 use crate::clip::floor_boundary;
 use crate::json::{Lexer, Problem, Status};
 use crate::messages;
-use crate::{FinishReason, Text};
+use crate::{Dialect, FinishReason, Text};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +111,8 @@ pub(super) struct Block {
     pub(super) doubtful: bool,
     /// The closing fence was glued to what stands before it.
     glued: bool,
+    /// It is no block but a call in this dialect.
+    pub(super) dialect: Option<Dialect>,
     /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
     /// CommonMark sees no end.
     pub(super) speculates: bool,
@@ -144,6 +146,7 @@ impl Block {
             drifted_word: false,
             doubtful: false,
             glued: false,
+            dialect: None,
             speculates: false,
             lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
@@ -167,6 +170,13 @@ impl Block {
         self.body = before.body;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
+    }
+
+    /// Takes a whole call in some dialect, which begins behind `taken` characters of its line.
+    pub(super) fn take_section(&mut self, text: &str, taken: usize, dialect: Option<Dialect>) {
+        self.body.push_str(text);
+        self.prefixes.push(Prefix { line: 0, taken, pad: 0 });
+        self.dialect = dialect;
     }
 
     /// How far the block is.

@@ -91,8 +91,8 @@ impl Containers {
         (matched == self.containers.len() && cursor.indent() < 4).then(|| cursor.rest())
     }
 
-    /// A closing fence that the caller decided to believe.
-    pub(super) fn close_fence(&mut self) {
+    /// Ends the open leaf: a closing fence that the caller decided to believe, or a call in the place of a paragraph.
+    pub(super) fn close_leaf(&mut self) {
         self.leaf = Leaf::None;
     }
 
@@ -149,6 +149,44 @@ impl Containers {
             (Leaf::Paragraph(_), false) | (Leaf::Fence { .. } | Leaf::Html(_), true) => false,
             _ => true,
         }
+    }
+
+    /// Where on this line a token of a dialect could stand that begins it: at document level or in a list item, behind at most
+    /// three columns of whitespace. The second value says whether that is in a list item.
+    pub(super) fn token_place(&self, line: &str) -> Option<(usize, bool)> {
+        let mut cursor = Cursor::new(line);
+        let matched = self.match_containers(&mut cursor);
+        let open_leaf = matches!(self.leaf, Leaf::Fence { .. } | Leaf::Html(_));
+        if open_leaf && matched == self.containers.len() {
+            return None;
+        }
+        // A line that goes on lazily belongs to the paragraph, wherever that is.
+        let lazy = matched < self.containers.len() && self.in_paragraph();
+        let (held, ..) = self.quotes.split_at(self.quotes.partition_point(|quote| lazy || *quote < matched));
+        if !held.is_empty() {
+            return None;
+        }
+        let mut in_item = matched > 0 || lazy;
+        let mut interrupts = self.in_paragraph();
+        loop {
+            if cursor.indent() > 3 {
+                return None;
+            }
+            let marker = match cursor.peek() {
+                None | Some(b'>') => return None,
+                Some(b'<' | b'[' | b'f') => return Some((cursor.offset(), in_item)),
+                Some(_) => list_marker(cursor.rest(), interrupts)?,
+            };
+            cursor.consume(marker);
+            cursor.skip(1);
+            in_item = true;
+            interrupts = false;
+        }
+    }
+
+    /// Whether a paragraph is open.
+    pub(super) fn in_paragraph(&self) -> bool {
+        matches!(self.leaf, Leaf::Paragraph(_))
     }
 
     /// Takes a line and says what it is.

@@ -195,6 +195,10 @@ pub enum Ignored {
     Indentation,
     /// The info string begins with another word, such as `json`, or with none.
     InfoWord,
+    /// In no fence at all: a bare object with other text around it.
+    Unfenced,
+    /// The fence, or the token of a dialect, stands behind other text on its line.
+    NotAtLineStart,
 }
 
 impl Ignored {
@@ -202,7 +206,9 @@ impl Ignored {
     /// outer fence is an example: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
         match self {
-            Ignored::Html | Ignored::Indentation | Ignored::InfoWord => true,
+            Ignored::Html | Ignored::Indentation | Ignored::InfoWord | Ignored::Unfenced | Ignored::NotAtLineStart => {
+                true
+            }
             Ignored::Quote | Ignored::OuterFence => false,
         }
     }

@@ -77,9 +77,9 @@ fn read_canonical(
     let (id, span) = (block.preview.ids.give(), block.span);
     queue.started(&id, &name);
     args.iter().for_each(|(key, value)| queue_strings(&id, key, value, queue));
-    let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new() });
+    let call = Box::new(ToolCall { id, name, args, reason, repairs: Vec::new(), dialect: None });
     queue.push(Queued::Call { call, body, span });
-    containers.close_fence();
+    containers.close_leaf();
     input.pass(closing);
     input.use_up(span.end);
     Some(())

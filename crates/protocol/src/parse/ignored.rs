@@ -3,16 +3,20 @@
 //!
 //! What is found here is never a call. It is reported so that the session can remind the model of the right form.
 
-use super::call;
+use super::call::{self, Draft};
 use super::event::{Event, Ignored, Span};
 use crate::fence::{self, Opening};
 use crate::json::{self, Unique};
+use crate::{Catalog, Repair, ToolCall};
 use serde_json::{Deserializer, Value};
+use std::sync::Arc;
 
 /// A block that may hold a call.
 #[derive(Debug)]
 struct Suspect {
     why: Ignored,
+    /// The first word of the info string, or nothing.
+    word: String,
     mark: u8,
     length: usize,
     /// Empty while there were only blank lines.
@@ -29,13 +33,33 @@ pub(super) struct IgnoredCalls {
     fence: Option<Suspect>,
     /// A tool block drawn inside of something else.
     drawn: Option<Suspect>,
+    /// A call in the right form but under the wrong word: a call after all where nothing else in the reply is one.
+    candidate: Option<Candidate>,
     /// Bytes of a body that are kept; a longer one is not looked at.
     limit: usize,
+    /// Whether candidates and calls outside of any fence are looked for, as where dialects are read.
+    lenient: bool,
+    catalog: Option<Arc<Catalog>>,
 }
 
+/// A block under the wrong word that could be a call, of a tool on offer and with arguments that fit.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) draft: Draft,
+    pub(super) body: String,
+    pub(super) span: Span,
+    why: Ignored,
+}
+
+/// Bytes of an info word that are kept: a longer one is no tool's name.
+const MOST_WORD: usize = 128;
+
+/// What the button of a web page that copies a block is called: it is copied with the page.
+const BUTTONS: [&str; 6] = ["Copy code", "Copy", "Copiar código", "Copiar", "Edit", "Editar"];
+
 impl IgnoredCalls {
-    pub(super) fn new(limit: usize) -> IgnoredCalls {
-        IgnoredCalls { fence: None, drawn: None, limit }
+    pub(super) fn new(limit: usize, lenient: bool, catalog: Option<Arc<Catalog>>) -> IgnoredCalls {
+        IgnoredCalls { fence: None, drawn: None, candidate: None, limit, lenient, catalog }
     }
 
     /// Whether nothing is being watched.
@@ -59,9 +83,10 @@ impl IgnoredCalls {
     /// The open fenced code block ends with the line of this span.
     pub(super) fn fence_ends(&mut self, span: Option<Span>) -> Option<Event<'static>> {
         let mut suspect = self.fence.take()?;
-        let drawn = self.drawn.take().and_then(Suspect::judge);
+        let drawn = self.drawn.take();
+        let drawn = drawn.and_then(|drawn| self.judge(drawn, false));
         suspect.span.end = span.map_or(suspect.span.end, |span| span.end);
-        suspect.judge().or(drawn)
+        self.judge(suspect, span.is_some()).or(drawn)
     }
 
     /// A line in a place where no fence counts.
@@ -80,7 +105,7 @@ impl IgnoredCalls {
         if fence::closes(line, suspect.mark, suspect.length) {
             let mut suspect = self.drawn.take()?;
             suspect.span.end = span.end;
-            return suspect.judge();
+            return self.judge(suspect, false);
         }
         suspect.push(line, span, self.limit);
         None
@@ -88,18 +113,116 @@ impl IgnoredCalls {
 
     /// What was watched is over, wherever it stood.
     pub(super) fn end_all(&mut self) -> Option<Event<'static>> {
-        self.fence_ends(None).or_else(|| self.prose())
+        self.fence_ends(None).or_else(|| self.end_drawn())
     }
 
-    /// A line of prose: what was drawn ends.
-    pub(super) fn prose(&mut self) -> Option<Event<'static>> {
-        self.drawn.take().and_then(Suspect::judge)
+    /// A line of prose that is not blank: what was drawn ends, unless it stands in prose itself.
+    /// `in_code`: it may be part of a code span.
+    pub(super) fn prose(&mut self, line: &str, span: Span, in_code: bool) -> Option<Event<'static>> {
+        if let Some(suspect) = &mut self.drawn
+            && suspect.is_in_prose()
+        {
+            suspect.push(line, span, self.limit);
+            return None;
+        }
+        let ended = self.end_drawn();
+        if self.lenient && !in_code {
+            self.drawn = Suspect::in_prose(line, span, self.limit);
+        }
+        ended
+    }
+
+    /// A paragraph ends, if one was open.
+    pub(super) fn blank(&mut self) -> Option<Event<'static>> {
+        if self.drawn.as_ref().is_some_and(Suspect::is_in_prose) { self.end_drawn() } else { None }
+    }
+
+    fn end_drawn(&mut self) -> Option<Event<'static>> {
+        let suspect = self.drawn.take()?;
+        self.judge(suspect, true)
+    }
+
+    /// The block that could be a call, where the reply ended by itself and holds no other.
+    pub(super) fn take_candidate(&mut self) -> Option<Candidate> {
+        self.candidate.take()
+    }
+
+    /// Something else in the reply is a call, or comes later: what could have been one is not.
+    pub(super) fn drop_candidate(&mut self) -> Option<Event<'static>> {
+        let Candidate { body, span, why, .. } = self.candidate.take()?;
+        Some(Event::Ignored { why, body: body.into(), span })
+    }
+
+    /// Says what a suspect is. `closed`: it came to its end.
+    fn judge(&mut self, suspect: Suspect, closed: bool) -> Option<Event<'static>> {
+        if self.lenient
+            && closed
+            && let Some(draft) = suspect.candidate(self.catalog.as_deref())
+        {
+            let Suspect { why, body, span, .. } = suspect;
+            let before = self.drop_candidate();
+            self.candidate = Some(Candidate { draft, body, span, why });
+            return before;
+        }
+        let known = |name: &str| call::spec(self.catalog.as_deref(), name).is_some();
+        suspect.judge(known)
     }
 }
 
 impl Suspect {
     fn new(why: Ignored, opening: Opening<'_>, span: Span) -> Suspect {
-        Suspect { why, mark: opening.mark, length: opening.length, body: String::new(), span, hopeless: false }
+        let word = Some(opening.word()).filter(|word| word.len() <= MOST_WORD).unwrap_or("?").to_owned();
+        Suspect { why, word, mark: opening.mark, length: opening.length, body: String::new(), span, hopeless: false }
+    }
+
+    /// A call that begins in a line of prose: an object, a fence behind other text, or what is left of a block on a web page.
+    fn in_prose(line: &str, span: Span, limit: usize) -> Option<Suspect> {
+        let text = line.trim_end_matches([' ', '\t']);
+        let (why, own) = if text.starts_with('{') {
+            (Ignored::Unfenced, true)
+        } else if text == "tool" {
+            (Ignored::Unfenced, false)
+        } else if text.strip_suffix("tool").is_some_and(|before| before.ends_with("```")) {
+            (Ignored::NotAtLineStart, false)
+        } else {
+            return None; // nearly every line
+        };
+        let word = if text == "tool" { "tool" } else { "?" }.to_owned();
+        let start = span.end - line.len();
+        let span = Span { start, end: span.end };
+        let mut suspect = Suspect { why, word, mark: 0, length: 0, body: String::new(), span, hopeless: false };
+        if own {
+            suspect.push(line, span, limit);
+        }
+        Some(suspect)
+    }
+
+    fn is_in_prose(&self) -> bool {
+        matches!(self.why, Ignored::Unfenced | Ignored::NotAtLineStart)
+    }
+
+    /// The call that this would be under the right word: of a tool on offer, in the exact form, with arguments that fit.
+    fn candidate(&self, catalog: Option<&Catalog>) -> Option<Draft> {
+        let tool_line = self.why == Ignored::Unfenced && self.word == "tool";
+        if self.why != Ignored::InfoWord && !tool_line {
+            return None;
+        }
+        let body = self.body.strip_prefix("tool\n").unwrap_or(&self.body);
+        let value = json::strict(body.trim()).ok()?;
+        let Value::Object(object) = value else { return None };
+        let named = self.word.strip_prefix("tool:").unwrap_or(&self.word);
+        let draft = if call::spec(catalog, named).is_some() {
+            Draft { name: named.to_owned(), args: object, ..Draft::default() }
+        } else {
+            let exact = |key: &String| matches!(key.as_str(), "name" | "args" | "reason" | "id");
+            if !object.contains_key("args") || !object.keys().all(exact) {
+                return None;
+            }
+            call::drafts(vec![Value::Object(object)], &[], catalog).ok()?.pop()?
+        };
+        let mut call = ToolCall::new("", draft.name.clone(), draft.args.clone());
+        catalog?.resolve(&mut call).ok()?;
+        Some(Draft { repairs: vec![Repair::WrongWord], ..draft })
     }
 
     fn push(&mut self, line: &str, span: Span, limit: usize) {
@@ -109,7 +232,12 @@ impl Suspect {
         }
         if self.body.is_empty() {
             let content = line.trim_start();
-            if content.is_empty() {
+            if content.is_empty() || self.word == "tool" && BUTTONS.contains(&content.trim_end()) {
+                return;
+            }
+            // A model that writes the word on a line of its own means the block that it was taught.
+            if self.why == Ignored::InfoWord && self.word.is_empty() && content.trim_end() == "tool" {
+                self.word = "tool".to_owned();
                 return;
             }
             self.hopeless = !content.starts_with(['{', '[']);
@@ -123,13 +251,19 @@ impl Suspect {
         }
     }
 
-    fn judge(self) -> Option<Event<'static>> {
+    /// The event for a readable call. `known`: whether a tool of this name is on offer; where other text than a fence may
+    /// stand around an object, a name that is not makes it an object like any other.
+    fn judge(self, known: impl Fn(&str) -> bool) -> Option<Event<'static>> {
         if self.body.is_empty() {
             return None;
         }
+        let is_call = |values: &[Value]| {
+            let name = |value: &Value| value.get("name").and_then(Value::as_str).is_some_and(&known);
+            call::is_call(values) && (self.why != Ignored::Unfenced || values.iter().any(name))
+        };
         let call = match json::read(&self.body, true) {
-            Ok(reading) => call::is_call(&reading.values),
-            Err(_) => before_bodies(&self.body).is_some_and(|value| call::is_call(&[value])),
+            Ok(reading) => is_call(&reading.values),
+            Err(_) => before_bodies(&self.body).is_some_and(|value| is_call(&[value])),
         };
         call.then_some(Event::Ignored { why: self.why, body: self.body.into(), span: self.span })
     }

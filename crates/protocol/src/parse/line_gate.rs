@@ -2,7 +2,9 @@
 //!
 //! The gate remembers how far it has looked, so that a long line that comes byte by byte is looked at once.
 
+use super::dialect;
 use super::reasoning::{TAGS, begins_tag};
+use crate::Dialects;
 
 /// The gate of the current line. Each place in the line moves on only.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,13 +15,17 @@ pub(super) struct LineGate {
     fence: usize,
     /// The end of the whitespace behind the fence.
     blanks: usize,
+    /// Up to here stands no special token of a dialect.
+    tokens: usize,
     /// The line is text, whatever follows.
     open: bool,
 }
 
 impl LineGate {
     /// Looks at the bytes that came of the line since the last look. Whether the line may be shown.
-    pub(super) fn opens(&mut self, line: &[u8]) -> bool {
+    /// `may_open`: whether the rest of a line, which begins with such a character, may become the token of a dialect.
+    pub(super) fn opens(&mut self, line: &str, may_open: impl Fn(&str) -> bool) -> bool {
+        let (text, line) = (line, line.as_bytes());
         if self.open {
             return true; // nearly every look
         }
@@ -28,7 +34,8 @@ impl LineGate {
         let rest = &line[self.prefix..];
         self.open = match rest.first() {
             None => false,
-            Some(first) if begins_tag(*first) => !TAGS.iter().any(|tag| are_alike(rest, tag.open.as_bytes())),
+            Some(first) if begins_tag(*first) && TAGS.iter().any(|tag| are_alike(rest, tag.open.as_bytes())) => false,
+            Some(b'<' | b'[' | b'f') => !may_open(&text[self.prefix..]),
             Some(b'`' | b'~') => {
                 self.fence = skip(self.fence.max(self.prefix), &rest[..1]);
                 self.blanks = skip(self.blanks.max(self.fence), b" \t");
@@ -38,6 +45,23 @@ impl LineGate {
             Some(_) => true,
         };
         self.open
+    }
+
+    /// How much of a line that may be shown is text for certain: up to what may be the special token of a dialect.
+    pub(super) fn shown(&mut self, line: &str, dialects: Dialects) -> usize {
+        if dialects.is_empty() {
+            return line.len();
+        }
+        match dialect::special_token(line, self.tokens, false, dialects) {
+            Some((at, _)) => {
+                self.tokens = at;
+                at
+            }
+            None => {
+                self.tokens = line.len();
+                line.len()
+            }
+        }
     }
 }
 
@@ -69,16 +93,22 @@ mod tests {
             "◁",
             "1",
         ] {
-            assert!(!LineGate::default().opens(line.as_bytes()), "{line}");
+            assert!(!LineGate::default().opens(line, |_| false), "{line}");
         }
         for line in ["a", "- a", "`x", "```r", "``` x", "```tx", "<b", "<thinx", "</think", "[t", "◁x", "\u{e9}"] {
-            assert!(LineGate::default().opens(line.as_bytes()), "{line}");
+            assert!(LineGate::default().opens(line, |_| false), "{line}");
         }
     }
 
     #[test]
     fn looks_at_each_byte_once() {
         let mut gate = LineGate::default();
-        assert!(!gate.opens(b"```") && !gate.opens(b"```to") && gate.opens(b"```tox") && gate.opens(b"```tox```"));
+        let no = |_: &str| false;
+        assert!(
+            !gate.opens("```", no)
+                && !gate.opens("```to", no)
+                && gate.opens("```tox", no)
+                && gate.opens("```tox```", no)
+        );
     }
 }

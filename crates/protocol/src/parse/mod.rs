@@ -32,6 +32,7 @@ mod block;
 mod call;
 mod containers;
 mod cursor;
+mod dialect;
 mod event;
 mod fast;
 mod html;
@@ -46,12 +47,14 @@ mod preview;
 mod queue;
 mod read;
 mod reasoning;
+mod section;
+mod spans;
 mod tag;
 
 pub use event::{Event, Ignored, ReadError, Span};
 pub use parser::Parser;
 
-use crate::{Catalog, FinishReason, ToolCall};
+use crate::{Catalog, Dialect, Dialects, FinishReason, ToolCall};
 use std::sync::Arc;
 
 /// How much of a reply is read before an event says that it is too much.
@@ -91,6 +94,10 @@ pub struct Options {
     /// The tools on offer: where arguments stand beside `name`, a tool's own argument wins over the envelope's key.
     /// Without it no tool is known; `tool::catalog()` of the crate `toolfence` gives the built-in ones.
     pub catalog: Option<Arc<Catalog>>,
+    /// The dialects in which calls are read beside the blocks of the protocol. Not in strict mode and not where `bare` is set.
+    pub dialects: Dialects,
+    /// The dialect that the model behind this backend is known to write. Calls in other dialects are lossy then.
+    pub dialect: Option<Dialect>,
 }
 
 /// Bytes that a whole reply is read by: they stay in the processor's caches.

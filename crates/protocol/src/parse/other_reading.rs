@@ -60,7 +60,7 @@ pub(super) fn read_line<'a>(
         && matches!(its_kind, LineKind::Closes(_))
     {
         // The closing fence of the block that has ended already.
-        own.close_fence();
+        own.close_leaf();
         return (LineKind::Prose, false);
     }
     let sees = |kind: &LineKind<'_>, containers: &Containers| match kind {
@@ -82,7 +82,7 @@ impl OtherReading {
     /// CommonMark's reading behind a closing fence that may be content of the block that `own` has open.
     pub(super) fn behind_candidate(own: &Containers) -> OtherReading {
         let mut containers = own.clone();
-        containers.close_fence();
+        containers.close_leaf();
         OtherReading { containers, is_commonmark: true, is_doubtful: false, only_blanks: false }
     }
 

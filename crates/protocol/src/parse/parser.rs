@@ -18,6 +18,7 @@ use super::block::{Block, Candidate, Ending, Stage};
 use super::call::Draft;
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
+use super::dialect::{self, Token};
 use super::event::{Event, Ignored, ReadError, Span};
 use super::fast;
 use super::ignored::IgnoredCalls;
@@ -26,7 +27,9 @@ use super::line_gate::LineGate;
 use super::other_reading::{self, OtherReading};
 use super::queue::{Queue, Queued};
 use super::read::read_block;
-use super::reasoning::{self, Section, TagPair};
+use super::reasoning::{self, TagPair};
+use super::section::{Section, Tries};
+use super::spans::CodeSpans;
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
 use crate::json::{MOST_NESTING, Problem};
@@ -35,41 +38,54 @@ use crate::{FinishReason, Repair, ToolCall, messages};
 /// The streaming parser.
 #[derive(Debug)]
 pub struct Parser {
-    options: Options,
+    pub(super) options: Options,
     pub(super) input: Input,
-    state: ParserState,
-    containers: Containers,
+    pub(super) state: ParserState,
+    pub(super) containers: Containers,
     /// CommonMark's reading, or the parser's own, where they differ.
-    other: Option<OtherReading>,
+    pub(super) other: Option<OtherReading>,
     /// What `other` was behind the candidate of the open block.
     other_at_candidate: Option<OtherReading>,
-    ignored: IgnoredCalls,
+    pub(super) ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
-    gate: LineGate,
+    pub(super) gate: LineGate,
     /// The current line was longer than the limit: its rest is text.
-    skipping: bool,
+    pub(super) skipping: bool,
     /// What the open block has of the current line already.
     given: Given,
     /// The open tool block, or what is left of the last one: its body, which events borrow.
-    block: Block,
-    queue: Queue,
+    pub(super) block: Block,
+    pub(super) queue: Queue,
     calls: usize,
     /// How many blocks that were read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
-    after_broken: bool,
+    pub(super) after_broken: bool,
     /// Nothing more can be found until more is pushed.
     starved: bool,
+    /// Code spans of the open paragraph.
+    pub(super) spans: CodeSpans,
+    /// The parser stands directly behind a call in a dialect, in its last line.
+    pub(super) behind_section: bool,
+    /// CommonMark was asked already what the current line is: prose.
+    pub(super) structured: bool,
+    /// The reply holds a tool block, or a call in a dialect.
+    pub(super) blocks: bool,
+    /// Where the last token of a dialect stood that no call followed.
+    pub(super) refused: Option<usize>,
+    /// Nothing but whitespace was read of the reply, or of what follows reasoning: it may be calls from end to end.
+    pub(super) whole: Option<Tries>,
     /// Whether the fast path is taken. The test of its law switches it off.
     #[cfg(test)]
     pub(super) fast: bool,
 }
 
 #[derive(Debug)]
-enum ParserState {
+pub(super) enum ParserState {
     Prose,
     Block,
-    Reasoning(Section),
+    Reasoning(reasoning::Section),
+    Section(Section),
     Done,
 }
 
@@ -109,7 +125,7 @@ impl Parser {
             containers: Containers::new(),
             other: None,
             other_at_candidate: None,
-            ignored: IgnoredCalls::new(options.limits.block),
+            ignored: ignored_calls(&options),
             gate: LineGate::default(),
             skipping: false,
             given: Given::Undecided(0),
@@ -119,13 +135,19 @@ impl Parser {
             failed_speculations: 0,
             after_broken: false,
             starved: false,
+            spans: CodeSpans::default(),
+            behind_section: false,
+            structured: false,
+            blocks: false,
+            refused: None,
+            whole: Some(Tries::default()),
             #[cfg(test)]
             fast: true,
             options,
         };
         parser.block.preview.catalog = parser.options.catalog.clone();
         if parser.options.in_reasoning {
-            parser.state = ParserState::Reasoning(Section::new(None, 0));
+            parser.state = ParserState::Reasoning(reasoning::Section::new(None, 0));
         } else if parser.options.bare {
             parser.open_block(Span::default(), 1);
         }
@@ -192,19 +214,20 @@ impl Parser {
             ParserState::Prose => self.advance_prose(),
             ParserState::Block => self.advance_block(),
             ParserState::Reasoning(_) => self.advance_reasoning(),
+            ParserState::Section(_) => self.advance_section(),
             ParserState::Done => false,
         }
     }
 
     /// Queues the text up to `end`, an index of the input, that was not shown yet.
-    fn show(&mut self, end: usize) {
+    pub(super) fn show(&mut self, end: usize) {
         if let Some(span) = self.input.take_text(end) {
             self.queue.push(Queued::Text(span));
         }
     }
 
     /// Queues an event about text that is shown up to `at`, if there is one.
-    fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
+    pub(super) fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
         if let Some(event) = event {
             self.show(at);
             self.queue.push_event(event);
@@ -212,7 +235,7 @@ impl Parser {
     }
 
     /// The reply is over and read.
-    fn end(&mut self) -> bool {
+    pub(super) fn end(&mut self) -> bool {
         self.show(self.input.len());
         self.state = ParserState::Done;
         true
@@ -225,6 +248,14 @@ impl Parser {
         if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
+        if self.whole.is_some() {
+            if self.whole_waits() {
+                return false;
+            }
+            if !matches!(self.state, ParserState::Prose) || !self.queue.is_empty() {
+                return true;
+            }
+        }
         while let Some(line) = self.input.next_line(self.options.limits.block) {
             self.prose_line(line);
             if !self.queue.is_empty() || !matches!(self.state, ParserState::Prose) {
@@ -236,6 +267,10 @@ impl Parser {
         }
         let ignored = self.ignored.end_all();
         self.announce(ignored, self.input.len());
+        if self.input.finished == Some(FinishReason::Stop) && !self.blocks {
+            self.candidate_counts();
+        }
+        self.drop_candidate(self.input.len());
         self.end()
     }
 
@@ -248,8 +283,22 @@ impl Parser {
             self.open_reasoning(indent, tag);
             return true;
         }
+        let dialects = self.dialects();
+        if !self.skipping && self.section_opens(rest.len(), false) {
+            return true;
+        }
+        let rest = self.input.rest();
+        let may_open = |rest: &str| dialect::token(rest, false, dialects) != Token::None;
+        let held = self.behind_section
+            && (rest.trim_start_matches([' ', '\t']).is_empty() || may_open(rest.trim_start_matches([' ', '\t'])));
         // The lines before are text for certain, also where this one must wait.
-        let shown = if self.skipping || self.gate.opens(rest.as_bytes()) { rest.len() } else { 0 };
+        let shown = if self.skipping {
+            rest.len()
+        } else if held || !self.gate.opens(rest, may_open) {
+            0
+        } else {
+            self.gate.shown(rest, dialects)
+        };
         self.show(self.input.at + shown);
         false
     }
@@ -263,7 +312,27 @@ impl Parser {
                 self.skipping = false;
                 return self.open_reasoning(indent, tag);
             }
-            self.block_structure(line);
+            if !self.dialects().is_empty() {
+                let (length, blank) = (text.len(), fence::is_blank(text));
+                if self.section_opens(length, true) {
+                    self.skipping = false;
+                    return;
+                }
+                if std::mem::take(&mut self.behind_section) && !blank {
+                    // CommonMark sees no block there.
+                    self.skipping = line.cut || !line.ended;
+                    self.input.pass(line);
+                    return;
+                }
+            }
+            if std::mem::take(&mut self.structured) {
+                self.prose_tokens(line);
+            } else {
+                self.block_structure(line);
+            }
+            if matches!(self.state, ParserState::Section(_)) {
+                return;
+            }
         }
         self.input.pass(line);
         match self.state {
@@ -291,13 +360,37 @@ impl Parser {
         }
     }
 
+    /// A line of prose, which may hold the special token of a dialect.
+    fn prose_tokens(&mut self, line: InputLine) {
+        let text = self.input.slice(self.input.at, line.end);
+        let blank = fence::is_blank(text);
+        let in_code = self.spans.is_open();
+        if self.containers.in_quote() {
+            self.spans.feed(text);
+        } else if self.section_opens_behind(line.end - self.input.at) {
+            return;
+        }
+        let ended = self.ignored.fence_ends(None);
+        let text = self.input.slice(self.input.at, line.end);
+        let span = self.input.span(self.input.at, line.end);
+        let found = if blank { self.ignored.blank() } else { self.ignored.prose(text, span, in_code) };
+        self.announce(ended.or(found), line.end);
+    }
+
     /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one.
     fn block_structure(&mut self, line: InputLine) {
         let at = self.input.at;
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
+        let in_paragraph = self.containers.in_paragraph();
         let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
         let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
+        if matches!(kind, LineKind::Prose) && !self.dialects().is_empty() {
+            if !in_paragraph {
+                self.spans.clear();
+            }
+            return self.prose_tokens(line);
+        }
         if matches!(kind, LineKind::Prose) && self.ignored.is_idle() {
             return; // nearly every line
         }
@@ -312,12 +405,14 @@ impl Parser {
             LineKind::Html(rest) => self.ignored.drawn(Ignored::Html, rest, span),
             LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
             LineKind::Prose if fence::is_blank(text) => None,
-            LineKind::Prose => self.ignored.prose(),
+            LineKind::Prose => self.ignored.prose(text, span, false),
             LineKind::Opens(opening, offset) => {
                 let word = info_word(&opening);
                 let span = Span { start: span.start + offset, end: span.end };
                 if !matches!(word, InfoWord::Other) && !self.containers.in_quote() {
                     self.announce(ended, at);
+                    self.drop_candidate(at);
+                    self.blocks = true;
                     self.show(at + offset);
                     self.open_block(span, self.input.line + 1);
                     self.block.forged = matches!(word, InfoWord::Result);
@@ -333,6 +428,11 @@ impl Parser {
         // Behind the line, for the beginning of the line may be shown already.
         self.announce(ended.or(found), line.end);
     }
+}
+
+fn ignored_calls(options: &Options) -> IgnoredCalls {
+    let lenient = !options.dialects.is_empty() && !options.strict && !options.bare;
+    IgnoredCalls::new(options.limits.block, lenient, options.catalog.clone())
 }
 
 fn info_word(opening: &Opening<'_>) -> InfoWord {
@@ -354,7 +454,7 @@ impl Parser {
         self.announce(ignored, at);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.len());
-        self.state = ParserState::Reasoning(Section::new(Some(tag), start));
+        self.state = ParserState::Reasoning(reasoning::Section::new(Some(tag), start));
     }
 
     fn advance_reasoning(&mut self) -> bool {
@@ -385,8 +485,10 @@ impl Parser {
                 // What follows is read as the start of a new document.
                 self.state = ParserState::Prose;
                 self.containers = Containers::new();
-                self.ignored = IgnoredCalls::new(self.options.limits.block);
+                self.ignored = ignored_calls(&self.options);
                 self.gate = LineGate::default();
+                self.spans.clear();
+                self.whole = Some(Tries::default());
                 true
             }
         }
@@ -625,7 +727,7 @@ impl Parser {
             other.block_ends();
         }
         if ending != Ending::Container {
-            self.containers.close_fence();
+            self.containers.close_leaf();
         }
         self.conclude(ending);
         self.input.use_up(self.block.span.end);
@@ -678,13 +780,13 @@ impl Parser {
         }
     }
 
-    fn incomplete(&mut self) {
+    pub(super) fn incomplete(&mut self) {
         self.block.span.end = self.input.offset(self.input.len());
         let id = self.block.preview.first_id().into();
         self.queue.push_event(Event::Incomplete { id, body: "".into(), span: self.block.span });
     }
 
-    fn malformed(&mut self, problem: &Problem) {
+    pub(super) fn malformed(&mut self, problem: &Problem) {
         let (line, column) = self.block.place(problem.at);
         let error = Box::new(ReadError { message: problem.message.clone(), line, column });
         let id = self.block.preview.first_id().into();
@@ -692,7 +794,7 @@ impl Parser {
     }
 
     /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
-    fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
+    pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
         let misses_fence = matches!(ending, Ending::NextFence | Ending::Reply(FinishReason::Stop));
         let (glued, text) = match ending {
             Ending::LooseFence { glued, text } => (glued, text),
@@ -719,7 +821,7 @@ impl Parser {
         }
     }
 
-    fn queue_calls(&mut self, drafts: Vec<Draft>) {
+    pub(super) fn queue_calls(&mut self, drafts: Vec<Draft>) {
         self.calls += drafts.len();
         for (index, draft) in drafts.into_iter().enumerate() {
             let started = self.block.preview.take_provisional(index);
@@ -732,7 +834,8 @@ impl Parser {
                 (None, None) => (ids.give(), None),
             };
             let Draft { name, args, reason, repairs, .. } = draft;
-            let call = Box::new(ToolCall { id, name, args, reason, repairs });
+            let dialect = self.block.dialect;
+            let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
             let span = self.block.span;
             self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
         }
@@ -744,7 +847,7 @@ impl Parser {
         self.block.body.truncate(candidate.body);
         self.block.span.end = candidate.end;
         self.malformed(&Problem::new(candidate.body, messages::fence_inside_open_text()));
-        self.containers.close_fence();
+        self.containers.close_leaf();
         self.after_broken = true;
         self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
         self.other = self.other_at_candidate.take();

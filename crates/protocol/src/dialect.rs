@@ -1,0 +1,176 @@
+//! The dialects: the forms in which models were trained to write calls.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Makes [`Dialect`] with its names, so that none can be forgotten.
+macro_rules! dialects {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+        /// A form in which models were trained to write calls. Each is read from its own tokens: nobody has to say which
+        /// model is behind a backend.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub enum Dialect { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+
+        impl Dialect {
+            /// Every dialect there is.
+            pub const ALL: &'static [Dialect] = &[$(Dialect::$variant,)*];
+
+            /// The name in events, settings and case files.
+            pub fn name(self) -> &'static str {
+                match self { $(Dialect::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+dialects! {
+    /// `<tool_call>{"name": .., "arguments": {..}}</tool_call>`: Hermes, Qwen 2.5 and 3, ERNIE, MiMo.
+    Hermes = "hermes";
+    /// `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`: Qwen3-Coder.
+    Qwen3Coder = "qwen3_coder";
+    /// `<function=name>{..}</function>` and `<|python_tag|>{..}`: Llama 3.
+    Llama = "llama";
+    /// `[TOOL_CALLS][{..}]` and `[TOOL_CALLS]name[ARGS]{..}`: Mistral.
+    Mistral = "mistral";
+    /// `<｜tool▁calls▁begin｜>` and `<｜DSML｜function_calls>`: DeepSeek V3, R1, V3.1 and V3.2.
+    DeepSeek = "deepseek";
+    /// `<|tool_calls_section_begin|>`: Kimi K2.
+    Kimi = "kimi";
+    /// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`: GLM 4.5 and later.
+    Glm = "glm";
+    /// `<|tool_call|>[{..}]` and `<function_call>{..}`: Granite, and Phi-4, which closes it with `<|/tool_call|>`.
+    Granite = "granite";
+    /// `functools[{..}]`: Phi-4 mini, FireFunction.
+    Functools = "functools";
+    /// `<start_function_call>call:name{..}` and `<|tool_call>call:name{..}`: FunctionGemma, Gemma 4.
+    Gemma = "gemma";
+    /// `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`: LFM2, MiniCPM.
+    Lfm2 = "lfm2";
+    /// `<function_calls>f(a=1)</function_calls>`: OLMo 3.
+    Olmo = "olmo";
+    /// `<tool_calls>[{..}]</tool_calls>`: Hunyuan, Jamba, MiniMax M1.
+    Hunyuan = "hunyuan";
+    /// `<|START_ACTION|>[{..}]<|END_ACTION|>`: Cohere's Command.
+    Cohere = "cohere";
+    /// `<|tools_prefix|>[{"name": {..}}]<|tools_suffix|>`: Apertus.
+    Apertus = "apertus";
+    /// `<｜tool_calls_begin｜>` with `<steptml:invoke name="..">`: Step 3.
+    Step = "step";
+    /// `<seed:tool_call><function=name>`: Seed-OSS.
+    SeedOss = "seed_oss";
+    /// `<minimax:tool_call><invoke name="..">`: MiniMax M2.
+    MiniMax = "minimax";
+    /// `<|channel|>commentary to=functions.name<|message|>{..}<|call|>`: gpt-oss.
+    Harmony = "harmony";
+    /// `<invoke name=".."><parameter name="..">`, alone or in `<function_calls>`: Claude, and models taught by it.
+    Anthropic = "anthropic";
+    /// `<|action_start|><|plugin|>{..}<|action_end|>`: InternLM.
+    InternLm = "internlm";
+    /// `<TOOLCALL>[{..}]</TOOLCALL>`: Nemotron.
+    Nemotron = "nemotron";
+    /// `<longcat_tool_call>{..}</longcat_tool_call>`: LongCat.
+    LongCat = "longcat";
+    /// `[f(a=1), g(b="x")]` as the whole reply, or between `<|python_start|>` and `<|python_end|>`: Llama 3.2 and 4.
+    Pythonic = "pythonic";
+    /// A reply that is nothing but calls in JSON: Llama 3, xLAM.
+    BareJson = "bare_json";
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of dialects: those in which calls are read.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dialects(u64);
+
+impl Dialects {
+    /// No dialect: only the blocks of the protocol are calls.
+    pub const NONE: Dialects = Dialects(0);
+
+    /// Every dialect.
+    pub const ALL: Dialects = Dialects((1 << Dialect::ALL.len()) - 1);
+
+    /// Whether calls in this dialect are read.
+    pub fn contains(self, dialect: Dialect) -> bool {
+        self.0 & 1 << dialect as u64 != 0
+    }
+
+    /// Adds a dialect.
+    #[must_use]
+    pub fn with(self, dialect: Dialect) -> Dialects {
+        Dialects(self.0 | 1 << dialect as u64)
+    }
+
+    /// Leaves a dialect out.
+    #[must_use]
+    pub fn without(self, dialect: Dialect) -> Dialects {
+        Dialects(self.0 & !(1 << dialect as u64))
+    }
+
+    /// The dialects of the set, in the order of [`Dialect::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Dialect> {
+        Dialect::ALL.iter().copied().filter(move |dialect| self.contains(*dialect))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self == Dialects::NONE
+    }
+}
+
+impl fmt::Debug for Dialects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl FromIterator<Dialect> for Dialects {
+    fn from_iter<I: IntoIterator<Item = Dialect>>(dialects: I) -> Dialects {
+        dialects.into_iter().fold(Dialects::NONE, Dialects::with)
+    }
+}
+
+impl FromStr for Dialects {
+    type Err = String;
+
+    /// `all`, `none`, or names with commas between them. The error is the name that is not known.
+    fn from_str(text: &str) -> Result<Dialects, String> {
+        match text.trim() {
+            "all" => Ok(Dialects::ALL),
+            "none" | "" => Ok(Dialects::NONE),
+            names => names.split(',').map(str::trim).map(|name| named(name).ok_or_else(|| name.to_owned())).collect(),
+        }
+    }
+}
+
+fn named(name: &str) -> Option<Dialect> {
+    Dialect::ALL.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_dialects() {
+        assert_eq!(Dialects::ALL.iter().count(), Dialect::ALL.len());
+        assert_eq!("all".parse(), Ok(Dialects::ALL));
+        assert_eq!("none".parse(), Ok(Dialects::NONE));
+        let two: Dialects = "hermes, glm".parse().unwrap();
+        assert!(two.contains(Dialect::Hermes) && two.contains(Dialect::Glm) && !two.contains(Dialect::Kimi));
+        assert_eq!(two.without(Dialect::Glm).iter().collect::<Vec<_>>(), [Dialect::Hermes]);
+        assert_eq!("hermes,other".parse::<Dialects>(), Err("other".to_owned()));
+    }
+
+    #[test]
+    fn names_are_those_of_serde() {
+        for dialect in Dialect::ALL {
+            assert_eq!(serde_json::to_value(dialect).unwrap(), dialect.name());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Gemma: google/functiongemma-270m-it and google/gemma-4-E4B-it, `chat_template.jinja`.
+//!
+//! Keys stand without quotes, and texts between tokens of their own:
+//! `<start_function_call>call:read_file{path:<escape>a.txt<escape>}<end_function_call>`.
+
+use super::scan::{Read, Scan};
+use super::{Forgery, Row};
+use crate::{Args, Dialect, messages};
+use serde_json::{Map, Value};
+
+/// Levels of lists and objects.
+const MOST_DEPTH: usize = 64;
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        dialect: Dialect::Gemma,
+        opener: "<start_function_call>",
+        special: true,
+        read: |scan| call(scan, "<escape>", "<end_function_call>"),
+        closers: &["<end_function_call>"],
+    },
+    Row {
+        dialect: Dialect::Gemma,
+        opener: "<|tool_call>",
+        special: true,
+        read: |scan| call(scan, "<|\"|>", "<tool_call|>"),
+        closers: &["<tool_call|>"],
+    },
+];
+
+pub(super) const FORGERIES: &[Forgery] = &[
+    Forgery { dialect: Dialect::Gemma, token: "<start_function_response>" },
+    Forgery { dialect: Dialect::Gemma, token: "<|tool_response>" },
+    Forgery { dialect: Dialect::Gemma, token: "<start_of_turn>user" },
+];
+
+fn call(scan: &mut Scan<'_>, mark: &str, close: &str) -> Read {
+    scan.skip_whitespace();
+    scan.want("call:")?;
+    let rest = scan.rest();
+    let Some(end) = rest.find('{') else { return scan.wait() };
+    let name = rest[..end].trim();
+    if name.is_empty() || name.contains(['\n', '<']) {
+        return scan.no();
+    }
+    scan.at += end;
+    let args: Args = object(scan, mark, 0)?;
+    scan.call(name, args, Vec::new());
+    let end = scan.at;
+    scan.skip_whitespace();
+    if scan.take(close)? { Ok(()) } else { scan.missing_end(end, true) }
+}
+
+fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Map<String, Value>> {
+    scan.at += 1;
+    let mut members = Map::new();
+    loop {
+        scan.skip_whitespace();
+        if scan.take("}")? {
+            return Ok(members);
+        }
+        let key = if scan.take(mark)? {
+            let key = scan.until(mark)?;
+            scan.skip_whitespace();
+            scan.want_colon()?;
+            key
+        } else {
+            let rest = scan.rest();
+            let Some(end) = rest.find([':', '}', ',', '\n']) else { return scan.wait() };
+            scan.at += end;
+            scan.want_colon()?;
+            rest[..end].trim()
+        };
+        scan.skip_whitespace();
+        let value = value(scan, mark, depth)?;
+        if members.insert(key.to_owned(), value).is_some() {
+            return scan.bad(messages::parameter_given_twice(key));
+        }
+        scan.skip_whitespace();
+        if !scan.take(",")? && scan.peek() != Some(b'}') {
+            return scan.bad(messages::gemma_call_unreadable());
+        }
+    }
+}
+
+fn value(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Value> {
+    if depth > MOST_DEPTH {
+        return scan.bad(messages::nested_too_deep());
+    }
+    if scan.take(mark)? {
+        return Ok(Value::from(scan.until(mark)?));
+    }
+    match scan.peek() {
+        None => scan.wait(),
+        Some(b'{') => object(scan, mark, depth + 1).map(Value::Object),
+        Some(b'[') => {
+            scan.at += 1;
+            let mut items = Vec::new();
+            loop {
+                scan.skip_whitespace();
+                if scan.take("]")? {
+                    return Ok(Value::Array(items));
+                }
+                items.push(value(scan, mark, depth + 1)?);
+                scan.skip_whitespace();
+                if !scan.take(",")? && scan.peek() != Some(b']') {
+                    return scan.bad(messages::gemma_call_unreadable());
+                }
+            }
+        }
+        Some(_) => {
+            let rest = scan.rest();
+            let Some(end) = rest.find([',', '}', ']']) else { return scan.wait() };
+            let word = rest[..end].trim();
+            scan.at += end;
+            // A word that is no JSON is a text whose marks were left out.
+            Ok(serde_json::from_str(word)
+                .ok()
+                .filter(|value: &Value| !value.is_string())
+                .unwrap_or_else(|| word.into()))
+        }
+    }
+}
+
+impl Scan<'_> {
+    fn want_colon(&mut self) -> Read {
+        if self.take(":")? { Ok(()) } else { self.bad(messages::gemma_call_unreadable()) }
+    }
+}

@@ -1,0 +1,77 @@
+//! gpt-oss: OpenAI's documentation of the harmony response format.
+//!
+//! ```text
+//! <|channel|>analysis<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.read_file
+//! <|constrain|>json<|message|>{"path": "a.txt"}<|call|>
+//! ```
+//!
+//! What stands in the channel `analysis` is reasoning. The tokens of the other channels are left out of the text.
+
+use super::Row;
+use super::scan::{Read, Scan, Stop};
+use crate::Dialect;
+
+pub(super) const ROWS: &[Row] = &[
+    Row { dialect: Dialect::Harmony, opener: "<|channel|>", special: true, read: channel, closers: ENDS },
+    Row { dialect: Dialect::Harmony, opener: "<|start|>assistant", special: true, read: start, closers: ENDS },
+];
+
+const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|message|>"];
+
+/// Bytes of the head of a message: a name, a channel and a type.
+const MOST_HEAD: usize = 512;
+
+fn start(scan: &mut Scan<'_>) -> Read {
+    let from = scan.at;
+    let head = head(scan)?;
+    scan.at = from;
+    match head.find("<|channel|>") {
+        Some(at) => {
+            scan.at += at + "<|channel|>".len();
+            message(scan, from)
+        }
+        None => message(scan, from),
+    }
+}
+
+fn channel(scan: &mut Scan<'_>) -> Read {
+    let from = scan.at;
+    message(scan, from)
+}
+
+/// The text up to `<|message|>`.
+fn head<'a>(scan: &mut Scan<'a>) -> Read<&'a str> {
+    if scan.rest().len() > MOST_HEAD
+        && !scan.rest()[..crate::clip::floor_boundary(scan.rest(), MOST_HEAD)].contains("<|message|>")
+    {
+        return Err(Stop::Not);
+    }
+    scan.until("<|message|>")
+}
+
+/// A message, whose head begins at `from` and whose channel is named here.
+fn message(scan: &mut Scan<'_>, from: usize) -> Read {
+    let channel = scan.rest().split([' ', '<', '\n']).next().unwrap_or_default();
+    scan.at = from;
+    let head = head(scan)?;
+    let recipient = head.split([' ', '<', '\n']).find_map(|word| word.strip_prefix("to=functions."));
+    if let Some(name) = recipient {
+        let (args, repairs) = scan.args(&["<|call|>"])?;
+        scan.call(name, args, repairs);
+        let end = scan.at;
+        scan.skip_whitespace();
+        return if scan.take("<|call|>")? { Ok(()) } else { scan.missing_end(end, true) };
+    }
+    if channel == "analysis" {
+        let start = scan.at;
+        scan.thought = Some(match scan.until("<|end|>") {
+            Ok(text) => (start, start + text.len()),
+            Err(Stop::Incomplete) => {
+                scan.at = scan.text.len();
+                (start, scan.at)
+            }
+            Err(stop) => return Err(stop),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! The table of dialects: how calls look that models write as they were trained to.
+//!
+//! A dialect is recognised by its own tokens. A row names them, a reader reads what stands behind: a pure function of the
+//! text there is ([`Scan`](scan::Scan)). Where a token counts, and what becomes of the calls, is the parser's business. The
+//! readers know no container and no fence.
+//!
+//! Each file names the chat template or the document that its form is taken from.
+
+mod anthropic;
+mod apertus;
+mod cohere;
+mod deepseek;
+mod gemma;
+mod glm;
+mod harmony;
+mod kimi;
+mod lfm2;
+mod llama;
+mod minimax;
+mod mistral;
+mod olmo;
+mod parameters;
+mod python;
+mod qwen3_coder;
+mod scan;
+mod seed_oss;
+mod step;
+pub(super) mod whole;
+mod wrapped;
+
+use super::call::Draft;
+use crate::json::Problem;
+use crate::{Catalog, Dialect, Dialects, FinishReason};
+use scan::{Read, Scan, Stop};
+
+/// One opening token of a dialect.
+struct Row {
+    dialect: Dialect,
+    /// The token that a call, or a list of calls, begins with.
+    opener: &'static str,
+    /// The token is of a kind that nothing else begins with: it counts behind prose, too.
+    special: bool,
+    read: fn(&mut Scan<'_>) -> Read,
+    /// The tokens that calls end with: when one comes, it is worth to look again.
+    closers: &'static [&'static str],
+}
+
+/// What a model writes in place of the host: results, and the next turn of the person. With it a reply no longer counts.
+struct Forgery {
+    dialect: Dialect,
+    token: &'static str,
+}
+
+/// All tables, in the order in which they are tried where dialects share a token.
+const TABLES: &[&[Row]] = &[
+    qwen3_coder::ROWS,
+    glm::ROWS,
+    anthropic::ROWS,
+    olmo::ROWS,
+    llama::ROWS,
+    mistral::ROWS,
+    deepseek::ROWS,
+    kimi::ROWS,
+    gemma::ROWS,
+    lfm2::ROWS,
+    apertus::ROWS,
+    cohere::ROWS,
+    step::ROWS,
+    seed_oss::ROWS,
+    minimax::ROWS,
+    harmony::ROWS,
+    wrapped::ROWS,
+];
+
+const FORGERIES: &[&[Forgery]] = &[
+    wrapped::FORGERIES,
+    anthropic::FORGERIES,
+    cohere::FORGERIES,
+    llama::FORGERIES,
+    mistral::FORGERIES,
+    deepseek::FORGERIES,
+    kimi::FORGERIES,
+    glm::FORGERIES,
+    gemma::FORGERIES,
+    step::FORGERIES,
+];
+
+fn rows(dialects: Dialects) -> impl Iterator<Item = &'static Row> {
+    TABLES.iter().copied().flatten().filter(move |row| dialects.contains(row.dialect))
+}
+
+/// What a text begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    /// No token of a dialect.
+    None,
+    /// What may still become one.
+    Undecided,
+    /// The token that opens a call. `special`: it counts behind prose, too.
+    Call { opener: &'static str, special: bool },
+    /// The token of a result, or of somebody else's turn.
+    Forged(&'static str),
+}
+
+/// The token of a dialect that `rest` begins with. More of it may come unless it is `whole`.
+pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
+    if !matches!(rest.as_bytes().first(), Some(b'<' | b'[' | b'f') | None) {
+        return Token::None; // nearly every line
+    }
+    let forged = FORGERIES.iter().copied().flatten().filter(|forgery| dialects.contains(forgery.dialect));
+    let mut undecided = false;
+    for token in forged.map(|forgery| forgery.token) {
+        if rest.starts_with(token) {
+            return Token::Forged(token);
+        }
+        undecided |= token.starts_with(rest);
+    }
+    for row in rows(dialects) {
+        if rest.starts_with(row.opener) {
+            return Token::Call { opener: row.opener, special: row.special };
+        }
+        undecided |= row.opener.starts_with(rest);
+    }
+    if undecided && !whole { Token::Undecided } else { Token::None }
+}
+
+/// The first place in `line` from `from` on where the special token of a call stands, or may begin.
+pub(super) fn special_token(line: &str, from: usize, whole: bool, dialects: Dialects) -> Option<(usize, Token)> {
+    let bytes = line.as_bytes();
+    memchr::memchr2_iter(b'<', b'[', &bytes[from..]).map(|at| from + at).find_map(|at| {
+        match token(&line[at..], whole, dialects) {
+            Token::None | Token::Forged(_) | Token::Call { special: false, .. } => None,
+            found => Some((at, found)),
+        }
+    })
+}
+
+/// What stands behind an opening token.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// It depends on what comes.
+    Undecided,
+    /// No call of any dialect.
+    Nothing,
+    /// Calls in this dialect, up to this byte.
+    Calls(Dialect, Vec<Draft>, usize),
+    /// Reasoning, in these bytes, of a section up to the last one.
+    Thought((usize, usize), usize),
+    /// The reply ended in the middle of a call.
+    Incomplete(Dialect),
+    /// A call that cannot be read, up to this byte.
+    Malformed(Dialect, Problem, usize),
+}
+
+/// Reads what stands behind the opening token that `text` begins with.
+pub(super) fn read(
+    text: &str,
+    opener: &str,
+    dialects: Dialects,
+    ended: Option<FinishReason>,
+    catalog: Option<&Catalog>,
+) -> Reading {
+    for row in rows(dialects).filter(|row| row.opener == opener) {
+        let mut scan = Scan::new(text, ended, catalog);
+        scan.at = opener.len();
+        let problem = match (row.read)(&mut scan) {
+            Ok(()) => {
+                return match scan.thought {
+                    Some(thought) => Reading::Thought(thought, scan.at),
+                    None => Reading::Calls(row.dialect, scan.drafts, scan.at),
+                };
+            }
+            Err(Stop::Not) => continue,
+            Err(Stop::More) => return Reading::Undecided,
+            Err(Stop::Incomplete) => return Reading::Incomplete(row.dialect),
+            Err(Stop::Bad(problem)) => problem,
+        };
+        // The model goes on behind its closing token; without one, the whole rest may be part of the call.
+        let from = crate::clip::floor_boundary(text, problem.at);
+        let end = row
+            .closers
+            .iter()
+            .filter(|close| close.len() > 1)
+            .filter_map(|close| text[from..].find(close).map(|at| from + at + close.len()))
+            .min();
+        return match (end, ended) {
+            (Some(end), _) => Reading::Malformed(row.dialect, problem, end),
+            (None, None) => Reading::Undecided,
+            (None, Some(reason)) if reason.is_early() => Reading::Incomplete(row.dialect),
+            (None, Some(_)) => Reading::Malformed(row.dialect, problem, text.len()),
+        };
+    }
+    Reading::Nothing
+}
+
+/// Whether `text`, of which the bytes from `seen` on are new, holds a token that a call behind `opener` may end with.
+pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects) -> bool {
+    rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.closers).any(|close| {
+        let from = crate::clip::floor_boundary(text, seen.saturating_sub(close.len()));
+        memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()).is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_token_begins_another_one() {
+        let openers = rows(Dialects::ALL).map(|row| row.opener);
+        let forged = FORGERIES.iter().copied().flatten().map(|forgery| forgery.token);
+        let tokens: Vec<&str> = openers.chain(forged).collect();
+        for one in &tokens {
+            assert!(one.starts_with(['<', '[', 'f']), "the parser looks for no other beginning: {one}");
+            for other in &tokens {
+                assert!(one == other || !one.starts_with(other), "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_dialect_is_read() {
+        for dialect in Dialect::ALL {
+            let whole = matches!(dialect, Dialect::BareJson);
+            assert!(whole || rows(Dialects::ALL).any(|row| row.dialect == *dialect), "{dialect}");
+        }
+    }
+}

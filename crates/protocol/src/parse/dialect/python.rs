@@ -1,0 +1,301 @@
+//! Calls as Python writes them: `read_file(path="a.txt", start_line=3)`.
+//!
+//! Only literals are read: no name, no operator, no call inside of a call. What Python would compute is not computed.
+
+use super::scan::{Read, Scan, Stop};
+use crate::parse::call;
+use crate::{Args, Repair, messages};
+use serde_json::{Map, Number, Value};
+
+/// Levels of lists and dictionaries.
+const MOST_DEPTH: usize = 64;
+
+/// Calls in brackets, `[f(a=1), g()]`.
+pub(super) fn list(scan: &mut Scan<'_>) -> Read {
+    scan.want("[")?;
+    loop {
+        scan.skip_whitespace();
+        if !scan.drafts.is_empty() && scan.take("]")? {
+            return Ok(());
+        }
+        one(scan)?;
+        scan.skip_whitespace();
+        match scan.peek() {
+            Some(b',') => scan.at += 1,
+            Some(b']') => {}
+            Some(_) if scan.drafts.len() == 1 => return Err(Stop::Not),
+            Some(_) => return scan.bad(messages::python_call_unreadable()),
+            None => return scan.wait(),
+        }
+    }
+}
+
+/// One call: a name and its arguments in parentheses.
+pub(super) fn one(scan: &mut Scan<'_>) -> Read {
+    let printed = scan.take("print(")?;
+    let written = scan.name()?;
+    let known = |name: &str| scan.catalog().is_some_and(|catalog| catalog.find(name).is_some());
+    // `default_api.read_file` is the tool in the namespace that the model was taught.
+    let name = match written.rsplit_once('.') {
+        Some((_, last)) if !known(written) && !last.is_empty() => last,
+        _ => written,
+    };
+    scan.want("(")?;
+    let (mut args, mut repairs) = (Args::new(), Vec::new());
+    let mut positions = 0;
+    loop {
+        scan.skip_whitespace();
+        if scan.take(")")? {
+            break;
+        }
+        let (key, value) = argument(scan)?;
+        let key = match key {
+            Some(key) => key.to_owned(),
+            None => {
+                let spec = call::spec(scan.catalog(), name);
+                let Some(param) = spec.and_then(|spec| spec.params.get(positions)) else {
+                    return scan.bad(messages::python_argument_without_name());
+                };
+                positions += 1;
+                repairs.push(Repair::PositionalArgument);
+                param.name.clone().into_owned()
+            }
+        };
+        if args.contains_key(&key) {
+            return scan.bad(messages::parameter_given_twice(key));
+        }
+        args.insert(key, value);
+        scan.skip_whitespace();
+        match scan.peek() {
+            Some(b',') => scan.at += 1,
+            Some(b')') => {}
+            Some(_) => return scan.bad(messages::python_call_unreadable()),
+            None => return scan.wait(),
+        }
+    }
+    if printed {
+        scan.skip_whitespace();
+        scan.want(")")?;
+    }
+    repairs.dedup();
+    scan.call(name, args, repairs);
+    Ok(())
+}
+
+/// `key=value`, or a value alone.
+fn argument<'a>(scan: &mut Scan<'a>) -> Read<(Option<&'a str>, Value)> {
+    let rest = scan.rest();
+    let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let behind = rest[length..].trim_start_matches([' ', '\t']);
+    if length > 0 && behind.is_empty() && !scan.is_over() {
+        return scan.wait();
+    }
+    if length > 0 && behind.starts_with('=') {
+        scan.at += rest.len() - behind.len() + 1;
+        scan.skip_whitespace();
+        return Ok((Some(&rest[..length]), value(scan, 0)?));
+    }
+    Ok((None, value(scan, 0)?))
+}
+
+fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
+    if depth > MOST_DEPTH {
+        return scan.bad(messages::nested_too_deep());
+    }
+    match scan.peek() {
+        None => scan.wait(),
+        Some(b'[') => items(scan, b']', depth),
+        Some(b'(') => items(scan, b')', depth),
+        Some(b'{') => dictionary(scan, depth),
+        Some(b'"' | b'\'') => strings(scan),
+        Some(b'r' | b'R' | b'b' | b'u' | b'f' | b'F')
+            if matches!(scan.rest().as_bytes().get(1), Some(b'"' | b'\'')) =>
+        {
+            strings(scan)
+        }
+        Some(_) => word(scan),
+    }
+}
+
+fn items(scan: &mut Scan<'_>, close: u8, depth: usize) -> Read<Value> {
+    scan.at += 1;
+    let mut items = Vec::new();
+    loop {
+        scan.skip_whitespace();
+        if scan.peek() == Some(close) {
+            scan.at += 1;
+            return Ok(Value::Array(items));
+        }
+        items.push(value(scan, depth + 1)?);
+        comma_or(scan, close)?;
+    }
+}
+
+fn dictionary(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
+    scan.at += 1;
+    let mut members = Map::new();
+    loop {
+        scan.skip_whitespace();
+        if scan.peek() == Some(b'}') {
+            scan.at += 1;
+            return Ok(Value::Object(members));
+        }
+        let Value::String(key) = value(scan, depth + 1)? else {
+            return scan.bad(messages::python_call_unreadable());
+        };
+        scan.skip_whitespace();
+        if !scan.take(":")? {
+            return scan.bad(messages::python_call_unreadable());
+        }
+        scan.skip_whitespace();
+        let value = value(scan, depth + 1)?;
+        if members.insert(key.clone(), value).is_some() {
+            return scan.bad(messages::parameter_given_twice(key));
+        }
+        comma_or(scan, b'}')?;
+    }
+}
+
+fn comma_or(scan: &mut Scan<'_>, close: u8) -> Read {
+    scan.skip_whitespace();
+    match scan.peek() {
+        Some(b',') => scan.at += 1,
+        Some(byte) if byte == close => {}
+        Some(_) => return scan.bad(messages::python_call_unreadable()),
+        None => return scan.wait(),
+    }
+    Ok(())
+}
+
+/// A number, or `True`, `False`, `None` and what JSON has for them.
+fn word(scan: &mut Scan<'_>) -> Read<Value> {
+    let rest = scan.rest();
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '-')));
+    let Some(end) = end else { return scan.wait() };
+    let value = match &rest[..end] {
+        "True" | "true" => Value::Bool(true),
+        "False" | "false" => Value::Bool(false),
+        "None" | "null" => Value::Null,
+        digits => match number(&digits.replace('_', "")) {
+            Some(number) => Value::Number(number),
+            None => return scan.bad(messages::python_call_unreadable()),
+        },
+    };
+    scan.at += end;
+    Ok(value)
+}
+
+fn number(text: &str) -> Option<Number> {
+    let digit = text.strip_prefix('-').unwrap_or(text).starts_with(|c: char| c.is_ascii_digit());
+    // `1e400` is no number, and neither is `inf`.
+    digit.then(|| serde_json::from_str(text).ok())?
+}
+
+/// String literals, joined where they stand one behind the other.
+fn strings(scan: &mut Scan<'_>) -> Read<Value> {
+    let mut text = String::new();
+    loop {
+        string(scan, &mut text)?;
+        let end = scan.at;
+        scan.skip_whitespace();
+        if !matches!(scan.peek(), Some(b'"' | b'\'')) {
+            scan.at = end;
+            return Ok(Value::String(text));
+        }
+    }
+}
+
+/// One string literal.
+fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
+    let raw = match scan.peek() {
+        Some(b'r' | b'R') => true,
+        Some(b'f' | b'F') => return scan.bad(messages::python_f_string()),
+        _ => false,
+    };
+    if !matches!(scan.peek(), Some(b'"' | b'\'')) {
+        scan.at += 1;
+    }
+    let rest = scan.rest();
+    let quote = &rest[..1];
+    let triple = quote.repeat(3);
+    if scan_is_undecided(rest, quote) && !scan.is_over() && scan.rest().len() < 3 {
+        // `""` may be an empty string, or the beginning of three quotes.
+        return scan.wait();
+    }
+    let close = if rest.starts_with(&triple) { triple.as_str() } else { quote };
+    let start = scan.at + close.len();
+    let bytes = scan.text.as_bytes();
+    let mut at = start;
+    loop {
+        let Some(found) = memchr::memchr3(close.as_bytes()[0], b'\\', b'\n', &bytes[at..]) else {
+            return scan.wait();
+        };
+        out.push_str(&scan.text[at..at + found]);
+        at += found;
+        match bytes[at] {
+            b'\\' if raw => {
+                // In a raw string the backslash stays, and a quote behind it ends nothing.
+                let Some(next) = scan.text[at + 1..].chars().next() else { return scan.wait() };
+                out.push('\\');
+                out.push(next);
+                at += 1 + next.len_utf8();
+            }
+            b'\\' => at = escape(scan, at, out)?,
+            // A line break in a plain string is an error in Python, and what every model means by it is clear.
+            b'\n' => {
+                out.push('\n');
+                at += 1;
+            }
+            _ if scan.text[at..].starts_with(close) => {
+                scan.at = at + close.len();
+                return Ok(());
+            }
+            _ if scan.text.len() - at < close.len() => return scan.wait(),
+            _ => {
+                out.push_str(quote);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Whether only quotes are known of the text, so that it may still open a string in three of them.
+fn scan_is_undecided(rest: &str, quote: &str) -> bool {
+    rest.trim_start_matches(quote).is_empty()
+}
+
+/// An escape, whose backslash stands at `at`. Gives where it ends. One that Python does not know stays as it is.
+fn escape(scan: &Scan<'_>, at: usize, out: &mut String) -> Read<usize> {
+    let Some(letter) = scan.text[at + 1..].chars().next() else { return scan.wait() };
+    let digits = match letter {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => 0,
+    };
+    if digits > 0 {
+        let Some(hex) = scan.text.get(at + 2..at + 2 + digits) else { return scan.wait() };
+        match u32::from_str_radix(hex, 16).ok().and_then(char::from_u32) {
+            Some(c) => out.push(c),
+            None => return Err(Stop::Bad(crate::json::Problem::new(at, messages::python_call_unreadable()))),
+        }
+        return Ok(at + 2 + digits);
+    }
+    match letter {
+        'n' => out.push('\n'),
+        't' => out.push('\t'),
+        'r' => out.push('\r'),
+        'b' => out.push('\u{8}'),
+        'f' => out.push('\u{c}'),
+        'a' => out.push('\u{7}'),
+        'v' => out.push('\u{b}'),
+        '0' => out.push('\0'),
+        '\\' | '\'' | '"' => out.push(letter),
+        '\n' => {}
+        other => {
+            out.push('\\');
+            out.push(other);
+        }
+    }
+    Ok(at + 1 + letter.len_utf8())
+}

@@ -1,0 +1,349 @@
+//! A place in the text of a call in some dialect, and what readers look for there.
+//!
+//! A reader is a pure function of the text that there is: it may be called again with more text, and then decides the
+//! same about what it had decided. What it cannot know yet is [`Stop::More`].
+
+use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
+use crate::parse::call::{self, Draft};
+use crate::{Args, Catalog, FinishReason, Repair, Text, messages};
+use serde_json::Value;
+
+/// Why a reader stopped before the end of a call.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// More of the reply is needed to decide.
+    More,
+    /// This is no call of the dialect.
+    Not,
+    /// A call began, and the reply is over.
+    Incomplete,
+    /// A call that cannot be read, and where: a byte of the text.
+    Bad(Problem),
+}
+
+pub(super) type Read<T = ()> = Result<T, Stop>;
+
+/// Text behind the opening token of a dialect, and what was read of it.
+pub(super) struct Scan<'a> {
+    pub(super) text: &'a str,
+    /// How far it was read, in bytes.
+    pub(super) at: usize,
+    /// How the reply ended, where it is over: no more text comes.
+    ended: Option<FinishReason>,
+    catalog: Option<&'a Catalog>,
+    pub(super) drafts: Vec<Draft>,
+    /// The part of the text that is reasoning.
+    pub(super) thought: Option<(usize, usize)>,
+}
+
+/// Repairs that a dialect does not need: what is another shape in a tool block is the dialect's own form.
+const OWN_SHAPES: [Repair; 5] =
+    [Repair::ArgsAlias, Repair::NameAlias, Repair::SeveralCalls, Repair::Wrapper, Repair::NameDecoration];
+
+/// Bytes that the lexer takes at once: a value ends somewhere in them, and what stands behind it is not read in vain.
+const AT_ONCE: usize = 4096;
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(text: &'a str, ended: Option<FinishReason>, catalog: Option<&'a Catalog>) -> Scan<'a> {
+        Scan { text, at: 0, ended, catalog, drafts: Vec::new(), thought: None }
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Whether nothing stands here, and nothing more comes.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended.is_some() && self.at == self.text.len()
+    }
+
+    /// What is wanted here is not there.
+    pub(super) fn wait<T>(&self) -> Read<T> {
+        Err(if self.ended.is_some() { Stop::Incomplete } else { Stop::More })
+    }
+
+    pub(super) fn bad<T>(&self, message: Text) -> Read<T> {
+        Err(Stop::Bad(Problem::new(self.at, message)))
+    }
+
+    pub(super) fn skip_whitespace(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.rest().bytes().next()
+    }
+
+    /// Takes the token, if it stands here.
+    pub(super) fn take(&mut self, token: &str) -> Read<bool> {
+        let rest = self.rest();
+        if rest.starts_with(token) {
+            self.at += token.len();
+            return Ok(true);
+        }
+        if self.ended.is_none() && token.starts_with(rest) { Err(Stop::More) } else { Ok(false) }
+    }
+
+    /// Whether the token stands here.
+    pub(super) fn sees(&mut self, token: &str) -> Read<bool> {
+        let at = self.at;
+        let seen = self.take(token)?;
+        self.at = at;
+        Ok(seen)
+    }
+
+    /// Takes one of the tokens, if one stands here. None of them begins another one.
+    pub(super) fn take_any(&mut self, tokens: &[&str]) -> Read<bool> {
+        let mut undecided = false;
+        for token in tokens {
+            match self.take(token) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(_) => undecided = true,
+            }
+        }
+        if undecided { Err(Stop::More) } else { Ok(false) }
+    }
+
+    /// Takes the token. Without it, this is no call of the dialect.
+    pub(super) fn want(&mut self, token: &str) -> Read {
+        if self.take(token)? { Ok(()) } else { self.no() }
+    }
+
+    /// What stands here is not what a call of the dialect has there. Where the reply ends, a call may have begun.
+    pub(super) fn no<T>(&self) -> Read<T> {
+        if self.at == self.text.len() { self.wait() } else { Err(Stop::Not) }
+    }
+
+    /// The text up to the token, which is passed.
+    pub(super) fn until(&mut self, token: &str) -> Read<&'a str> {
+        let rest = self.rest();
+        match memchr::memmem::find(rest.as_bytes(), token.as_bytes()) {
+            Some(at) => {
+                self.at += at + token.len();
+                Ok(&rest[..at])
+            }
+            None => self.wait(),
+        }
+    }
+
+    /// The name of a tool, up to what ends it: letters, digits and `_ - . : /`.
+    pub(super) fn name(&mut self) -> Read<&'a str> {
+        let rest = self.rest();
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+        match rest.find(|c| !is_name(c)) {
+            Some(0) => Err(Stop::Not),
+            Some(end) => {
+                self.at += end;
+                Ok(&rest[..end])
+            }
+            None => self.wait(),
+        }
+    }
+
+    /// A text up to `close`, where one of `behind` follows the closing token, with whitespace between. A closing token before
+    /// anything else is content, for a file may hold one; then the end is a guess.
+    pub(super) fn content(&mut self, close: &str, behind: &[&str]) -> Read<(&'a str, Option<Repair>)> {
+        let from = self.at;
+        let mut guess = None;
+        loop {
+            self.until(close)?;
+            let end = self.at;
+            self.skip_whitespace();
+            let found = self.is_over() || behind.iter().any(|token| self.rest().starts_with(token));
+            if found {
+                self.at = end;
+                return Ok((&self.text[from..end - close.len()], guess));
+            }
+            if self.ended.is_none() && behind.iter().any(|token| token.starts_with(self.rest())) {
+                return Err(Stop::More);
+            }
+            guess = Some(Repair::InnerCloser);
+            self.at = end;
+        }
+    }
+
+    /// One JSON object or array; or, where it is not valid, the text up to one of `closers`, repaired.
+    pub(super) fn json(&mut self, closers: &[&str]) -> Read<(Vec<Value>, Vec<Repair>)> {
+        self.skip_whitespace();
+        let start = self.at;
+        match self.peek() {
+            Some(b'{' | b'[') => {}
+            Some(_) => return Err(Stop::Not),
+            None => return self.wait(),
+        }
+        let mut lexer = Lexer::new(MOST_NESTING);
+        let mut first = FirstValue::default();
+        let mut rest = self.rest();
+        while first.end.is_none() && !rest.is_empty() && !matches!(lexer.status(), Status::Broken { .. }) {
+            let (piece, more) = rest.split_at(crate::clip::floor_boundary(rest, AT_ONCE.max(4)));
+            lexer.feed(piece, &mut first);
+            rest = more;
+        }
+        if let Some(end) = first.end {
+            self.at = start + end;
+            return self.read_json(start, false);
+        }
+        match lexer.status() {
+            Status::Broken { at, .. } => match self.find_any(start + at, closers) {
+                Some(close) => {
+                    self.at = close;
+                    self.read_json(start, true)
+                }
+                // Without a closing token the end of the reply is the end of the call, but completes nothing.
+                None if closers.is_empty() && self.ended == Some(FinishReason::Stop) => {
+                    self.at = self.text.len();
+                    self.read_json(start, false)
+                }
+                None => self.wait(),
+            },
+            Status::InString if self.ended == Some(FinishReason::Stop) && self.find_any(start, closers).is_some() => {
+                self.at = start;
+                self.bad(messages::string_open_at_end())
+            }
+            _ => self.wait(),
+        }
+    }
+
+    fn find_any(&self, from: usize, tokens: &[&str]) -> Option<usize> {
+        let from = crate::clip::floor_boundary(self.text, from);
+        let rest = &self.text.as_bytes()[from..];
+        tokens.iter().filter_map(|token| memchr::memmem::find(rest, token.as_bytes())).min().map(|at| from + at)
+    }
+
+    fn read_json(&self, start: usize, closed: bool) -> Read<(Vec<Value>, Vec<Repair>)> {
+        match json::read(&self.text[start..self.at], closed) {
+            Ok(reading) => Ok((reading.values, reading.repairs)),
+            Err(problem) => Err(Stop::Bad(Problem { at: start + problem.at, ..problem })),
+        }
+    }
+
+    /// One JSON object that holds the arguments of a call.
+    pub(super) fn args(&mut self, closers: &[&str]) -> Read<(Args, Vec<Repair>)> {
+        let start = self.at;
+        let (values, repairs) = self.json(closers)?;
+        let mut values = values.into_iter();
+        match (values.next(), values.next()) {
+            (Some(Value::Object(args)), None) => Ok((args, repairs)),
+            _ => Err(Stop::Bad(Problem::new(start, messages::args_not_an_object("arguments")))),
+        }
+    }
+
+    /// Adds a call.
+    pub(super) fn call(&mut self, name: &str, args: Args, repairs: Vec<Repair>) {
+        self.drafts.push(Draft { name: call::undecorated(name).to_owned(), args, repairs, ..Draft::default() });
+    }
+
+    /// Adds the calls that JSON values say.
+    pub(super) fn calls(&mut self, start: usize, values: Vec<Value>, repairs: &[Repair]) -> Read {
+        match call::drafts(values, repairs, self.catalog) {
+            Ok(mut drafts) => {
+                for draft in &mut drafts {
+                    draft.repairs.retain(|repair| !OWN_SHAPES.contains(repair));
+                }
+                self.drafts.extend(drafts);
+                Ok(())
+            }
+            Err(message) => Err(Stop::Bad(Problem::new(start, message))),
+        }
+    }
+
+    /// Calls in JSON, one value or several, up to one of the closing tokens. It may be missing where the JSON is complete
+    /// and something else begins, or the reply ends by itself.
+    pub(super) fn json_calls(&mut self, closers: &[&str]) -> Read {
+        self.skip_whitespace();
+        let start = self.at;
+        loop {
+            self.skip_whitespace();
+            let value_start = self.at;
+            let (values, repairs) = self.json(closers)?;
+            self.calls(value_start, values, &repairs)?;
+            let end = self.at;
+            self.skip_whitespace();
+            if self.take_any(closers)? {
+                return Ok(());
+            }
+            match self.peek() {
+                // Without a closing token, what follows an object decides whether another call comes.
+                None if closers.is_empty()
+                    && self.text.as_bytes()[value_start..].starts_with(b"{")
+                    && self.ended.is_none() =>
+                {
+                    return self.wait();
+                }
+                // A model that separates its calls means several.
+                Some(b',' | b';') if !closers.is_empty() => {
+                    self.at += 1;
+                    self.skip_whitespace();
+                    if self.take_any(closers)? {
+                        return Ok(());
+                    }
+                }
+                Some(b';') => self.at += 1,
+                Some(b'{') => {}
+                Some(b'}' | b']') if !closers.is_empty() => {
+                    let Some(close) = self.find_any(self.at, closers) else { return self.wait() };
+                    self.at = close;
+                    let (values, repairs) = self.read_json(start, true)?;
+                    self.drafts.clear();
+                    self.calls(start, values, &repairs)?;
+                    self.take_any(closers)?;
+                    return Ok(());
+                }
+                _ => {
+                    let missing = !closers.is_empty();
+                    return self.missing_end(end, missing);
+                }
+            }
+        }
+    }
+
+    /// Calls in JSON in a dialect that needs no closing token: one of these may follow.
+    pub(super) fn json_calls_to(&mut self, closers: &[&str]) -> Read {
+        self.json_calls(&[])?;
+        let end = self.at;
+        self.skip_whitespace();
+        if !self.take_any(closers)? {
+            self.at = end;
+        }
+        Ok(())
+    }
+
+    /// The closing token does not stand where it should: the calls end at `end` all the same, unless the reply was cut off
+    /// there. `missing`: there should have been one.
+    pub(super) fn missing_end(&mut self, end: usize, missing: bool) -> Read {
+        if missing && self.at == self.text.len() && self.ended != Some(FinishReason::Stop) {
+            return self.wait();
+        }
+        self.at = end;
+        if missing {
+            self.drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::MissingFence));
+        }
+        Ok(())
+    }
+
+    pub(super) fn catalog(&self) -> Option<&'a Catalog> {
+        self.catalog
+    }
+}
+
+/// Notices where the first value ends.
+#[derive(Default)]
+struct FirstValue {
+    depth: usize,
+    end: Option<usize>,
+}
+
+impl Watch for FirstValue {
+    fn open(&mut self, _object: bool, _at: usize) {
+        self.depth += 1;
+    }
+
+    fn close(&mut self, end: usize) {
+        self.depth -= 1;
+        if self.depth == 0 {
+            self.end.get_or_insert(end);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Calls in dialects: where their tokens count, and what becomes of the text behind them.
+//!
+//! A token counts at the beginning of a line, at document level or in a list item, and directly behind another call in a
+//! dialect; a special token also behind prose. Never in a quote, a fence, indented code, a code span, HTML or reasoning.
+//! What stands behind it is read by a pure function of the text ([`dialect`]), again and again while it comes: at each closing
+//! token, and whenever there is twice as much as the last time, so that the time stays linear.
+
+use super::block::Ending;
+use super::call::Draft;
+use super::dialect::whole::{self, Whole};
+use super::dialect::{self, Reading, Token};
+use super::event::Event;
+use super::ignored::Candidate;
+use super::parser::{Parser, ParserState};
+use super::queue::Queued;
+use super::reasoning;
+use crate::clip::floor_boundary;
+use crate::json::Problem;
+use crate::{Dialect, Dialects, FinishReason, Repair, messages};
+use serde_json::Value;
+
+/// A call whose opening token stands in the current line. The parser's place is the beginning of the line until it is certain
+/// that this is a call.
+#[derive(Debug)]
+pub(super) struct Section {
+    opener: &'static str,
+    /// Where the token stands in the line.
+    offset: usize,
+    mid_line: bool,
+    in_item: bool,
+    tries: Tries,
+}
+
+impl Section {
+    fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Section {
+        Section { opener, offset, mid_line, in_item, tries: Tries::default() }
+    }
+}
+
+/// How often a text was read that was not whole.
+#[derive(Debug, Default)]
+pub(super) struct Tries {
+    count: u32,
+    /// Bytes there were.
+    seen: usize,
+}
+
+/// Readings at a closing token. After these only a text of twice the length is read again.
+const MOST_TRIES: u32 = 16;
+
+impl Tries {
+    /// Whether a text of this length is worth another reading. `hint`: there is reason to believe that it is whole.
+    fn is_due(&mut self, length: usize, ended: bool, hint: impl FnOnce(usize) -> bool) -> bool {
+        let due = ended || length >= 2 * self.seen || self.count < MOST_TRIES && hint(self.seen);
+        if due {
+            self.count += 1;
+            self.seen = length;
+        }
+        due
+    }
+}
+
+impl Parser {
+    /// The dialects that are read.
+    pub(super) fn dialects(&self) -> Dialects {
+        if self.options.strict || self.options.bare { Dialects::NONE } else { self.options.dialects }
+    }
+
+    /// Opens a section where the current line, of which `length` bytes are there, begins with the token of one. Returns whether it
+    /// did.
+    pub(super) fn section_opens(&mut self, length: usize, whole: bool) -> bool {
+        let text = self.input.slice(self.input.at, self.input.at + length);
+        let Some((offset, in_item, token)) = self.leading_token(text, whole) else { return false };
+        match token {
+            Token::Call { opener, .. } => {
+                self.state = ParserState::Section(Section::new(opener, offset, false, in_item));
+            }
+            Token::Forged(token) => self.forged_token(offset, token),
+            Token::None | Token::Undecided => return false,
+        }
+        true
+    }
+
+    /// The token that the current line begins with, where one counts: its place, and whether that is in a list item.
+    fn leading_token(&self, text: &str, whole: bool) -> Option<(usize, bool, Token)> {
+        let dialects = self.dialects();
+        if dialects.is_empty() {
+            return None;
+        }
+        let (offset, in_item) = if self.behind_section {
+            (text.len() - text.trim_start_matches([' ', '\t']).len(), false)
+        } else {
+            self.containers.token_place(text)?
+        };
+        let in_span = !self.behind_section && self.containers.in_paragraph() && self.spans.is_open();
+        if in_span || self.refused.is_some_and(|refused| refused >= self.input.offset(self.input.at + offset)) {
+            return None;
+        }
+        match dialect::token(&text[offset..], whole, dialects) {
+            Token::None | Token::Undecided => None,
+            token => Some((offset, in_item, token)),
+        }
+    }
+
+    /// Opens a section behind prose on the current line, of which `length` bytes are all, where a special token stands. Returns
+    /// whether it did.
+    pub(super) fn section_opens_behind(&mut self, length: usize) -> bool {
+        let dialects = self.dialects();
+        let mut spans = std::mem::take(&mut self.spans);
+        let text = self.input.slice(self.input.at, self.input.at + length);
+        // A token that was refused is passed over, and what stands before it was read.
+        let start = self.input.offset(self.input.at);
+        let mut from = self.refused.map_or(0, |refused| (refused + 1).saturating_sub(start).min(length));
+        let mut fed = from;
+        let mut found = None;
+        while let Some((at, Token::Call { opener, .. })) = dialect::special_token(text, from, true, dialects) {
+            spans.feed(&text[fed..at]);
+            fed = at;
+            from = at + 1;
+            if !spans.is_open() {
+                found = Some(Section::new(opener, at, true, false));
+                break;
+            }
+        }
+        if found.is_none() {
+            spans.feed(&text[fed..]);
+        }
+        self.spans = spans;
+        let opens = found.is_some();
+        if let Some(section) = found {
+            self.state = ParserState::Section(section);
+        }
+        opens
+    }
+
+    /// What stands `offset` bytes behind the parser's place is certain to be no prose: the parser goes there.
+    fn go_to(&mut self, offset: usize) {
+        let at = self.input.at + offset;
+        let ignored = self.ignored.end_all();
+        self.show(at);
+        self.announce(ignored, at);
+        let (lines, chars) = reasoning::count_lines(self.input.slice(self.input.at, at));
+        self.input.line += lines;
+        if lines > 0 {
+            self.input.column = 0;
+        }
+        self.input.pass_within(at, chars);
+    }
+
+    /// What the model writes in the host's name: from here on the reply does not count.
+    fn forged_token(&mut self, offset: usize, token: &str) {
+        self.go_to(offset);
+        let span = self.input.span(self.input.at, self.input.at + token.len());
+        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.take_section(token, self.input.column, None);
+        self.queue.push_event(Event::ForgedResult { body: "".into(), span });
+        self.pass_section(token.len());
+    }
+
+    /// Something else in the reply is a call: the block under a wrong word is none.
+    pub(super) fn drop_candidate(&mut self, at: usize) {
+        let ignored = self.ignored.drop_candidate();
+        self.announce(ignored, at);
+    }
+
+    /// The reply ended by itself, and nothing in it was a call but a block under a wrong word.
+    pub(super) fn candidate_counts(&mut self) {
+        let Some(Candidate { draft, body, span, .. }) = self.ignored.take_candidate() else { return };
+        self.show(self.input.len());
+        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.take_section(&body, 0, None);
+        if let Ok(drafts) = self.admit(vec![draft], Ending::Fence) {
+            self.queue_calls(drafts);
+        }
+    }
+
+    /// Reads the open section, as far as it is there.
+    pub(super) fn advance_section(&mut self) -> bool {
+        let dialects = self.dialects();
+        let ended = self.input.finished;
+        let limit = self.options.limits.block;
+        let ParserState::Section(section) = &mut self.state else { return false };
+        let offset = section.offset;
+        let all = self.input.slice(self.input.at + offset, self.input.len());
+        let over = all.len() > limit;
+        let text = &all[..floor_boundary(all, limit)];
+        let opener = section.opener;
+        let due = section
+            .tries
+            .is_due(text.len(), over || ended.is_some(), |seen| dialect::may_end(text, seen, opener, dialects));
+        if !due {
+            return false;
+        }
+        // A text that was cut because of its length is not over.
+        let ended = ended.filter(|_| !over);
+        let reading = dialect::read(text, opener, dialects, ended, self.options.catalog.as_deref());
+        let length = text.len();
+        match reading {
+            Reading::Undecided if over => {
+                self.go_to(offset);
+                let problem = Problem::new(0, messages::dialect_too_large(limit));
+                self.end_section(length, None, Err(problem));
+            }
+            Reading::Undecided => return false,
+            Reading::Nothing => self.refuse_section(offset),
+            // The name of a token at the end of a sentence.
+            Reading::Incomplete(_) if ended == Some(FinishReason::Stop) && text[opener.len()..].trim().is_empty() => {
+                self.refuse_section(offset);
+            }
+            Reading::Incomplete(dialect) => {
+                self.go_to(offset);
+                self.incomplete_section(Some(dialect));
+            }
+            Reading::Malformed(dialect, problem, end) => {
+                self.go_to(offset);
+                self.end_section(end, Some(dialect), Err(problem));
+            }
+            // The tokens around a text that is no call.
+            Reading::Calls(_, drafts, end) if drafts.is_empty() => {
+                self.go_to(offset);
+                self.pass_section(end);
+            }
+            Reading::Calls(dialect, drafts, end) => {
+                self.go_to(offset);
+                self.end_section(end, Some(dialect), Ok(drafts));
+            }
+            Reading::Thought((start, stop), end) => {
+                self.go_to(offset);
+                let at = self.input.at;
+                let text = self.input.span(at + start, at + stop);
+                let span = self.input.span(at, at + end);
+                self.queue.push(Queued::Reasoning { text, span, closed: Some(true) });
+                self.pass_section(end);
+            }
+        }
+        true
+    }
+
+    /// What stands here is no call: the line is read as if the token meant nothing.
+    fn refuse_section(&mut self, offset: usize) {
+        self.refused = Some(self.input.offset(self.input.at + offset));
+        // Behind prose, CommonMark was asked already what the line is.
+        self.structured = matches!(&self.state, ParserState::Section(section) if section.mid_line);
+        self.state = ParserState::Prose;
+    }
+
+    fn incomplete_section(&mut self, dialect: Option<Dialect>) {
+        let text = self.input.slice(self.input.at, self.input.len()).to_owned();
+        let span = self.input.span(self.input.at, self.input.len());
+        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.take_section(&text, self.input.column, dialect);
+        self.incomplete();
+        self.input.use_up(span.end);
+        self.end();
+    }
+
+    /// The section is over, `length` bytes behind its beginning.
+    fn end_section(&mut self, length: usize, dialect: Option<Dialect>, read: Result<Vec<Draft>, Problem>) {
+        let (mid_line, in_item) = match &self.state {
+            ParserState::Section(section) => (section.mid_line, section.in_item),
+            _ => (false, false),
+        };
+        let at = self.input.at;
+        self.drop_candidate(at);
+        self.blocks = true;
+        let span = self.input.span(at, at + length);
+        let text = self.input.slice(at, at + length).to_owned();
+        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.take_section(&text, self.input.column, dialect);
+        let profile = self.options.dialect;
+        let read = read.map(|mut drafts| {
+            for draft in &mut drafts {
+                let other = profile.is_some_and(|known| dialect != Some(known));
+                let lines = in_item && draft.args.values().any(holds_lines);
+                let needed = [
+                    (mid_line && (profile.is_none() || other), Repair::MidLine),
+                    (other, Repair::OtherDialect),
+                    (self.other.is_some(), Repair::DoubtfulFence),
+                    (lines, Repair::IndentedText),
+                ];
+                draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
+            }
+            drafts
+        });
+        match read.and_then(|drafts| self.admit(drafts, Ending::Fence)) {
+            Ok(drafts) => self.queue_calls(drafts),
+            Err(problem) => {
+                self.after_broken = true;
+                self.malformed(&problem);
+            }
+        }
+        self.pass_section(length);
+    }
+
+    /// Goes on behind a section.
+    fn pass_section(&mut self, length: usize) {
+        let at = self.input.at;
+        let (lines, chars) = reasoning::count_lines(self.input.slice(at, at + length));
+        self.input.line += lines;
+        if lines > 0 {
+            self.input.column = 0;
+        }
+        self.input.pass_within(at + length, chars);
+        self.input.use_up(self.input.offset(at + length));
+        self.containers.close_leaf();
+        self.spans.clear();
+        self.state = ParserState::Prose;
+        self.behind_section = true;
+        self.gate = super::line_gate::LineGate::default();
+    }
+
+    /// A reply, or what follows reasoning, begins here: reads it as calls from end to end. Returns whether it must wait for
+    /// more.
+    pub(super) fn whole_waits(&mut self) -> bool {
+        let dialects = self.dialects();
+        let ended = self.input.finished;
+        let text = self.input.slice(self.input.at, self.input.len());
+        let calls = text.trim_start();
+        let blanks = text.len() - calls.len();
+        let Some(tries) = self.whole.as_mut() else { return false };
+        if calls.is_empty() && ended.is_none() && !dialects.is_empty() {
+            return false; // whitespace is shown, and the beginning is still to come
+        }
+        // Code that is indented by four columns is quoted.
+        let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
+        let quoted = indent.len() > 3 || indent.contains('\t');
+        let fits = !dialects.is_empty() && !quoted && calls.len() <= self.options.limits.block;
+        let due = tries.is_due(calls.len(), ended.is_some(), |seen| seen < 256);
+        if fits && !due {
+            return true;
+        }
+        let read =
+            if fits { whole::read(calls, dialects, ended, self.options.catalog.as_deref()) } else { Whole::Nothing };
+        match read {
+            Whole::Undecided => return true,
+            Whole::Nothing => {}
+            Whole::Calls(dialect, drafts) => {
+                let length = calls.trim_end().len();
+                self.go_to(blanks);
+                self.end_section(length, Some(dialect), Ok(drafts));
+            }
+            Whole::Malformed(dialect, problem) => {
+                let length = calls.trim_end().len();
+                self.go_to(blanks);
+                self.end_section(length, Some(dialect), Err(problem));
+            }
+            Whole::Incomplete(dialect) => {
+                self.go_to(blanks);
+                self.incomplete_section(Some(dialect));
+            }
+        }
+        self.whole = None;
+        false
+    }
+}
+
+fn holds_lines(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\n'),
+        Value::Array(items) => items.iter().any(holds_lines),
+        Value::Object(members) => members.values().any(holds_lines),
+        _ => false,
+    }
+}
