@@ -50,6 +50,7 @@ impl Tool for Read {
             lines: permit.count("lines"),
             count_lines: permit.flag("count_lines", false),
             limits: self.limits,
+            language: permit.language(),
             ..ReadFile::new(permit.text("path").unwrap_or_default())
         };
         let language = permit.language();

@@ -532,8 +532,7 @@ toolfence_protocol::texts! { "git_config"
         en: "{key} is set in git's configuration, which cannot be read as a key",
         pt: "{key} é definido na configuração do git, mas não pode ser lido como uma chave",
     }
-    /// `danger` is in English only.
-    key(key, danger) { en: "{key} {danger}", pt: "A chave {key} da configuração do git não é inofensiva ({danger})" }
+    key(key, danger) { en: "{key} {danger}", pt: "{key} {danger}" }
     opens_editor(verb) {
         en: "git config {verb} lets the configuration be written freely",
         pt: "git config {verb} permite escrever a configuração livremente",

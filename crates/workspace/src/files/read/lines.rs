@@ -6,6 +6,7 @@ use crate::version::{Hashing, PIECE, Version};
 use memchr::{memchr, memchr_iter};
 use std::fs::File;
 use std::io::{self, Read};
+use toolfence_protocol::Language;
 
 /// As long as the pieces that are hashed, so that one passes through both.
 const BUFFER: usize = PIECE;
@@ -101,8 +102,8 @@ impl<'s> Lines<'s> {
         Ok(skipped)
     }
 
-    /// The next line, cut after `most` characters; `None` at the end.
-    pub(crate) fn next(&mut self, most: usize) -> io::Result<Option<Line>> {
+    /// The next line, cut after `most` characters, which is told in this language; `None` at the end.
+    pub(crate) fn next(&mut self, most: usize, language: Language) -> io::Result<Option<Line>> {
         if !self.more()? {
             return Ok(None);
         }
@@ -118,7 +119,7 @@ impl<'s> Lines<'s> {
             }
         }
         self.more()?;
-        Ok(Some(raw.into_line(most)))
+        Ok(Some(raw.into_line(most, language)))
     }
 
     /// How many lines are left, counted to the end.
@@ -196,7 +197,7 @@ impl Raw {
         self.last = piece.last().copied().unwrap_or(self.last);
     }
 
-    fn into_line(mut self, most: usize) -> Line {
+    fn into_line(mut self, most: usize, language: Language) -> Line {
         let crlf = self.ended && self.last == b'\r';
         if crlf {
             self.chars -= 1;
@@ -210,7 +211,7 @@ impl Raw {
         match decoded.char_indices().nth(most) {
             None => Line { shown_chars: decoded.chars().count(), text: decoded, crlf, lossy, cut: false },
             Some((end, _)) => Line {
-                text: messages::line_cut(&decoded[..end], most, self.chars.max(most as u64 + 1)).to_string(),
+                text: messages::line_cut(&decoded[..end], most, self.chars.max(most as u64 + 1)).into_string(language),
                 shown_chars: most,
                 crlf,
                 lossy,

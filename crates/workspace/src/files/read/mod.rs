@@ -10,7 +10,7 @@ use crate::text::{MOST_EDITED, refuse_no_text};
 use crate::version::Version;
 use crate::{messages, names};
 use lines::{Line, Lines};
-use toolfence_protocol::ToolFailure;
+use toolfence_protocol::{Language, ToolFailure};
 
 /// Up to this size all lines of a file are counted without being asked for.
 const COUNTED: u64 = 64 << 20;
@@ -30,13 +30,22 @@ pub struct ReadFile {
     pub count_lines: bool,
     /// How much is read at once.
     pub limits: ReadLimits,
+    /// In which language it is told that a line was cut.
+    pub language: Language,
 }
 
 impl ReadFile {
     /// The whole file, as far as the limits go.
     pub fn new(path: impl Into<String>) -> ReadFile {
-        let limits = ReadLimits::default();
-        ReadFile { path: path.into(), start_line: None, end_line: None, lines: None, count_lines: false, limits }
+        ReadFile {
+            path: path.into(),
+            start_line: None,
+            end_line: None,
+            lines: None,
+            count_lines: false,
+            limits: ReadLimits::default(),
+            language: Language::default(),
+        }
     }
 }
 
@@ -120,7 +129,7 @@ pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileTe
     let mut lines = start(opened, stop, &wanted.path)?;
     let skipped = lines.skip(range.first - 1).map_err(broken)?;
     refuse_beyond(&range, skipped, &lines, &wanted.path)?;
-    let mut taken = Taken::new(&wanted.limits);
+    let mut taken = Taken::new(wanted);
     lines.limit(budget);
     taken.take(&mut lines, &range).map_err(broken)?;
     let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
@@ -172,6 +181,7 @@ fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> 
 /// The answer as it grows.
 struct Taken<'a> {
     limits: &'a ReadLimits,
+    language: Language,
     text: String,
     chars: usize,
     count: u64,
@@ -183,14 +193,14 @@ struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    fn new(limits: &'a ReadLimits) -> Taken<'a> {
-        let text = String::new();
-        Taken { limits, text, chars: 0, count: 0, unfit: 0, crlf: false, lossy: false, cut_lines: 0 }
+    fn new(wanted: &'a ReadFile) -> Taken<'a> {
+        let (limits, language, text) = (&wanted.limits, wanted.language, String::new());
+        Taken { limits, language, text, chars: 0, count: 0, unfit: 0, crlf: false, lossy: false, cut_lines: 0 }
     }
 
     fn take(&mut self, lines: &mut Lines<'_>, range: &Range) -> std::io::Result<()> {
         while self.count < self.limits.lines && self.count <= range.last - range.first {
-            let Some(line) = lines.next(self.limits.line_chars)? else { break };
+            let Some(line) = lines.next(self.limits.line_chars, self.language)? else { break };
             if !self.fits(&line) {
                 self.unfit = 1;
                 break;
