@@ -83,43 +83,19 @@ fn is_sum(text: &str) -> bool {
 
 /// The variables in a text that computes with numbers and with nothing else, and sets none of them.
 fn sum(text: &str) -> Option<Vec<String>> {
-    let bytes = text.as_bytes();
-    let compares = |at: usize| {
-        let around = [at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at + 1)];
-        let before = matches!(around[0], Some(b'=' | b'!'))
-            || matches!(around[0], Some(b'<' | b'>')) && bytes.get(at.wrapping_sub(2)) != around[0];
-        before || around[1] == Some(&b'=')
-    };
-    let sets = (0..bytes.len()).any(|at| bytes[at] == b'=' && !compares(at));
-    if sets || text.contains("++") || text.contains("--") {
+    let of_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let plain = |c: char| of_name(c) || " \t+-*/%()<>&|^~!?:,$".contains(c);
+    let marks = text.split('$').skip(1).all(is_marked);
+    if !text.chars().all(plain) || !marks || text.contains("++") || text.contains("--") {
         return None;
     }
-    let mut names = Vec::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let marked =
-            rest.strip_prefix("${").and_then(|inner| inner.split_once('}')).filter(|(name, _)| is_variable(name));
-        if let Some((name, behind)) = marked {
-            names.push(name.to_owned());
-            rest = behind;
-            continue;
-        }
-        let word = rest.strip_prefix('$').unwrap_or(rest);
-        let end = word.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(word.len());
-        let (name, behind) = word.split_at(end);
-        match c {
-            _ if is_variable(name) => names.push(name.to_owned()),
-            '$' => return None,
-            _ if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() => {}
-            _ if name.is_empty() && is_sum(c.encode_utf8(&mut [0; 4])) => {
-                rest = &rest[c.len_utf8()..];
-                continue;
-            }
-            _ => return None,
-        }
-        rest = behind;
-    }
-    Some(names)
+    let words = text.split(|c| !of_name(c)).filter(|word| !word.bytes().all(|byte| byte.is_ascii_digit()));
+    words.map(|word| is_variable(word).then(|| word.to_owned())).collect()
+}
+
+/// Whether a name stands behind a `$`.
+fn is_marked(rest: &str) -> bool {
+    rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
 }
 
 fn is_variable(text: &str) -> bool {

@@ -4,10 +4,9 @@
 use super::report::{Deeds, Finding};
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, inspection, known, nested};
 use crate::shell::expand::Word;
-use crate::shell::programs::{self, Adds, Inner, base_name, has, options, wrappers};
+use crate::shell::programs::{self, Inner, base_name, has, options, wrappers};
 use crate::shell::{messages, shown};
 use crate::{CommandRule, Judgement};
-use std::cell::Cell;
 use std::ops::Range;
 
 /// Builtins that start no program and that no variable steers but those that steer the shell.
@@ -24,8 +23,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, simple: &Simple) {
 fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
     let program = simple.argv.first().and_then(Word::literal);
     let held = walker.ground.facts.sandbox_holds();
-    let deeds = Cell::default();
-    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false);
     let known = |name: &str, value: Option<&str>| match (program, value) {
         (_, Some(_)) if wrappers::is_harmless_variable(name) => true,
         _ if !held => wrappers::is_harmless_variable(name),
@@ -33,7 +31,7 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
         (None, _) if simple.argv.is_empty() => !options::steers(name),
         // For this one line alone: how it is taken apart.
         (Some("read"), Some(_)) if name == "IFS" => true,
-        (_, Some(value)) => inspection.holds_variable(run(&simple.argv), (name, value)),
+        (_, Some(value)) => inspection.holds_variable(&simple.argv, (name, value)),
         _ => false,
     };
     let first = simple.assigned.iter().find(|(name, value)| !known(name, value.as_deref()));
@@ -41,7 +39,7 @@ fn assignments(walker: &mut Walker<'_>, simple: &Simple) {
         walker.report.note(Finding::ask("assignment", messages::sets_variable(shown(name, 40))));
     }
     // What was set for all that follows is judged as what stands in front of this command alone.
-    let argv = run(&simple.argv);
+    let argv = simple.argv.as_slice();
     let steered = argv.first().is_some_and(|word| !word.literal().is_some_and(|name| has(UNSTEERED, name)));
     let exported = walker.exported.iter().find(|name| steered && !inspection.holds_variable(argv, (name, "")));
     if let Some(name) = exported {
@@ -84,22 +82,6 @@ pub(crate) fn renames(walker: &mut Walker<'_>, variable: &str) {
     if let Some(finding) = deny_rules::unknown_program(walker.ground) {
         walker.report.note(finding);
     }
-}
-
-/// The words of the command that runs in the end, behind wrappers that add nothing.
-fn run(argv: &[Word]) -> &[Word] {
-    let mut argv = argv;
-    while let Some(program) = argv.first().and_then(Word::literal) {
-        match wrappers::inner(base_name(program), argv).as_slice() {
-            [Inner::Command { from, adds: Adds::Nothing, folder: None, .. }]
-                if is_of_the_system(program, base_name(program)) =>
-            {
-                argv = &argv[*from..];
-            }
-            _ => break,
-        }
-    }
-    argv
 }
 
 /// A command line: the one that was written, or one that a wrapper would run.
@@ -223,11 +205,11 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         return suspect_tail(walker, program, argv);
     }
     let fed = *input != Input::Nothing;
-    let deeds = Cell::default();
-    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), fed, &deeds);
+    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), fed);
     let system = is_of_the_system(name, program);
     let checked =
         if system { inspection.check(program, &argv[1..]) } else { inspection.program_of_its_own(&argv[0], argv) };
+    let deeds = inspection.deeds();
     if !system || known::runs_a_file(program) {
         // A script of the project may run what it is given.
         denied_tail(walker, program, argv);
@@ -240,7 +222,7 @@ fn unless_known(walker: &mut Walker<'_>, name: &str, program: &str, argv: &[Word
         walker.report.note(finding);
         return suspect_tail(walker, program, argv);
     }
-    walker.report.does(deeds.get());
+    walker.report.does(deeds);
     if system && !walker.is_system(program) {
         walker.report.note(Finding::ask("unknown_program", messages::not_of_system(shown(name, 40))));
     }

@@ -41,7 +41,7 @@ fn in_folder(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checke
     {
         return Err(finding);
     }
-    subcommand(&Inspection { folders: Some(&folders), ..*inspection }, args)
+    subcommand(&Inspection::new(inspection.ground, Some(&folders), inspection.fed), args)
 }
 
 fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
@@ -61,11 +61,16 @@ fn subcommand(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     repository(inspection, matches!(name, "show" | "cat-file"))
 }
 
-/// Whether contents are printed of no other files than those that stand in the command.
-fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bool {
+/// The operands before `--`, which may be revisions or paths, and those behind it, which are paths.
+fn revisions<'a, 'w>(profile: &Profile, read: &'a Arguments<'w>) -> (&'a [&'w Word], &'a [&'w Word]) {
     let places = read.places(profile);
     let before = read.before_dashes.map_or(places.len(), |at| at.saturating_sub(read.operands.len() - places.len()));
-    let (revisions, paths) = places.split_at(before.min(places.len()));
+    places.split_at(before.min(places.len()))
+}
+
+/// Whether contents are printed of no other files than those that stand in the command.
+fn contents_are_named(name: &str, profile: &Profile, read: &Arguments<'_>) -> bool {
+    let (revisions, paths) = revisions(profile, read);
     let patch = match name {
         "grep" => true,
         "cat-file" => read.has_any("p"),
@@ -110,8 +115,7 @@ fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Ar
         let there = |folder| matches!(asked(folder, text), Seen::File | Seen::Folder | Seen::Certificates);
         excluded(word).is_some() || !folders.is_empty() && folders.iter().all(there)
     };
-    let before = read.before_dashes.map_or(places.len(), |at| at.saturating_sub(read.operands.len() - places.len()));
-    let (revisions, _) = places.split_at(before.min(places.len()));
+    let (revisions, _) = revisions(profile, read);
     let of_index = match name {
         // Files of the work tree, which are masked.
         "apply" => return Ok(()),

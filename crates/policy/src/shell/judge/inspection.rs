@@ -17,19 +17,19 @@ pub(crate) struct Inspection<'a> {
     pub(crate) folders: Option<&'a [String]>,
     /// Whether something is piped into it: without operands some programs read the folder instead.
     pub(crate) fed: bool,
-    pub(crate) deeds: &'a Cell<Deeds>,
+    /// What the command does beside reading, as far as it was looked at.
+    deeds: Cell<Deeds>,
 }
 
 pub(crate) type Checked = Result<(), Finding>;
 
 impl<'a> Inspection<'a> {
-    pub(crate) fn new(
-        ground: Ground<'a>,
-        folders: Option<&'a [String]>,
-        fed: bool,
-        deeds: &'a Cell<Deeds>,
-    ) -> Inspection<'a> {
-        Inspection { ground, folders, fed, deeds }
+    pub(crate) fn new(ground: Ground<'a>, folders: Option<&'a [String]>, fed: bool) -> Inspection<'a> {
+        Inspection { ground, folders, fed, deeds: Cell::default() }
+    }
+
+    pub(crate) fn deeds(&self) -> Deeds {
+        self.deeds.get()
     }
 
     /// The command does this beside reading.

@@ -10,12 +10,11 @@ use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Adds, Inner, Operands, Profile, Reads, has, options, words, wrappers};
 use crate::shell::{messages, shown};
-use std::cell::Cell;
 use toolfence_protocol::Text;
 
 /// Whether a command that needs no sandbox is known to only read.
 pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
-    Inspection::new(ground, folders, false, &Cell::default()).check(program, args).is_ok()
+    Inspection::new(ground, folders, false).check(program, args).is_ok()
 }
 
 impl Inspection<'_> {
@@ -57,13 +56,16 @@ impl Inspection<'_> {
         let inners = wrappers::inner(name, argv);
         let checked = match inners.as_slice() {
             [Inner::Command { adds: Adds::Project, .. }] => self.runs(name),
+            [Inner::Command { from, adds: Adds::Nothing, folder: None, .. }] => {
+                return self.holds_variable(&argv[*from..], variable);
+            }
             [Inner::File { at }] => self.program_of_its_own(&argv[*at], &args[*at..]),
             [] if name.contains('/') => self.program_of_its_own(program, args),
             [] => self.check(name, args),
             _ => return false,
         };
         let inside = |path: &str| files::is_private(self.ground, path) || self.inside(path).is_ok();
-        checked.is_ok() && self.deeds.get().runs && options::variable(variable.0, variable.1, inside)
+        checked.is_ok() && self.deeds().runs && options::variable(variable.0, variable.1, inside)
     }
 
     /// A program of the project, at a place of its own: its words are its own business, but for names that are blocked.

@@ -5,7 +5,6 @@ use super::{Input, Walker, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
 use crate::shell::programs::{Adds, Inner};
 use crate::shell::{messages, shown};
-use std::cell::Cell;
 
 /// Judges what the command would run in turn; whether that says all there is to say.
 pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, inners: Vec<Inner>) -> bool {
@@ -78,8 +77,7 @@ fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> boo
     if let Some(finding) = deny_rules::among(walker.ground, "", &argv[at..]) {
         walker.report.note(finding);
     }
-    let deeds = Cell::default();
-    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false, &deeds);
+    let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false);
     match inspection.program_of_its_own(&argv[at], &argv[1..]) {
         Err(finding) => walker.report.note(finding),
         Ok(()) => walker.report.does(Deeds::RUNS),
