@@ -232,7 +232,7 @@ impl<'a> Scan<'a> {
 
     /// Adds a call.
     pub(super) fn call(&mut self, name: &str, args: Args, repairs: Vec<Repair>) {
-        self.drafts.push(Draft { name: call::undecorated(name).to_owned(), args, repairs, ..Draft::default() });
+        self.drafts.push(Draft { name: call::undecorated(name).into_owned(), args, repairs, ..Draft::default() });
     }
 
     /// Adds the calls that JSON values say.
