@@ -8,6 +8,7 @@
 
 pub mod environment;
 pub mod isolation;
+mod messages;
 pub mod process;
 mod random;
 

@@ -2,18 +2,20 @@
 //! [`Ground`](super::ground::Ground).
 
 use super::ground::{Ground, Ran};
+use crate::messages;
+use toolfence_protocol::Text;
 use toolfence_sandbox::isolation::{Mode, Settings};
 
 /// One attempt at a barrier.
 pub(super) struct Attempt {
-    pub(super) barrier: &'static str,
+    pub(super) barrier: fn() -> Text,
     /// What a person reads: a verb first.
-    pub(super) what: &'static str,
+    pub(super) what: fn() -> Text,
     pub(super) script: &'static str,
     pub(super) needs: Needs,
     /// Whether it got through.
     pub(super) is_through: fn(&Ground, &Ran) -> bool,
-    pub(super) advice: Option<&'static str>,
+    pub(super) advice: Option<fn() -> Text>,
 }
 
 /// When an attempt makes sense.
@@ -32,7 +34,7 @@ impl Attempt {
         self.needs != Needs::ReadOnly || settings.mode == Mode::ReadOnly
     }
 
-    const fn new(barrier: &'static str, what: &'static str, script: &'static str) -> Attempt {
+    const fn new(barrier: fn() -> Text, what: fn() -> Text, script: &'static str) -> Attempt {
         Attempt { barrier, what, script, needs: Needs::Nothing, is_through: by_status, advice: None }
     }
 
@@ -44,46 +46,46 @@ impl Attempt {
         Attempt { is_through, ..self }
     }
 
-    const fn advice(self, advice: &'static str) -> Attempt {
+    const fn advice(self, advice: fn() -> Text) -> Attempt {
         Attempt { advice: Some(advice), ..self }
     }
 }
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    Attempt::new("files", "read a file beside the project", "cat \"$BESIDE/secret\""),
-    Attempt::new("files", "write a file beside the project", "echo x > \"$BESIDE/new\""),
-    Attempt::new("files", "look into the home folder", "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
-    Attempt::new("files", "change the system", "touch /usr/.toolfence && rm /usr/.toolfence"),
-    Attempt::new("files", "read the passwords of the system", "cat /etc/shadow"),
-    Attempt::new("files", "look at the devices", "ls /dev/mem /dev/kmsg /dev/[sv]da /dev/nvme0n1 2>/dev/null | grep ."),
-    Attempt::new("files", "write into the project", "echo x > plain").needs(Needs::ReadOnly),
-    Attempt::new("blocked files", "read .env", "cat .env"),
-    Attempt::new("blocked files", "read one deep in the tree", "cat a/b/c/d/.env"),
-    Attempt::new("blocked files", "read one by another name", "cat other-name"),
-    Attempt::new("blocked files", "move one away and read it", "mv .env free; cat free"),
-    Attempt::new("blocked files", "move its folder away and read it", "mv a free; cat free/b/c/d/.env"),
-    Attempt::new("blocked files", "put another in its place", "rm -f .env; echo x > .env"),
-    Attempt::new("git", "write a hook", "echo x > .git/hooks/pre-commit"),
-    Attempt::new("git", "change its settings", "echo x >> .git/config"),
-    Attempt::new("git", "move the repository away", "mv .git gone"),
-    Attempt::new("processes", "signal a process of the host", "kill -0 \"$HOST\""),
-    Attempt::new("processes", "read the memory of a process of the host", "cat /proc/\"$HOST\"/environ | grep -q ."),
-    Attempt::new("processes", "see processes of the host", "set -- /proc/[0-9]*; [ $# -gt 8 ]"),
+    Attempt::new(messages::files, messages::read_beside, "cat \"$BESIDE/secret\""),
+    Attempt::new(messages::files, messages::write_beside, "echo x > \"$BESIDE/new\""),
+    Attempt::new(messages::files, messages::look_at_home, "[ -n \"$HOME_IS\" ] && [ \"$(stat -c %d:%i ~)\" = \"$HOME_IS\" ]"),
+    Attempt::new(messages::files, messages::change_system, "touch /usr/.toolfence && rm /usr/.toolfence"),
+    Attempt::new(messages::files, messages::read_passwords, "cat /etc/shadow"),
+    Attempt::new(messages::files, messages::look_at_devices, "ls /dev/mem /dev/kmsg /dev/[sv]da /dev/nvme0n1 2>/dev/null | grep ."),
+    Attempt::new(messages::files, messages::write_project, "echo x > plain").needs(Needs::ReadOnly),
+    Attempt::new(messages::blocked_files, messages::read_env, "cat .env"),
+    Attempt::new(messages::blocked_files, messages::read_deep, "cat a/b/c/d/.env"),
+    Attempt::new(messages::blocked_files, messages::read_by_another_name, "cat other-name"),
+    Attempt::new(messages::blocked_files, messages::move_and_read, "mv .env free; cat free"),
+    Attempt::new(messages::blocked_files, messages::move_folder_and_read, "mv a free; cat free/b/c/d/.env"),
+    Attempt::new(messages::blocked_files, messages::replace_it, "rm -f .env; echo x > .env"),
+    Attempt::new(messages::git, messages::write_hook, "echo x > .git/hooks/pre-commit"),
+    Attempt::new(messages::git, messages::change_git_settings, "echo x >> .git/config"),
+    Attempt::new(messages::git, messages::move_repository, "mv .git gone"),
+    Attempt::new(messages::processes, messages::signal_host, "kill -0 \"$HOST\""),
+    Attempt::new(messages::processes, messages::read_host_memory, "cat /proc/\"$HOST\"/environ | grep -q ."),
+    Attempt::new(messages::processes, messages::see_host_processes, "set -- /proc/[0-9]*; [ $# -gt 8 ]"),
     Attempt::new(
-        "processes",
-        "leave one running",
+        messages::processes,
+        messages::leave_running,
         "(set -m; trap '' TERM HUP; sleep \"$MARK\" </dev/null >/dev/null 2>&1 & disown); false",
     )
     .seen_by(is_left),
     Attempt::new(
-        "processes",
-        "start as many as there is room for",
+        messages::processes,
+        messages::start_many,
         "most=$(cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null | grep -m1 '^[0-9]' || cat /proc/sys/kernel/pid_max || echo 4194304); [ \"$most\" -gt \"$MOST\" ] && { [ $EUID = 0 ] || [ \"$(ulimit -u)\" = unlimited ]; }",
     )
-    .advice("Linux 6.14 or newer bounds them for root too; an older one for ordinary users only."),
-    Attempt::new("network", "connect to a server on this machine", "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")
+    .advice(messages::newer_linux),
+    Attempt::new(messages::network, messages::connect_here, "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\"")
         .needs(Needs::Network),
-    Attempt::new("network", "see the interfaces", "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
+    Attempt::new(messages::network, messages::see_interfaces, "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ]").needs(Needs::Network),
 ];
 
 fn by_status(_: &Ground, ran: &Ran) -> bool {

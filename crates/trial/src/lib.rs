@@ -17,12 +17,13 @@
 
 mod attempts;
 mod ground;
+mod messages;
 
 use attempts::{ATTEMPTS, Attempt, Needs};
 use ground::Ground;
 use serde::Serialize;
 use std::path::Path;
-use toolfence_protocol::{Error, Result};
+use toolfence_protocol::{Error, Result, Text};
 use toolfence_sandbox::isolation::{Kind, Report, Settings};
 
 /// What was found.
@@ -47,16 +48,16 @@ impl Trial {
 #[non_exhaustive]
 pub struct Finding {
     /// What was to stop it: files, blocked files, git, processes, network, system calls.
-    pub barrier: &'static str,
+    pub barrier: Text,
     /// What was tried.
-    pub attempt: String,
+    pub attempt: Text,
     /// Whether it was stopped.
     pub result: Held,
     /// What the attempt said, on one line; or why it is not known.
-    pub said: String,
+    pub said: Text,
     /// What can be done about it, where something can.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<&'static str>,
+    pub advice: Option<Text>,
 }
 
 /// Whether a barrier held.
@@ -87,7 +88,7 @@ impl Held {
 /// # Errors
 /// The folder cannot be used.
 pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
-    let ground = Ground::made(settings, scratch).map_err(|error| Error::because("make a project to try", error))?;
+    let ground = Ground::made(settings, scratch).map_err(|error| Error::because(messages::make_a_project(), error))?;
     let report = ground.report().clone();
     if report.kind == Kind::Nothing {
         return Ok(Trial { report, findings: Vec::new() });
@@ -102,20 +103,20 @@ pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
 
 async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
     let (result, said) = match attempt.needs {
-        Needs::Network if settings.network => (Held::Open, "every command may use the network".to_owned()),
+        Needs::Network if settings.network => (Held::Open, messages::network_is_allowed()),
         _ => judged(attempt, ground).await,
     };
-    let advice = attempt.advice.filter(|_| result == Held::No);
-    Finding { barrier: attempt.barrier, attempt: attempt.what.into(), result, said, advice }
+    let advice = attempt.advice.filter(|_| result == Held::No).map(|advice| advice());
+    Finding { barrier: (attempt.barrier)(), attempt: (attempt.what)(), result, said, advice }
 }
 
-async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, String) {
+async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
     match ground.run(attempt.script).await {
-        Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said),
-        Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said),
-        Ok(ran) if ran.ended => (Held::Yes, ran.said),
-        Ok(ran) => (Held::Unknown, ran.said),
-        Err(error) => (Held::Unknown, error.to_string()),
+        Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said.into()),
+        Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said.into()),
+        Ok(ran) if ran.ended => (Held::Yes, ran.said.into()),
+        Ok(ran) => (Held::Unknown, ran.said.into()),
+        Err(error) => (Held::Unknown, error.to_string().into()),
     }
 }
 
@@ -123,23 +124,25 @@ async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, String) {
 const NOT_FOUND: i32 = 127;
 
 async fn system_calls(ground: &Ground) -> Vec<Finding> {
-    let barrier = "system calls";
-    let finding = |attempt: &str, result, said: &str| Finding {
-        barrier,
-        attempt: attempt.to_owned(),
+    let finding = |attempt: Text, result, said: Text| Finding {
+        barrier: messages::system_calls(),
+        attempt,
         result,
-        said: said.to_owned(),
+        said,
         advice: None,
     };
     if ground.report().kind == Kind::Container {
-        return vec![finding("all of them", Held::Open, "the engine has a filter of its own, which is not tried")];
+        return vec![finding(messages::all_calls(), Held::Open, messages::filter_of_the_engine())];
     }
     match ground.system_calls().await {
-        Err(error) => vec![finding("all of them", Held::Unknown, &error.to_string())],
+        Err(error) => vec![finding(messages::all_calls(), Held::Unknown, error.to_string().into())],
         Ok(said) => said
             .lines()
             .filter_map(|line| line.split_once(' '))
-            .map(|(word, name)| finding(name, if word == "refused" { Held::Yes } else { Held::No }, word))
+            .map(|(word, name)| match word {
+                "refused" => finding(messages::call(name), Held::Yes, messages::refused()),
+                _ => finding(messages::call(name), Held::No, messages::allowed()),
+            })
             .collect(),
     }
 }

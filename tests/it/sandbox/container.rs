@@ -124,7 +124,7 @@ fn without_it_nothing_runs() {
         (Settings::new().container(missing).helper(HELPER), "No such file or directory"),
     ] {
         let report = super::runner(&place.root, settings.clone()).sandbox_report().clone();
-        assert!(report.kind == Kind::Nothing && !report.holds && report.why[0].contains(why), "{report:?}");
+        assert!(report.kind == Kind::Nothing && !report.holds && report.why[0].to_string().contains(why), "{report:?}");
         let result = place.anyhow(settings, json!({"command": "touch ran"}));
         let error = result.error.expect("it is refused");
         assert!(
@@ -149,7 +149,8 @@ fn the_word_of_a_real_client_is_told() {
     let settings = Settings::new().container(Container::docker("toolfence-no-such-image"));
     let report = super::runner(&place.root, settings).sandbox_report().clone();
     assert!(
-        report.kind == Kind::Nothing && report.why[0].starts_with("Container cannot be raised: docker says: "),
+        report.kind == Kind::Nothing
+            && report.why[0].to_string().starts_with("Container cannot be raised: docker says: "),
         "{report:?}"
     );
     println!("{}", report.why[0]);
@@ -198,7 +199,7 @@ fn a_real_engine_holds_a_command() {
     assert_eq!(left(&program), "");
     let absent = Container::podman("localhost/toolfence-no-such-image").program(&program);
     let report = super::runner(&place.root, Settings::new().container(absent)).sandbox_report().clone();
-    assert!(report.kind == Kind::Nothing && report.why[0].contains("podman says: "), "{report:?}");
+    assert!(report.kind == Kind::Nothing && report.why[0].to_string().contains("podman says: "), "{report:?}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn alone() -> Option<Place> {
         return None;
     }
     assert!(
-        !report.holds && report.why[0].starts_with("Namespaces cannot be raised: failed the namespaces"),
+        !report.holds && report.why[0].to_string().starts_with("Namespaces cannot be raised: failed the namespaces"),
         "{report:?}"
     );
     Some(place)
@@ -132,13 +132,16 @@ fn nothing_is_left_without_a_namespace() {
 fn a_project_that_holds_the_home_has_no_sandbox() {
     let report = |root: &Path| super::runner(root, Settings::new()).sandbox_report().clone();
     let whole = report(Path::new("/"));
-    assert!(whole.kind == Kind::Nothing && !whole.holds && whole.why[0].contains("the whole system"), "{whole:?}");
+    assert!(
+        whole.kind == Kind::Nothing && !whole.holds && whole.why[0].to_string().contains("the whole system"),
+        "{whole:?}"
+    );
     let off = Settings::new().mode(toolfence::sandbox::Mode::Off);
     let place = Place::new();
     let off = super::runner(&place.root, off).sandbox_report().clone();
-    assert!(off.kind == Kind::Nothing && off.why[0].contains("switched off"), "{off:?}");
+    assert!(off.kind == Kind::Nothing && off.why[0].to_string().contains("switched off"), "{off:?}");
     let workspace = super::runner(&place.root, Settings::new()).workspace().clone();
     let missing = toolfence::tools::CommandRunner::new(workspace, Settings::new().helper("/nowhere/at/all"));
     let missing = missing.sandbox_report().clone();
-    assert!(missing.kind == Kind::Nothing && missing.why[0].contains("No such file"), "{missing:?}");
+    assert!(missing.kind == Kind::Nothing && missing.why[0].to_string().contains("No such file"), "{missing:?}");
 }

@@ -4,11 +4,13 @@
 //! It knows files by their names alone: one that is put in the place of another while the sandbox is set up is not noticed.
 
 use super::plan::{Guard, Masking, Plan, Step};
+use crate::messages;
 use crate::random_name;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 
 /// Where the program is: not in the PATH, which may hold anything.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap"];
@@ -32,10 +34,11 @@ pub(super) struct Blank {
 impl Bubblewrap {
     /// # Errors
     /// There is none, or no file can be made.
-    pub(super) fn found() -> io::Result<Bubblewrap> {
+    pub(super) fn found() -> Result<Bubblewrap, Text> {
         let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
-        let program = program.ok_or_else(|| io::Error::other("there is no bwrap on this system"))?;
-        Ok(Bubblewrap { program, blank: Blank::new()? })
+        let program = program.ok_or_else(messages::no_bubblewrap)?;
+        let blank = Blank::new().map_err(|error| error.to_string())?;
+        Ok(Bubblewrap { program, blank })
     }
 
     /// What it is started with, up to the helper's own argument.

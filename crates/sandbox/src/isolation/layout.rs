@@ -5,12 +5,14 @@
 use super::beside::{Hides, Looking, is_of_the_user, parts_of};
 use super::mounts::DEVICES;
 use super::plan::{Name, Step};
+use crate::messages;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use toolfence_protocol::Text;
 
 /// Folders of the system at the root. What holds the state of the machine (`/var`, `/run`, `/srv`, `/sys`) is not among
 /// them: sockets of daemons are there, and a read-only mount does not stop a connection.
@@ -130,12 +132,12 @@ pub(super) struct Ground<'a> {
 impl Layout {
     /// # Errors
     /// Why no sandbox can be set up around this project.
-    pub(super) fn of(ground: &Ground<'_>) -> Result<Layout, String> {
+    pub(super) fn of(ground: &Ground<'_>) -> Result<Layout, Text> {
         let home =
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
-            return Err("the project root holds the home folder or the whole system".into());
+            return Err(messages::root_holds_home());
         }
         let mut building = Building {
             root: ground.root,

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
 
 /// Which sandbox is wanted around every command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,7 +210,7 @@ pub struct Report {
     /// The best that was raised when it was tried.
     pub kind: Kind,
     /// Why nothing better stands: one sentence for each kind that was tried in vain.
-    pub why: Vec<String>,
+    pub why: Vec<Text>,
     /// The program that raises them.
     pub helper: Option<PathBuf>,
     /// Whether they fully hold: files, processes and network.

@@ -1,8 +1,10 @@
 //! Systems without a sandbox: everything is said to be down, and nothing is set up.
 
 use super::{Entry, Kind, Project, Report, Request, Settings};
+use crate::messages;
 use std::ffi::OsStr;
 use std::path::Path;
+use toolfence_protocol::Text;
 
 /// Does nothing on this system, where no program is ever started as a helper.
 pub fn enter_if_asked(_: fn() -> i32) {}
@@ -17,7 +19,7 @@ pub struct Enclosure {
 impl Enclosure {
     /// Around nothing.
     pub fn new(settings: Settings, _: &dyn Project) -> Enclosure {
-        let why = vec!["There is a sandbox on Linux only.".into()];
+        let why = vec![messages::linux_only()];
         Enclosure { settings, report: Report { kind: Kind::Nothing, why, helper: None, holds: false } }
     }
 
@@ -27,8 +29,8 @@ impl Enclosure {
     }
 
     /// Why no command may run: a container was asked for, and is not kept on this system.
-    pub fn refusal(&self) -> Option<String> {
-        self.settings.container.as_ref().map(|_| self.report.why.join(" "))
+    pub fn refusal(&self) -> Option<Text> {
+        self.settings.container.as_ref().map(|_| Text::join(self.report.why.clone(), " "))
     }
 
     /// The settings it was made with.

@@ -232,7 +232,7 @@ impl CommandRunner {
         };
         let sandboxed = !wanted.outside && self.is_sandboxed().await?;
         if let Some(why) = self.enclosure().refusal().filter(|_| !wanted.outside) {
-            return Err(no_container(&why).into());
+            return Err(no_container(why).into());
         }
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
         let told = if self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };

@@ -93,7 +93,7 @@ fn late(seconds: u64, in_a_row: u32) -> Text {
     if in_a_row < MANY { message } else { message.then(messages::late_in_a_row(in_a_row)) }
 }
 
-pub(super) fn no_container(why: &str) -> ToolFailure {
+pub(super) fn no_container(why: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::IoError, messages::no_container(why))
 }
 

@@ -61,12 +61,12 @@ fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), F
     out.write("\n")?;
     let (style, sentence) = headline(trial, settings);
     out.styled_line(style, &sentence)?;
-    trial.report.why.iter().try_for_each(|why| out.line(&format!("  {why}")))?;
-    let mut barrier = "";
+    trial.report.why.iter().try_for_each(|why| out.line(&format!("  {}", why.words())))?;
+    let mut barrier = None;
     for finding in &trial.findings {
-        if finding.barrier != barrier {
-            barrier = finding.barrier;
-            out.line(&format!("\n{barrier}"))?;
+        if barrier != Some(&finding.barrier) {
+            barrier = Some(&finding.barrier);
+            out.line(&format!("\n{}", finding.barrier.words()))?;
         }
         row(finding, out)?;
     }
@@ -81,9 +81,9 @@ fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
         _ => (Style::Bad, messages::unknown()),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
-    out.write(&format!(" {:<44}", finding.attempt))?;
-    out.styled_line(Style::Dim, &format!(" {}", finding.said))?;
-    finding.advice.map_or(Ok(()), |advice| out.line(&format!("           {advice}")))
+    out.write(&format!(" {:<44}", finding.attempt.words()))?;
+    out.styled_line(Style::Dim, &format!(" {}", finding.said.words()))?;
+    finding.advice.iter().try_for_each(|advice| out.line(&format!("           {}", advice.words())))
 }
 
 fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {

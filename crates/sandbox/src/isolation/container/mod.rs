@@ -8,15 +8,17 @@ mod supervisor;
 use super::bubblewrap::Blank;
 use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
+use crate::messages;
 use crate::{environment, random_name};
 use argv::{Line, MaskedPath};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 pub(super) use supervisor::main;
+use toolfence_protocol::Text;
 
 /// How long the engine may take to say whether it is there.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -43,16 +45,17 @@ pub(super) struct Found {
 impl Found {
     /// # Errors
     /// There is no such program, no engine behind it, or no such image. The sentence says which.
-    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> io::Result<Found> {
+    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<Found, Text> {
         let name = wanted.engine.name();
         let found = wanted
             .program
             .clone()
             .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
-        let program = found.ok_or_else(|| io::Error::other(format!("there is no {name} in the PATH")))?;
+        let program = found.ok_or_else(|| messages::no_engine(name))?;
         asked(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
-            .map_err(|said| io::Error::other(format!("{name} says: {said}")))?;
-        Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank: Blank::new()? })
+            .map_err(|said| messages::engine_says(name, said))?;
+        let blank = Blank::new().map_err(|error| error.to_string())?;
+        Ok(Found { program, image: wanted.image.clone(), engine: wanted.engine, blank })
     }
 
     /// What to start for a command: the helper as the supervisor of a container.
@@ -94,7 +97,7 @@ impl Found {
 }
 
 /// Asks the engine's client something; the error is its last line.
-fn asked(program: &Path, words: &[&str]) -> Result<(), String> {
+fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
     let mut child = Command::new(program)
         .args(words)
         .env_clear()
@@ -112,7 +115,7 @@ fn asked(program: &Path, words: &[&str]) -> Result<(), String> {
             _ => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("nothing within {} s", PATIENCE.as_secs()));
+                return Err(messages::engine_says_nothing_in_time(PATIENCE.as_secs()));
             }
         }
     };
@@ -124,6 +127,8 @@ fn asked(program: &Path, words: &[&str]) -> Result<(), String> {
     if let Some(stderr) = child.stderr.take() {
         let _ = stderr.take(LONGEST).read_to_string(&mut said);
     }
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it failed without a word");
-    Err(last.chars().filter(|c| !c.is_control()).collect())
+    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+    Err(last.map_or_else(messages::engine_failed, |last| {
+        last.chars().filter(|c| !c.is_control()).collect::<String>().into()
+    }))
 }

@@ -8,9 +8,11 @@ use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part
 use super::{
     Entry, Identity, Kind, MaskKind, Mode, Project, Report, Request, Settings, container, enter, helper, supervise,
 };
+use crate::messages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use toolfence_protocol::Text;
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
@@ -35,10 +37,10 @@ pub struct Enclosure {
     root: PathBuf,
     is: Identity,
     helper: Option<PathBuf>,
-    layout: Result<Layout, String>,
+    layout: Result<Layout, Text>,
     search_path: OsString,
-    bubblewrap: OnceLock<Result<Bubblewrap, String>>,
-    container: OnceLock<Result<container::Found, String>>,
+    bubblewrap: OnceLock<Result<Bubblewrap, Text>>,
+    container: OnceLock<Result<container::Found, Text>>,
     report: OnceLock<Report>,
 }
 
@@ -89,11 +91,11 @@ impl Enclosure {
     }
 
     /// Why no command may run outside of the sandbox either: a container was asked for and is not there.
-    pub fn refusal(&self) -> Option<String> {
+    pub fn refusal(&self) -> Option<Text> {
         let report = self.report();
         let refuses =
             self.settings.container.is_some() && self.settings.mode != Mode::Off && report.kind == Kind::Nothing;
-        refuses.then(|| report.why.join(" "))
+        refuses.then(|| Text::join(report.why.clone(), " "))
     }
 
     pub(super) fn helper(&self) -> Option<&Path> {
@@ -106,8 +108,8 @@ impl Enclosure {
     }
 
     /// Why no sandbox can be set up around this project, whatever the machine can do.
-    pub(super) fn hindrance(&self) -> Option<&str> {
-        self.layout.as_ref().err().map(String::as_str)
+    pub(super) fn hindrance(&self) -> Option<&Text> {
+        self.layout.as_ref().err()
     }
 
     pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
@@ -139,18 +141,17 @@ impl Enclosure {
     }
 
     /// The container's engine, looked for when it is needed, once.
-    pub(super) fn container(&self) -> Result<&container::Found, &str> {
+    pub(super) fn container(&self) -> Result<&container::Found, &Text> {
         let found = self.container.get_or_init(|| match &self.settings.container {
-            Some(wanted) => container::Found::of(wanted, &self.search_path).map_err(|error| error.to_string()),
-            None => Err("none was asked for".into()),
+            Some(wanted) => container::Found::of(wanted, &self.search_path),
+            None => Err(messages::no_container_wanted()),
         });
-        found.as_ref().map_err(String::as_str)
+        found.as_ref()
     }
 
     /// The `bwrap` of the system, looked for when it is needed, once.
-    pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &str> {
-        let found = self.bubblewrap.get_or_init(|| Bubblewrap::found().map_err(|error| error.to_string()));
-        found.as_ref().map_err(String::as_str)
+    pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &Text> {
+        self.bubblewrap.get_or_init(Bubblewrap::found).as_ref()
     }
 
     fn plan(&self, layout: &Layout, kind: Kind, request: &Request<'_>) -> Plan {

@@ -2,6 +2,7 @@
 
 use super::super::{Entry, Kind, Mode, Report, Request};
 use super::Enclosure;
+use crate::messages;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -9,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use toolfence_protocol::Text;
 
 /// How long a trial may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,17 +26,15 @@ pub(super) fn report(enclosure: &Enclosure) -> Report {
 
 fn best(enclosure: &Enclosure) -> Report {
     let helper = enclosure.helper().map(Path::to_owned);
-    let nothing = |why: Vec<String>| Report { kind: Kind::Nothing, why, helper: helper.clone(), holds: false };
+    let nothing = |why: Vec<Text>| Report { kind: Kind::Nothing, why, helper: helper.clone(), holds: false };
     if enclosure.settings().mode == Mode::Off {
-        return nothing(vec!["The sandbox is switched off.".into()]);
+        return nothing(vec![messages::switched_off()]);
     }
     if let Some(why) = enclosure.hindrance() {
-        return nothing(vec![format!("No sandbox can be set up here: {why}.")]);
+        return nothing(vec![messages::cannot_be_set_up(why.clone())]);
     }
     if helper.is_none() {
-        let missing = "There is no helper: let main begin with toolfence::isolation::enter_if_asked(), or install \
-                       toolfence-sandbox or coder in the PATH.";
-        return nothing(vec![missing.into()]);
+        return nothing(vec![messages::no_helper()]);
     }
     let mut why = Vec::new();
     let of_ours: &[Kind] = &[Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
@@ -45,20 +45,20 @@ fn best(enclosure: &Enclosure) -> Report {
                 let holds = kind > Kind::Landlock && !enclosure.settings().network;
                 return Report { kind, why, helper, holds };
             }
-            Err(error) => why.push(format!("{kind:?} cannot be raised: {error}.")),
+            Err(error) => why.push(messages::cannot_be_raised(format!("{kind:?}"), error)),
         }
     }
     nothing(why)
 }
 
-fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
+fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
     let missing = match kind {
         Kind::Bubblewrap => enclosure.bubblewrap().err(),
         Kind::Container => enclosure.container().err(),
         _ => None,
     };
     if let Some(why) = missing {
-        return Err(io::Error::other(why.to_owned()));
+        return Err(why.clone());
     }
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
     let request = Request {
@@ -70,12 +70,12 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> io::Result<()> {
         only_git: false,
         variables: &[],
     };
-    let entry = enclosure.entry_of(kind, &request).ok_or_else(|| io::Error::other("there is no plan for it"))?;
-    let answer = ask(&entry)?;
+    let entry = enclosure.entry_of(kind, &request).ok_or_else(messages::no_plan)?;
+    let answer = ask(&entry).map_err(|error| error.to_string())?;
     match answer.lines().next().unwrap_or_default() {
         "status 0" => Ok(()),
-        "" => Err(io::Error::other("the helper gave no answer")),
-        other => Err(io::Error::other(other.to_owned())),
+        "" => Err(messages::no_answer()),
+        other => Err(other.into()),
     }
 }
 
