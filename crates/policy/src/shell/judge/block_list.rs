@@ -50,7 +50,7 @@ fn everything(args: &[Word], folders: &[String], program: &str) -> Option<Findin
     }
     let target = operands.find(|arg| may_be_everything(arg))?;
     let reason = messages::may_reach_far(program, shown(&target.pattern(), 80));
-    Some(Finding { needs_person: true, ..Finding::ask("blocked_command", reason) })
+    Some(Finding::ask_person("blocked_command", reason))
 }
 
 /// A blocked command among the words of one that nobody knows, which may be a wrapper. Only what it would reach counts

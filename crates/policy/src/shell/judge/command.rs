@@ -79,9 +79,7 @@ pub(crate) fn renames(walker: &mut Walker<'_>, variable: &str) {
         return;
     }
     walker.report.note(Finding::ask("unknown_program", messages::renames_program()));
-    if let Some(finding) = deny_rules::unknown_program(walker.ground) {
-        walker.report.note(finding);
-    }
+    walker.report.note_any(deny_rules::unknown_program(walker.ground));
 }
 
 /// A command line: the one that was written, or one that a wrapper would run.
@@ -151,9 +149,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
 fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
     let folders = walker.folders.clone().unwrap_or_default();
     // What is refused is refused where it was only followed, too.
-    if let Some(finding) = deny_rules::finding(walker.ground, &folders, argv) {
-        walker.report.note(finding);
-    }
+    walker.report.note_any(deny_rules::finding(walker.ground, &folders, argv));
     let settings = &walker.ground.settings.commands;
     if !settings.only.is_empty() && !settings.only.iter().any(|rule| matches(rule, argv)) {
         walker.report.note(Finding::deny("commands.only", messages::only_some_commands()));
@@ -182,14 +178,10 @@ fn names(walker: &mut Walker<'_>, program: &str, args: &[Word], elsewhere: &[Ran
         let globs_matter = !known::tells_names_only(program) && !walker.ground.facts.sandbox_holds();
         let matters = globs_matter || word.guess().is_some();
         let found = files::blocked(walker.ground, walker.folders.as_deref(), word);
-        if let Some(finding) = found.filter(|finding| matters || finding.judgement == Judgement::Deny) {
-            walker.report.note(finding);
-        }
+        walker.report.note_any(found.filter(|finding| matters || finding.judgement == Judgement::Deny));
     }
     for at in block_list::written(program, args) {
-        if let Some(finding) = files::protected(walker.ground, walker.folders.as_deref(), &args[at]) {
-            walker.report.note(finding);
-        }
+        walker.report.note_any(files::protected(walker.ground, walker.folders.as_deref(), &args[at]));
     }
 }
 
@@ -241,13 +233,9 @@ fn suspect_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
 /// Notes what the block list says. What only may reach everything, the sandbox holds where it is around the command.
 fn blocked(walker: &mut Walker<'_>, finding: Option<Finding>) {
     let held = walker.ground.facts.sandbox_holds();
-    if let Some(finding) = finding.filter(|finding| finding.judgement == Judgement::Deny || !held) {
-        walker.report.note(finding);
-    }
+    walker.report.note_any(finding.filter(|finding| finding.judgement == Judgement::Deny || !held));
 }
 
 fn denied_tail(walker: &mut Walker<'_>, program: &str, argv: &[Word]) {
-    if let Some(finding) = deny_rules::among(walker.ground, program, argv) {
-        walker.report.note(finding);
-    }
+    walker.report.note_any(deny_rules::among(walker.ground, program, argv));
 }

@@ -190,9 +190,7 @@ impl Walker<'_> {
         let words = self.words(raw);
         for word in &words {
             let found = files::blocked(self.ground, self.folders.as_deref(), word);
-            if let Some(finding) = found.filter(|finding| finding.judgement == Judgement::Deny) {
-                self.report.note(finding);
-            }
+            self.report.note_any(found.filter(|finding| finding.judgement == Judgement::Deny));
             self.subscripts(word);
         }
         words

@@ -115,12 +115,12 @@ fn denied(rule: &CommandRule) -> Finding {
 }
 
 fn untold() -> Finding {
-    Finding { needs_person: true, ..Finding::ask("commands.deny", messages::rules_may_deny()) }
+    Finding::ask_person("commands.deny", messages::rules_may_deny())
 }
 
 fn perhaps(rule: &CommandRule) -> Finding {
     let words = shown(&rule.words().join(" "), 80);
-    Finding { needs_person: true, ..Finding::ask("commands.deny", messages::rule_may_deny(format!("{words:?}"))) }
+    Finding::ask_person("commands.deny", messages::rule_may_deny(format!("{words:?}")))
 }
 
 /// What the program of a command can be called.

@@ -5,7 +5,7 @@
 use super::cwd::below;
 use super::files;
 use super::git_calls::git_call;
-use super::git_words::{GitCall, Reading, reading, split_globals};
+use super::git_words::{GitCall, Reading, reading, split_globals, tells_version};
 use super::inspection::{Checked, Inspection, ask, unknown};
 use super::report::Finding;
 use crate::shell::expand::Word;
@@ -17,6 +17,9 @@ use toolfence_protocol::Text;
 
 /// Why a git command is not known to only read.
 pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    if tells_version(args) {
+        return Ok(());
+    }
     match split_globals(args).map_err(ask)? {
         (Some(folder), rest) => in_folder(inspection, folder, rest),
         (None, rest) => subcommand(inspection, rest),

@@ -4,7 +4,7 @@
 use super::cwd::below;
 use super::files;
 use super::git_config;
-use super::git_words::{GitCall, person, reading, split_globals};
+use super::git_words::{GitCall, person, reading, split_globals, tells_version};
 use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
@@ -32,7 +32,7 @@ pub(crate) fn git_call(ground: Ground<'_>, folders: Option<&[String]>, args: &[W
 }
 
 fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Result<GitCall, Text> {
-    if matches!(args, [word] if word.literal() == Some("--version")) {
+    if tells_version(args) {
         return Ok(GitCall::Reads);
     }
     let (folder, args) = split_globals(args)?;

@@ -55,7 +55,7 @@ pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             GitCall::Reads => {}
             GitCall::Writes => walker.git.writes = true,
             GitCall::Configures { reason, alone } => {
-                walker.report.note(Finding { needs_person: true, ..Finding::ask("git_config", reason) });
+                walker.report.note(Finding::ask_person("git_config", reason));
                 match alone {
                     true => walker.git.writes = true,
                     false => walker.git.other(messages::sets_configuration()),

@@ -35,6 +35,11 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Te
     Ok((read.paths.first().copied(), &args[read.leading..]))
 }
 
+/// Whether git is only asked for its version.
+pub(crate) fn tells_version(args: &[Word]) -> bool {
+    matches!(args, [word] if word.literal() == Some("--version"))
+}
+
 /// A subcommand that is known to only read, with its arguments.
 pub(crate) struct Reading<'a> {
     pub(crate) name: &'static str,

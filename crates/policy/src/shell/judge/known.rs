@@ -44,7 +44,7 @@ impl Inspection<'_> {
             "cd" => expressions::cd(self, args),
             "set" => expressions::set(args),
             "tar" => expressions::tar(self, args),
-            "git" if args.len() != 1 || args[0].literal() != Some("--version") => git::check(self, args),
+            "git" => git::check(self, args),
             _ => self.table(program, args),
         }
     }
@@ -169,7 +169,7 @@ struct Known<'a> {
     /// The folders that options before it go to.
     folders: Vec<&'a str>,
     /// Every way in which the table knows the program.
-    profiles: &'static [&'static Profile],
+    profiles: Vec<&'static Profile>,
     /// The place from which on its own arguments stand.
     from: usize,
     /// Whether they are those of another program, which is named in the words: a module of Python, a tool of the project.
@@ -177,6 +177,11 @@ struct Known<'a> {
 }
 
 fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
+    if program == "git" {
+        let (profile, from) = git::profile(args).unzip();
+        let profiles = profile.into_iter().collect();
+        return Known { verb: "", folders: Vec::new(), profiles, from: from.unwrap_or(0), module: false };
+    }
     let chosen = args.first().and_then(Word::literal).and_then(|text| text.strip_prefix('+'));
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     // `cargo +nightly`
@@ -205,7 +210,7 @@ fn known<'a>(program: &str, args: &'a [Word]) -> Known<'a> {
         (subcommands, _) => (subcommands, count + 1),
     };
     let folders = before.paths;
-    Known { verb, folders, profiles, from, module: !named.is_empty() }
+    Known { verb, folders, profiles: profiles.to_vec(), from, module: !named.is_empty() }
 }
 
 /// Whether the program is an interpreter that runs a file of the project, with words of the file's own.
@@ -234,7 +239,6 @@ pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
     match program {
         "test" | "[" => expressions::tests(args).is_ok(),
         "find" => expressions::find_lists(args),
-        "git" => git::profile(args).is_some_and(|(profile, from)| names(&profile, &args[from..])),
         _ => {
             let Known { profiles, from, module, .. } = known(program, args);
             !module && profiles.iter().any(|profile| names(profile, &args[from..]))
@@ -254,16 +258,7 @@ pub(crate) fn text_words(program: &str, args: &[Word]) -> Vec<usize> {
 
 /// The places of words that are text by what the table says of the program.
 fn texts(program: &str, args: &[Word]) -> Vec<usize> {
-    let (profiles, from) = match program {
-        "git" => match git::profile(args) {
-            Some((profile, from)) => (vec![profile], from),
-            None => return Vec::new(),
-        },
-        _ => {
-            let Known { profiles, from, .. } = known(program, args);
-            (profiles.to_vec(), from)
-        }
-    };
+    let Known { profiles, from, .. } = known(program, args);
     // A word that may become several, or an option, moves those behind it.
     let certain = |word: &Word| match word.guess() {
         Some(text) => word.literal().is_some() || !text.starts_with('-'),

@@ -34,7 +34,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             Inner::Input => script(walker, input),
             Inner::Untold => {
                 walker.report.note(Finding::ask("unknown_program", messages::runs_untold(shown(program, 40))));
-                deny_rules::behind(walker.ground, argv).into_iter().for_each(|finding| walker.report.note(finding));
+                walker.report.note_any(deny_rules::behind(walker.ground, argv));
             }
         }
     }
@@ -71,12 +71,8 @@ fn in_folder(walker: &mut Walker<'_>, folder: Option<String>, go: impl FnOnce(&m
 fn file(walker: &mut Walker<'_>, program: &str, argv: &[Word], at: usize) -> bool {
     walker.sourced |= matches!(program, "source" | ".");
     let here = walker.folders.clone().unwrap_or_default();
-    if let Some(finding) = deny_rules::finding(walker.ground, &here, &argv[at..]) {
-        walker.report.note(finding);
-    }
-    if let Some(finding) = deny_rules::among(walker.ground, "", &argv[at..]) {
-        walker.report.note(finding);
-    }
+    walker.report.note_any(deny_rules::finding(walker.ground, &here, &argv[at..]));
+    walker.report.note_any(deny_rules::among(walker.ground, "", &argv[at..]));
     let inspection = inspection::Inspection::new(walker.ground, walker.folders.as_deref(), false);
     match inspection.program_of_its_own(&argv[at], &argv[1..]) {
         Err(finding) => walker.report.note(finding),
@@ -91,7 +87,7 @@ fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&s
     // a setting that asks nobody must not run it.
     let said = matches!(input, Input::Text(_) | Input::Printed);
     if said {
-        walker.report.note(Finding { needs_person: true, ..Finding::ask("unknown_program", messages::runs_printed()) });
+        walker.report.note(Finding::ask_person("unknown_program", messages::runs_printed()));
     }
     let word = if said { Word::unknown() } else { Word::found() };
     let behind = if replace.is_some() { None } else { Some(word.clone()) };
@@ -147,7 +143,7 @@ fn script(walker: &mut Walker<'_>, input: &Input) {
             let needs_person = *input == Input::Printed;
             let reason = if needs_person { messages::runs_printed() } else { messages::runs_input() };
             walker.report.note(Finding { needs_person, ..Finding::ask("unknown_program", reason) });
-            deny_rules::unknown_program(walker.ground).into_iter().for_each(|finding| walker.report.note(finding));
+            walker.report.note_any(deny_rules::unknown_program(walker.ground));
         }
         Input::Nothing => {}
     }

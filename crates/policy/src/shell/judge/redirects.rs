@@ -84,7 +84,7 @@ impl Walker<'_> {
                 self.report.does(Deeds::STORES);
             }
             let findings = files::redirect(self.ground, self.folders.as_deref(), &word, writes);
-            findings.into_iter().for_each(|finding| self.report.note(finding));
+            self.report.note_any(findings);
         }
     }
 }

@@ -41,6 +41,11 @@ impl Finding {
         }
     }
 
+    /// A question that only a person may answer.
+    pub(crate) fn ask_person(rule: &'static str, reason: impl Into<Text>) -> Finding {
+        Finding { needs_person: true, ..Finding::ask(rule, reason) }
+    }
+
     pub(crate) fn deny(rule: &'static str, reason: impl Into<Text>) -> Finding {
         Finding { judgement: Judgement::Deny, ..Finding::ask(rule, reason) }
     }
@@ -110,8 +115,14 @@ impl Report {
         if finding.judgement == Judgement::Ask {
             self.offer.refuse(messages::more_than_plain());
         }
-        self.keep(&finding);
+        let Finding { judgement, rule, reason, .. } = &finding;
+        self.meet(Met { judgement: *judgement, rule: (*rule).to_owned(), reason: reason.clone(), command: None });
         self.worsen(finding);
+    }
+
+    /// Notes what a rule has to say, if it has.
+    pub(crate) fn note_any(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        findings.into_iter().for_each(|finding| self.note(finding));
     }
 
     /// Takes from another report only what is refused for what it would do.
@@ -147,11 +158,6 @@ impl Report {
         if self.worst.as_ref().is_none_or(|worst| finding.judgement > worst.judgement) {
             self.worst = Some(finding);
         }
-    }
-
-    fn keep(&mut self, finding: &Finding) {
-        let Finding { judgement, rule, reason, .. } = finding;
-        self.meet(Met { judgement: *judgement, rule: (*rule).to_owned(), reason: reason.clone(), command: None });
     }
 
     fn meet(&mut self, met: Met) {
