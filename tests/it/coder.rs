@@ -195,7 +195,7 @@ fn exec_explains_what_it_found() {
     let reply = "```tool\n{'name': 'list_files', 'args': {}}\n```\n\n> ```tool\n> {\"name\": \"bash\", \"args\": {}}\n> ```\n\n\
                  ```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"no\u{1b}[31m\"}}\n```\n";
     let ran = coder(folder.path(), &["exec", "--explain"], reply);
-    assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::NotFound)]);
+    assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::InvalidArgument)]);
     for said in [
         "mended: quotes (lossless)",
         "does not count: Quote",

@@ -98,6 +98,8 @@ fn every_repair_has_its_cases() {
         Repair::WrongType,
         Repair::TrailingText,
         Repair::AfterBrokenBlock,
+        Repair::Coerced,
+        Repair::MovedReason,
     ];
     for repair in Repair::ALL.iter().filter(|repair| !elsewhere.contains(repair)) {
         let name = repair.name();

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "agent")]
 mod agent;
+mod arguments;
 #[cfg(feature = "cli")]
 mod coder;
 #[cfg(feature = "policy")]

@@ -13,7 +13,7 @@ const PURE: &[&str] = &["protocol", "patch", "toolset", "rules", "policy", "sess
 
 /// The dependencies that a pure crate may name.
 const HARMLESS: &[&str] =
-    &["serde", "serde_json", "memchr", "nom", "brush-parser", "glob", "toml", "similar", "saphyr-parser"];
+    &["serde", "serde_json", "memchr", "regex-lite", "nom", "brush-parser", "glob", "toml", "similar", "saphyr-parser"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

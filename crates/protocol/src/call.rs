@@ -117,6 +117,10 @@ repairs! {
     ExtraKey = "extra_key", true;
     /// `args` that is null, `""` or `[]`, or a `reason` or `id` that is no string.
     WrongType = "wrong_type", true;
+    /// A value of another type than the schema wants, of which the schema allows one reading: `"3"` for a whole number.
+    Coerced = "coerced", true;
+    /// `reason` or `explanation` among the arguments of a tool that has no such argument: it went beside them.
+    MovedReason = "moved_reason", true;
     /// The quote of a string stands unescaped inside it; what follows decided which one ends the string.
     InnerQuotes = "inner_quotes", false;
     /// A string in three quotes, as Python has them.

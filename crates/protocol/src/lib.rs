@@ -25,6 +25,7 @@ pub mod parse;
 pub mod prompt;
 pub mod redact;
 pub mod reply;
+mod schema;
 pub mod text;
 pub mod tool;
 

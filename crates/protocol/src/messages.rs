@@ -328,6 +328,11 @@ crate::texts! { "tool"
         en: "The path is blank: {argument} of {owner} holds nothing that can be seen. Give a path, such as src/main.rs.",
         pt: "O caminho está em branco: {argument} de {owner} não contém nada visível. Dê um caminho, como src/main.rs.",
     }
+    control_character(owner, argument, shown, escaped) {
+        en: "{owner}: {argument} is {shown}, which holds a control character. If you mean a backslash, escape it: write {escaped}.",
+        pt: "{owner}: {argument} é {shown}, que contém um caractere de controle. Se a intenção é uma barra invertida, \
+             escape-a: escreva {escaped}.",
+    }
     argument_is(owner, argument, got, wanted) {
         en: "{owner}: {argument} is {got}. Give {wanted}.",
         pt: "{owner}: {argument} é {got}. Dê {wanted}.",
@@ -363,4 +368,95 @@ crate::texts! { "tool"
         pt: "um array de objetos com {fields}",
     }
     any_value() { en: "any value", pt: "qualquer valor" }
+    no_value() { en: "no value at all", pt: "nenhum valor" }
+    exactly(value) { en: "exactly {value}", pt: "exatamente {value}" }
+    or(one, other) { en: "{one} or {other}", pt: "{one} ou {other}" }
+    a_number() { en: "a number", pt: "um número" }
+    between(least, most) { en: " from {least} to {most}", pt: " de {least} a {most}" }
+    at_least(least) { en: " of at least {least}", pt: " de no mínimo {least}" }
+    at_most(most) { en: " of at most {most}", pt: " de no máximo {most}" }
+    greater_than(bound) { en: " greater than {bound}", pt: " maior que {bound}" }
+    less_than(bound) { en: " less than {bound}", pt: " menor que {bound}" }
+    a_multiple_of(step) { en: ", a multiple of {step}", pt: ", múltiplo de {step}" }
+    a_date() { en: "a date as a string, such as 2024-05-17", pt: "uma data como string, por exemplo 2024-05-17" }
+    a_moment() {
+        en: "a date and time as a string, such as 2024-05-17T09:30:00Z",
+        pt: "uma data e hora como string, por exemplo 2024-05-17T09:30:00Z",
+    }
+    a_time() { en: "a time as a string, such as 09:30:00Z", pt: "uma hora como string, por exemplo 09:30:00Z" }
+    a_duration() {
+        en: "a duration as a string, such as PT15M",
+        pt: "uma duração como string, por exemplo PT15M",
+    }
+    an_address() { en: "an email address as a string", pt: "um endereço de e-mail como string" }
+    a_url() { en: "a URL as a string", pt: "um URL como string" }
+    a_uuid() { en: "a UUID as a string", pt: "um UUID como string" }
+    a_string_of_format(format) { en: "a string of the format {format}", pt: "uma string no formato {format}" }
+    at_least_characters(least) {
+        en: " of at least {least} {least|character|characters}",
+        pt: " de no mínimo {least} {least|caractere|caracteres}",
+    }
+    at_most_characters(most) {
+        en: " of at most {most} {most|character|characters}",
+        pt: " de no máximo {most} {most|caractere|caracteres}",
+    }
+    exactly_characters(length) {
+        en: " of exactly {length} {length|character|characters}",
+        pt: " de exatamente {length} {length|caractere|caracteres}",
+    }
+    characters_between(least, most) {
+        en: " of {least} to {most} characters",
+        pt: " de {least} a {most} caracteres",
+    }
+    matching(pattern) {
+        en: " that matches the regular expression `{pattern}`",
+        pt: " que corresponde à expressão regular `{pattern}`",
+    }
+    an_array() { en: "an array", pt: "um array" }
+    each_element(element) {
+        en: " in which each element is {element}",
+        pt: " em que cada elemento é {element}",
+    }
+    in_this_order(elements) {
+        en: " that holds, in this order: {elements}",
+        pt: " que contém, nesta ordem: {elements}",
+    }
+    at_least_elements(least) {
+        en: " with at least {least} {least|element|elements}",
+        pt: " com no mínimo {least} {least|elemento|elementos}",
+    }
+    at_most_elements(most) {
+        en: " with at most {most} {most|element|elements}",
+        pt: " com no máximo {most} {most|elemento|elementos}",
+    }
+    exactly_elements(count) {
+        en: " with exactly {count} {count|element|elements}",
+        pt: " com exatamente {count} {count|elemento|elementos}",
+    }
+    elements_between(least, most) {
+        en: " with {least} to {most} elements",
+        pt: " com {least} a {most} elementos",
+    }
+    none_twice() { en: ", none of them twice", pt: ", sem repetições" }
+    an_object() { en: "an object", pt: "um objeto" }
+    an_object_with(fields) { en: "an object with {fields}", pt: "um objeto com {fields}" }
+    an_object_of(value) {
+        en: "an object whose every value is {value}",
+        pt: "um objeto em que cada valor é {value}",
+    }
+    by_default(value) { en: "; absent means {value}", pt: "; se faltar, vale {value}" }
+    may_be_absent() { en: "; may be absent", pt: "; pode faltar" }
+    like_the_one_above(name) {
+        en: "built like the object that `{name}` is above",
+        pt: "com a mesma forma do objeto que `{name}` é acima",
+    }
+    cannot_be_checked(owner) {
+        en: "{owner}: the arguments are too large or too deeply nested to be checked. Send less at once.",
+        pt: "{owner}: os argumentos são grandes ou aninhados demais para serem verificados. Envie menos de cada vez.",
+    }
+    breaks_a_rule(owner, argument, got, wanted) {
+        en: "{owner}: {argument} is {got}, which its schema does not allow. Give {wanted}.",
+        pt: "{owner}: {argument} é {got}, o que o esquema não permite. Dê {wanted}.",
+    }
+    the_arguments() { en: "the object of arguments", pt: "o objeto de argumentos" }
 }

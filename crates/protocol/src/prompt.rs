@@ -6,9 +6,13 @@
 
 mod words;
 
+use crate::schema::Schema;
 use crate::{Args, Catalog, Language, Param, ParamKind, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
+
+/// Tools of other servers that are shown with an example of their own.
+const MOST_EXAMPLES: usize = 12;
 
 /// How to call a tool, what comes back, and which tools there are. Empty when there is none.
 pub fn instructions(catalog: &Catalog, language: Language) -> String {
@@ -19,7 +23,16 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
     out.push_str(&format!("\n{}\n\n{}\n", rules(catalog, words), words.tools));
-    catalog.specs().iter().for_each(|spec| tell(spec, words, &mut out));
+    let mut examples = MOST_EXAMPLES;
+    for (index, spec) in catalog.specs().iter().enumerate() {
+        tell(spec, words, language, &mut out);
+        // Nested arguments are shown, not only told; those of the first tool are shown already.
+        let nested = spec.schema().is_some_and(Schema::is_nested) && index > 0;
+        if nested && examples > 0 {
+            examples -= 1;
+            out.push_str(&format!("\n{}\n\n", block(spec, None)));
+        }
+    }
     out
 }
 
@@ -38,11 +51,11 @@ pub fn reminder(language: Language) -> String {
     words::of(language).reminder.to_owned()
 }
 
-fn tell(spec: &ToolSpec, words: &Words, out: &mut String) {
+fn tell(spec: &ToolSpec, words: &Words, language: Language, out: &mut String) {
     let purpose = words.purpose(spec);
     out.push_str(&format!("- `{}`: {}\n", spec.signature(), purpose.trim().replace('\n', "\n  ")));
-    for param in spec.params.iter().filter(|param| spec.is_foreign() && !param.help.is_empty()) {
-        out.push_str(&format!("  - `{}`: {}\n", param.name, param.help.trim().replace('\n', "\n    ")));
+    if let Some(schema) = spec.schema() {
+        out.push_str(&schema.outline(language));
     }
     if let Some(example) = &spec.example {
         out.push_str(&format!("\n{example}\n\n"));
@@ -65,8 +78,19 @@ fn block(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
         Some((long, _)) if long.name == param.name => "<<EOF".into(),
         _ => sample(param),
     };
-    let required = spec.params.iter().filter(|param| param.required);
-    let args: Vec<String> = required.map(|param| format!("{}: {}", json!(param.name), value(param))).collect();
+    let args: Vec<String> = match spec.schema().map(Schema::sample) {
+        Some(sample) => {
+            let mut args = sample.and_then(|sample| sample.as_object().cloned()).unwrap_or_default();
+            if let Some((long, _)) = body {
+                args.insert(long.name.clone().into(), "<<EOF".into());
+            }
+            args.iter().map(|(name, value)| format!("{}: {value}", json!(name))).collect()
+        }
+        None => {
+            let required = spec.params.iter().filter(|param| param.required);
+            required.map(|param| format!("{}: {}", json!(param.name), value(param))).collect()
+        }
+    };
     format!("```tool\n{{\"name\": {}, \"args\": {{{}}}}}{below}\n```", json!(spec.name), args.join(", "))
 }
 

@@ -11,9 +11,11 @@ toolfence_protocol::texts! { "tool"
     }
     quoted_paths() {
         en: "[A path in double quotes is written with C escapes (\\n is a line feed, \\351 a byte in octal). In a call give \
-             the characters themselves, without the quotes.]",
+             the characters themselves, without the quotes. A name with a control character has to be changed by a command \
+             first.]",
         pt: "[Um caminho entre aspas duplas está escrito com escapes de C (\\n é uma quebra de linha, \\351 um byte em octal). \
-             Numa chamada, dê os próprios caracteres, sem as aspas.]",
+             Numa chamada, dê os próprios caracteres, sem as aspas. Um nome com caractere de controle precisa antes ser mudado \
+             por um comando.]",
     }
     unnameable_paths() {
         en: "[A path with bytes that are not UTF-8 cannot be opened by a tool. Rename it with a command first, or ask the \

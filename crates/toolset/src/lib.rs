@@ -132,7 +132,7 @@ fn list_files() -> ToolSpec {
 fn search() -> ToolSpec {
     ToolSpec::new("search", "Search file contents; answers file:line:snippet.")
         .aliases(["search_text", "grep", "search_files", "rg", "find_text"])
-        .param(text("pattern", "what to find").required().aliases(["query", "text", "regex"]))
+        .param(text("pattern", "what to find").required().printable().aliases(["query", "text", "regex"]))
         .param(folder("the file or folder to search"))
         .param(
             Param::new("type", ParamKind::Choice(vec!["regex".into(), "literal".into()]), "how to read the pattern")

@@ -61,6 +61,13 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
     let chars = |count: &str| format!("\"<\" | \"<\"? first-char char{count}");
     rules.add("chars", &chars(&format!("{{0,{}}}", text - 1)));
     rules.add("string", "\"\\\"\" chars? \"\\\"\"");
+    // Paths and patterns: a control character is refused there.
+    rules.add("shown-escape", "\"\\\\\" [\"\\\\/]");
+    rules.add("shown-char", "[^\"\\\\\\x00-\\x1F\\x7F-\\x9F] | shown-escape");
+    rules.add("first-shown-char", "[^\"\\\\<\\x00-\\x1F\\x7F-\\x9F] | shown-escape");
+    let shown = format!("\"<\" | \"<\"? first-shown-char shown-char{{0,{}}}", text - 1);
+    rules.add("shown-chars", &shown);
+    rules.add("shown-string", "\"\\\"\" shown-chars? \"\\\"\"");
     let content = options.longest_content.map_or("*".to_owned(), |most| format!("{{0,{}}}", most - 1));
     if options.start == Start::Bare {
         rules.add("content-chars", &chars(&content));
@@ -156,6 +163,7 @@ impl Writer<'_> {
             ParamKind::Objects(fields) if bodies && fields.iter().any(|field| is_long(&field.kind)) => {
                 self.list_with_bodies(fields, hint, next)
             }
+            _ if param.printable => format!("shown-string {next}"),
             kind => format!("{} {next}", self.plain(kind, hint)),
         }
     }
@@ -172,6 +180,7 @@ impl Writer<'_> {
             ParamKind::Texts => "texts".into(),
             ParamKind::Objects(fields) => self.list(fields, hint),
             ParamKind::Any => "any".into(),
+            ParamKind::Path => "shown-string".into(),
             _ => "string".into(),
         }
     }

@@ -1,13 +1,16 @@
 //! Arguments against their specs: names first, then values.
 
+use super::fit;
 use super::{Param, ParamKind, find_param};
+use crate::schema::{Fault, Kind, Schema};
 use crate::{Args, ErrorCode, Text, ToolFailure, close_names, messages};
 use serde_json::Value;
 
 /// Puts arguments under their canonical names. Nulls are dropped, for a model that writes them means "absent", but
-/// where any value is fine. `open`: those that are not named stay as they are.
-pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<Args, ToolFailure> {
-    let mut taught = Args::new();
+/// where any value is fine. `open`: those that are not named stay as they are. Says too whether a list was made of a text
+/// or of its only element.
+pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> Result<(Args, bool), ToolFailure> {
+    let (mut taught, mut listed) = (Args::new(), false);
     for (name, value) in args {
         let param = find_param(params, &name);
         if param.is_none() && !open {
@@ -17,22 +20,29 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
             continue;
         }
         let (meant, value) = match param {
-            Some(param) => (param.name.clone().into_owned(), rename_inside(param, value, owner)?),
+            Some(param) => (param.name.clone().into_owned(), rename_inside(param, value, owner, &mut listed)?),
             None => (name.clone(), value),
         };
         if taught.insert(meant.clone(), value).is_some() {
             return Err(invalid(messages::argument_given_twice(owner, meant, format!("{name:?}"))));
         }
     }
-    Ok(taught)
+    Ok((taught, listed))
 }
 
 /// Puts the fields of objects under their canonical names.
-fn rename_inside(param: &Param, value: Value, owner: &str) -> Result<Value, ToolFailure> {
+fn rename_inside(param: &Param, mut value: Value, owner: &str, listed: &mut bool) -> Result<Value, ToolFailure> {
+    // A list is made first where one was meant, for its objects have names to be put right too.
+    if let Some(list) = fit::object_list(&param.kind, &value) {
+        value = list;
+        *listed = true;
+    }
     let (ParamKind::Objects(fields), Value::Array(items)) = (&param.kind, &value) else { return Ok(value) };
     let renamed = items.iter().enumerate().map(|(index, item)| match item {
         Value::Object(item) => {
-            rename(fields, item.clone(), &format!("{owner}: {}[{index}]", param.name), false).map(Value::Object)
+            let (renamed, inside) = rename(fields, item.clone(), &format!("{owner}: {}[{index}]", param.name), false)?;
+            *listed |= inside;
+            Ok(Value::Object(renamed))
         }
         other => Ok(other.clone()),
     });
@@ -61,7 +71,20 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
     {
         return Err(invalid(messages::path_blank(owner, param.name.clone())));
     }
-    let fits = match &param.kind {
+    if let Some(text) = value.as_str().filter(|_| param.kind == ParamKind::Path || param.printable)
+        && let Some(control) = text.chars().find(|c| c.is_control() && *c != '\0')
+    {
+        return Err(invalid(control_character(param, text, control, owner)));
+    }
+    if let (ParamKind::Objects(fields), _) = (&param.kind, value) {
+        return objects(param, fields, value, owner);
+    }
+    if is_of(&param.kind, value) { Ok(()) } else { Err(wrong(owner, &param.name, &param.kind, value)) }
+}
+
+/// Whether the value is of the kind; the fields of objects are not looked into.
+pub(super) fn is_of(kind: &ParamKind, value: &Value) -> bool {
+    match kind {
         ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
         ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),
         ParamKind::Integer { least, most } => match value.as_i64() {
@@ -71,10 +94,32 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
         ParamKind::Flag => value.is_boolean(),
         ParamKind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|known| known == word)),
         ParamKind::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
-        ParamKind::Objects(fields) => return objects(param, fields, value, owner),
+        ParamKind::Objects(_) => value.as_array().is_some_and(|items| items.iter().all(Value::is_object)),
         ParamKind::Any => true,
-    };
-    if fits { Ok(()) } else { Err(wrong(owner, &param.name, &param.kind, value)) }
+    }
+}
+
+/// In JSON `"\b"` is a backspace and `"\t"` a tab: what was meant as a pattern or a path became something else.
+fn control_character(param: &Param, text: &str, control: char, owner: &str) -> Text {
+    // A long text is shown around the character.
+    let at = text.find(control).unwrap_or_default();
+    let from = text[..at].char_indices().rev().nth(20).map_or(0, |(index, _)| index);
+    let around: String = text[from..].chars().take(60).collect();
+    let shown = Value::from(around.as_str()).to_string();
+    let meant: String = around
+        .chars()
+        .map(|c| match c {
+            c if c.is_control() => {
+                let spelled = Value::from(c.to_string()).to_string();
+                match spelled.strip_prefix("\"\\") {
+                    Some(rest) => format!("\\{}", rest.trim_end_matches('"')),
+                    None => format!("\\u{:04x}", u32::from(c)), // JSON escapes none of these
+                }
+            }
+            c => c.to_string(),
+        })
+        .collect();
+    messages::control_character(owner, param.name.clone(), shown, Value::from(meant).to_string())
 }
 
 fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Result<(), ToolFailure> {
@@ -89,6 +134,51 @@ fn objects(param: &Param, fields: &[Param], value: &Value, owner: &str) -> Resul
     Ok(())
 }
 
+/// Holds all arguments of a tool of another server against its schema; says whether one was fitted to it.
+pub(super) fn whole(schema: &Schema, args: Value, owner: &str) -> Result<(Args, bool), ToolFailure> {
+    let fitted = match schema.check(&args) {
+        Ok(()) => None,
+        // What is too much to be checked is too much to be fitted.
+        Err(fault) if fault.kind == Kind::Costly => return Err(refused(schema, &fault, owner)),
+        Err(fault) => match schema.fit(&args) {
+            Some(fitted) => Some(fitted),
+            None => return Err(refused(schema, &fault, owner)),
+        },
+    };
+    let changed = fitted.is_some();
+    match fitted.unwrap_or(args) {
+        Value::Object(args) => Ok((args, changed)),
+        other => Err(invalid(messages::object_wanted(owner, got(&other)))),
+    }
+}
+
+/// What the schema does not allow, in words for the model.
+fn refused(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
+    let place = fault.place();
+    let inside = |name: &str| {
+        let name: String = name.chars().take(64).collect();
+        if place.is_empty() { name } else { format!("{place}.{name}") }
+    };
+    match fault.kind {
+        Kind::Costly => invalid(messages::cannot_be_checked(owner)),
+        Kind::Missing(name) => {
+            invalid(messages::argument_missing(owner, inside(name), schema.wanted_member(fault.schema, name)))
+        }
+        Kind::Unknown(name) => {
+            let owner = if place.is_empty() { owner.to_owned() } else { format!("{owner}: {place}") };
+            unknown_among(&schema.members(fault.schema), name, &owner)
+        }
+        Kind::Type | Kind::Choice | Kind::Rule => {
+            let (got, wanted) = (got(fault.value), schema.wanted(fault.schema));
+            match place.is_empty() {
+                true => invalid(messages::breaks_a_rule(owner, messages::the_arguments(), got, wanted)),
+                false if fault.kind == Kind::Rule => invalid(messages::breaks_a_rule(owner, place, got, wanted)),
+                false => invalid(messages::argument_is(owner, place, got, wanted)),
+            }
+        }
+    }
+}
+
 fn invalid(message: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::InvalidArgument, message)
 }
@@ -98,9 +188,12 @@ fn wrong(owner: &str, name: &str, kind: &ParamKind, value: &Value) -> ToolFailur
 }
 
 fn unknown(params: &[Param], name: &str, owner: &str) -> ToolFailure {
-    let names = || params.iter().map(|param| param.name.as_ref());
-    let close = close_names(name, names());
-    let list = names().collect::<Vec<_>>().join(", ");
+    unknown_among(&params.iter().map(|param| param.name.as_ref()).collect::<Vec<_>>(), name, owner)
+}
+
+fn unknown_among(names: &[&str], name: &str, owner: &str) -> ToolFailure {
+    let close = close_names(name, names.iter().copied());
+    let list = names.join(", ");
     let shown = format!("{:?}", name.chars().take(64).collect::<String>());
     let mut message = messages::no_such_argument(owner, shown);
     if let Some(close) = close.first() {

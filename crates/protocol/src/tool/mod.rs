@@ -3,9 +3,13 @@
 //! This module runs nothing and knows no files. One [`ToolSpec`] feeds validation, instructions, help and grammar.
 
 mod check;
+mod fit;
 mod schema;
 
-use crate::{Args, ErrorCode, ToolCall, ToolFailure, close_names, messages};
+pub(crate) use fit::readings;
+
+use crate::schema::Schema;
+use crate::{Args, ErrorCode, Repair, ToolCall, ToolFailure, close_names, messages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -89,6 +93,9 @@ pub struct Param {
     pub help: Str,
     /// What a call asks for that sets this flag.
     pub request: Option<Request>,
+    /// Whether a control character in the text is refused: a model that writes `"\bfoo"` means no backspace. Paths never
+    /// have one.
+    pub printable: bool,
 }
 
 impl Param {
@@ -102,7 +109,15 @@ impl Param {
             aliases: Vec::new(),
             help: help.into(),
             request: None,
+            printable: false,
         }
+    }
+
+    /// Refuses control characters in the text.
+    #[must_use]
+    pub fn printable(mut self) -> Param {
+        self.printable = true;
+        self
     }
 
     /// Makes the argument required.
@@ -150,8 +165,8 @@ pub struct ToolSpec {
     pub example: Option<Str>,
     /// Arguments it does not name are passed on.
     open: bool,
-    /// A tool of another server: the model is shown its arguments with it.
-    foreign: bool,
+    /// What a tool of another server says of its arguments; the model is told of them with the tool.
+    schema: Option<Arc<Schema>>,
     /// See [`effect_of`](ToolSpec::effect_of).
     effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
     /// See [`is_poll`](ToolSpec::is_poll).
@@ -174,7 +189,7 @@ impl ToolSpec {
             params: Vec::new(),
             example: None,
             open: false,
-            foreign: false,
+            schema: None,
             effect: Arc::new(|_| Effect::Execute),
             polls: Arc::new(|_| false),
         }
@@ -263,7 +278,12 @@ impl ToolSpec {
 
     /// Whether another server described the tool. Then the model knows of its arguments only what it is shown.
     pub(crate) fn is_foreign(&self) -> bool {
-        self.foreign
+        self.schema.is_some()
+    }
+
+    /// What a tool of another server says of its arguments.
+    pub(crate) fn schema(&self) -> Option<&Schema> {
+        self.schema.as_deref()
     }
 
     /// The argument that `name` means, by its canonical name or an alias.
@@ -276,9 +296,14 @@ impl ToolSpec {
         // The path of a value inside another one has a slash in it, and a long one is cut.
         let plain = !name.is_empty() && name.len() < 128 && !name.contains('/');
         plain
-            && match self.find(name) {
-                Some(param) => param.name == name && matches!(param.kind, ParamKind::Text { .. } | ParamKind::Any),
-                None => self.open,
+            && match (self.find(name), &self.schema) {
+                (Some(param), Some(schema)) => param.name == name && schema.takes_any_text(name),
+                (Some(param), None) => {
+                    let text = matches!(param.kind, ParamKind::Text { .. } | ParamKind::Any);
+                    param.name == name && text && !param.printable
+                }
+                (None, Some(schema)) => self.open && !self.moves_out(name) && schema.takes_any_text(name),
+                (None, None) => self.open,
             }
     }
 
@@ -288,12 +313,50 @@ impl ToolSpec {
         format!("{}({})", self.name, params.join(", "))
     }
 
-    /// Renames aliases, drops nulls, and checks every argument: unknown, missing, wrong kind, out of range.
-    fn check(&self, args: &mut Args) -> Result<(), ToolFailure> {
-        let taught = check::rename(&self.params, std::mem::take(args), &self.name, self.open)?;
-        check::values(&self.params, &taught, &self.name)?;
-        *args = taught;
+    /// Renames aliases, drops nulls, fits values, and checks every argument: unknown, missing, wrong kind, out of range.
+    fn check(&self, call: &mut ToolCall) -> Result<(), ToolFailure> {
+        if let Some(reason) = self.misplaced_reason(call) {
+            call.reason = Some(reason);
+            call.repairs.push(Repair::MovedReason);
+        }
+        let (mut taught, listed) = check::rename(&self.params, std::mem::take(&mut call.args), &self.name, self.open)?;
+        let fitted = match &self.schema {
+            Some(schema) => {
+                let whole = Value::Object(taught);
+                let (whole, fitted) = check::whole(schema, whole, &self.name)?;
+                taught = whole;
+                fitted
+            }
+            None => {
+                let fitted = fit::arguments(&self.params, &mut taught);
+                check::values(&self.params, &taught, &self.name)?;
+                fitted
+            }
+        };
+        if fitted || listed {
+            call.repairs.push(Repair::Coerced);
+        }
+        call.args = taught;
         Ok(())
+    }
+
+    /// Takes a reason from among the arguments, where it belongs beside them: the tool has no such argument, and the call
+    /// gives none in its place.
+    fn misplaced_reason(&self, call: &mut ToolCall) -> Option<String> {
+        let names = call.reason.is_none().then_some(REASONS)?;
+        let name = names
+            .into_iter()
+            .find(|name| self.moves_out(name) && call.args.get(*name).is_some_and(Value::is_string))?;
+        match call.args.shift_remove(name) {
+            Some(Value::String(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Whether a value of this name among the arguments is the reason of the call and no argument.
+    fn moves_out(&self, name: &str) -> bool {
+        let unnamed = self.schema.as_ref().map_or(!self.open, |schema| schema.leaves_out(name));
+        REASONS.contains(&name) && unnamed && self.find(name).is_none()
     }
 }
 
@@ -309,6 +372,9 @@ fn signature_of(param: &Param) -> String {
     let default = param.default.as_ref().map(|value| format!("={value}")).unwrap_or_default();
     format!("{}{optional}{fields}{default}", param.name)
 }
+
+/// What models call the reason of a call.
+const REASONS: [&str; 2] = ["reason", "explanation"];
 
 /// Two names are the same word when they differ only in case, `_`, `-` and spaces.
 fn same_word(a: &str, b: &str) -> bool {
@@ -361,14 +427,18 @@ impl Catalog {
             .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
     }
 
-    /// Puts the canonical names of tool and arguments into `call` and checks the arguments.
+    /// Puts the canonical names of tool and arguments into `call`, fits values and checks the arguments.
+    ///
+    /// A value of the wrong type is fitted where only one value can be meant, and then the call has the repair
+    /// [`Repair::Coerced`]: `"3"` for a whole number, `"true"` for a boolean, the text of a list for the list, or its only
+    /// element. What is valid stays as it is.
     ///
     /// # Errors
     /// `unknown_tool` with the closest names and the list; `invalid_argument` naming the argument, what was got and what is wanted.
     pub fn resolve(&self, call: &mut ToolCall) -> Result<&ToolSpec, ToolFailure> {
         let spec = self.find(&call.name).ok_or_else(|| self.unknown(&call.name))?;
         call.name = spec.name.clone().into_owned();
-        spec.check(&mut call.args)?;
+        spec.check(call)?;
         Ok(spec)
     }
 

@@ -1,133 +1,123 @@
 //! A tool described by a JSON Schema, as function calling has it, to a [`ToolSpec`].
 //!
-//! What the kinds of arguments can say is checked; the rest is passed on as it is, and the model is shown its schema.
+//! The kinds of arguments are what the parser, the grammars and the labels need to know. Values are held against the whole
+//! schema, and the model is told of all of it in words.
 
 use super::{Param, ParamKind, Str, ToolSpec};
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use crate::schema::{MOST_FIELDS, Schema, Types, View};
+use serde_json::Value;
+use std::sync::Arc;
 
-/// Arguments of a tool or fields of an object; where a schema names more, it is not looked into.
-const MOST_ARGUMENTS: usize = 1000;
-
-/// Levels of objects in arrays that are looked into; of what lies deeper the model is shown the schema.
+/// Levels of objects in arrays that get a kind of their own.
 const MOST_LEVELS: usize = 4;
 
 impl ToolSpec {
     /// A tool of another server, from its name, its description and the JSON Schema of its arguments.
     ///
-    /// Its effect is Execute. Arguments that the schema does not name are refused only where it says
-    /// `"additionalProperties": false`. Strings, whole numbers with bounds, booleans, enumerations of strings, arrays
-    /// of strings and arrays of objects are checked; a value of any other schema is passed on unchecked, for its owner
-    /// to check. The model is shown the description of each argument. A schema that names more than 1,000 arguments is
-    /// not looked into.
+    /// Its effect is Execute. Arguments are checked against the whole schema: JSON Schema 2020-12, or the draft that the
+    /// schema names. Formats are told to the model and not checked, and a reference to another document is not followed.
+    /// The model is told in words what each argument may be, and is shown a call that the schema allows.
     ///
     /// ```
     /// use serde_json::json;
     /// # use toolfence_protocol as toolfence;
-    /// use toolfence::ToolSpec;
+    /// use toolfence::{Catalog, ToolCall, ToolSpec};
     ///
     /// let spec = ToolSpec::from_json_schema("weather", "Tell it.", &json!({
     ///     "type": "object",
-    ///     "properties": {"city": {"type": "string"}, "unit": {"enum": ["C", "F"]}},
+    ///     "properties": {
+    ///         "city": {"type": "string"},
+    ///         "days": {"type": "integer", "minimum": 1, "maximum": 9},
+    ///         "unit": {"enum": ["C", "F"]},
+    ///     },
     ///     "required": ["city"],
     /// }));
-    /// assert_eq!(spec.signature(), "weather(city, unit?=C|F)");
+    /// assert_eq!(spec.signature(), "weather(city, days?, unit?=C|F)");
+    ///
+    /// let catalog: Catalog = [spec].into_iter().collect();
+    /// let args = |value| serde_json::from_value(value).unwrap();
+    /// let mut call = ToolCall::new("1", "weather", args(json!({"city": "Lisbon", "days": "3"})));
+    /// catalog.resolve(&mut call).unwrap();
+    /// assert_eq!(call.args["days"], 3);
+    ///
+    /// let mut call = ToolCall::new("2", "weather", args(json!({"city": "Lisbon", "days": 12})));
+    /// let failure = catalog.resolve(&mut call).unwrap_err();
+    /// assert!(failure.message.to_string().contains("Give a whole number from 1 to 9."), "{}", failure.message);
     /// ```
     pub fn from_json_schema(name: impl Into<Str>, description: impl Into<Str>, schema: &Value) -> ToolSpec {
         let mut spec = ToolSpec::new(name, description);
-        let named = params(schema, MOST_LEVELS);
-        spec.open = named.is_none() || schema.get("additionalProperties") != Some(&Value::Bool(false));
-        spec.params = named.unwrap_or_default();
-        spec.foreign = true;
+        let schema = Schema::new(schema);
+        let root = schema.view(&[schema.root()]);
+        spec.params = params(&schema, &root, MOST_LEVELS);
+        // Where there are more arguments than are looked at, the whole schema still knows them.
+        spec.open = !root.is_closed() || spec.params.len() >= MOST_FIELDS;
+        spec.schema = Some(Arc::new(schema));
         spec
     }
 }
 
 /// The arguments that an object schema names, required ones first.
-fn params(schema: &Value, levels: usize) -> Option<Vec<Param>> {
-    let properties = schema.get("properties")?.as_object().filter(|properties| properties.len() <= MOST_ARGUMENTS)?;
-    let required: HashSet<&str> = match schema.get("required") {
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => HashSet::new(),
-    };
-    let mut params: Vec<Param> =
-        properties.iter().map(|(name, schema)| param(name, schema, required.contains(name.as_str()), levels)).collect();
-    params.sort_by_key(|param| !param.required);
-    Some(params)
+fn params(schema: &Schema, object: &View<'_>, levels: usize) -> Vec<Param> {
+    let named = object.fields().into_iter().map(|field| {
+        let view = schema.view(&field.schemas);
+        let kind = kind(schema, &view, levels);
+        let help = view.text("description").unwrap_or_default().to_owned();
+        let default = view.get("default").filter(|value| !value.is_null()).cloned();
+        Param { required: field.required, default, ..Param::new(field.name.to_owned(), kind, help) }
+    });
+    named.collect()
 }
 
-fn param(name: &str, schema: &Value, required: bool, levels: usize) -> Param {
-    let kind = kind(schema, levels);
-    let mut help = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if kind == ParamKind::Any {
-        let gap = if help.is_empty() { "" } else { " " };
-        help = format!("{help}{gap}JSON Schema: {}", without_description(schema));
-    }
-    let default = schema.get("default").filter(|value| !value.is_null()).cloned();
-    Param { required, default, ..Param::new(name.to_owned(), kind, help) }
-}
-
-/// What can be said of a value; [`ParamKind::Any`] where that is not all.
-fn kind(schema: &Value, levels: usize) -> ParamKind {
-    let Some(fields) = schema.as_object() else { return ParamKind::Any };
-    let simple = |key: &String| {
-        matches!(key.as_str(), "type" | "enum" | "description" | "title" | "default" | "examples" | "format")
-            || matches!(key.as_str(), "minimum" | "maximum" | "items" | "additionalProperties")
-    };
-    if !fields.keys().all(simple) {
+/// The kind that says of a value all that matters; [`ParamKind::Any`] where there is none.
+fn kind(schema: &Schema, view: &View<'_>, levels: usize) -> ParamKind {
+    let combined = ["anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "patternProperties"];
+    if view.has_any(&combined) || view.is_partial() {
         return ParamKind::Any;
     }
-    if let Some(choices) = fields.get("enum") {
-        return choice(choices).unwrap_or(ParamKind::Any);
+    if let Some(choices) = view.choices() {
+        let words: Option<Vec<Str>> =
+            choices.iter().map(|word| word.as_str().map(|word| word.to_owned().into())).collect();
+        return words.filter(|words| !words.is_empty()).map_or(ParamKind::Any, ParamKind::Choice);
     }
-    match fields.get("type").and_then(Value::as_str) {
-        Some("string") => ParamKind::Text { content: false },
-        Some("boolean") => ParamKind::Flag,
-        Some("integer") => integer(fields),
-        Some("array") => array(fields, levels),
+    match view.types() {
+        Types::STRING => ParamKind::Text { content: false },
+        Types::BOOLEAN => ParamKind::Flag,
+        Types::INTEGER => integer(view),
+        Types::ARRAY => array(schema, view, levels),
         _ => ParamKind::Any,
     }
 }
 
-fn choice(choices: &Value) -> Option<ParamKind> {
-    let words: Option<Vec<Str>> =
-        choices.as_array()?.iter().map(|word| word.as_str().map(|word| word.to_owned().into())).collect();
-    words.filter(|words| !words.is_empty()).map(ParamKind::Choice)
-}
-
-fn integer(fields: &Map<String, Value>) -> ParamKind {
-    let bound = |key: &str, none: i64| fields.get(key).map_or(Some(none), Value::as_i64);
-    match (bound("minimum", i64::MIN), bound("maximum", i64::MAX)) {
-        (Some(least), Some(most)) => ParamKind::Integer { least, most },
+fn integer(view: &View<'_>) -> ParamKind {
+    let bound = |least: bool, none: i64| match view.bound(least) {
+        None => Some(none),
+        Some((bound, false)) => bound.as_i64(),
+        Some((bound, true)) => bound.as_i64().and_then(|bound| bound.checked_add(if least { 1 } else { -1 })),
+    };
+    match (bound(true, i64::MIN), bound(false, i64::MAX)) {
+        (Some(least), Some(most)) if !view.has_any(&["multipleOf"]) => ParamKind::Integer { least, most },
         _ => ParamKind::Any,
     }
 }
 
-fn array(fields: &Map<String, Value>, levels: usize) -> ParamKind {
-    let Some(items) = fields.get("items") else { return ParamKind::Any };
-    if kind(items, 0) == (ParamKind::Text { content: false }) {
+fn array(schema: &Schema, view: &View<'_>, levels: usize) -> ParamKind {
+    let elements = schema.view(&view.elements());
+    if !view.first_elements().is_empty() || levels == 0 {
+        return ParamKind::Any;
+    }
+    if kind(schema, &elements, 0) == (ParamKind::Text { content: false }) {
         return ParamKind::Texts;
     }
-    let closed = items.get("additionalProperties") == Some(&Value::Bool(false));
-    match params(items, levels.saturating_sub(1)) {
-        Some(fields) if closed && levels > 0 => ParamKind::Objects(fields),
-        _ => ParamKind::Any,
-    }
-}
-
-fn without_description(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let Some(fields) = schema.as_object_mut() {
-        fields.remove("description");
-    }
-    schema
+    let fields = params(schema, &elements, levels - 1);
+    let known = elements.types() == Types::OBJECT && elements.is_closed() && !fields.is_empty();
+    if known && fields.len() < MOST_FIELDS { ParamKind::Objects(fields) } else { ParamKind::Any }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Catalog, ToolCall};
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     fn spec(closed: bool) -> ToolSpec {
         let edits = json!({"type": "array", "items": {
@@ -160,10 +150,7 @@ mod tests {
             assert!(signature.contains(part), "{signature}");
         }
         let ratio = spec.find("ratio").unwrap();
-        assert_eq!(
-            (&ratio.kind, ratio.help.as_ref()),
-            (&ParamKind::Any, "how much JSON Schema: {\"type\":\"number\"}")
-        );
+        assert_eq!((&ratio.kind, ratio.help.as_ref()), (&ParamKind::Any, "how much"));
     }
 
     #[test]
@@ -186,13 +173,18 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_of_too_many_arguments_is_not_looked_into() {
-        for (arguments, known) in [(1000, true), (1001, false)] {
+    fn a_schema_of_many_arguments_is_checked_all_the_same() {
+        for arguments in [3, 999, 1000, 1001, 5000] {
             let properties: Map<String, Value> = (0..arguments).map(|n| (format!("a{n}"), json!({}))).collect();
             let schema = json!({"properties": properties, "additionalProperties": false});
             let catalog: Catalog = [ToolSpec::from_json_schema("t", "", &schema)].into_iter().collect();
-            let args = serde_json::from_value(json!({"x": 1})).unwrap();
-            assert_eq!(catalog.resolve(&mut ToolCall::new("1", "t", args)).is_err(), known);
+            assert!(catalog.specs()[0].params.len() <= MOST_FIELDS);
+            for (args, fits) in
+                [(json!({"x": 1}), false), (json!({"a2": 1}), true), (json!({format!("a{}", arguments - 1): 1}), true)]
+            {
+                let args = serde_json::from_value(args).unwrap();
+                assert_eq!(catalog.resolve(&mut ToolCall::new("1", "t", args)).is_ok(), fits, "{arguments}");
+            }
         }
     }
 
