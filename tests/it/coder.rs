@@ -213,12 +213,64 @@ fn exec_of_plain_text_runs_nothing() {
     let ran = coder(folder.path(), &["exec"], "There is nothing to do.");
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
     assert!(ran.err.contains("no call"), "{}", ran.err);
-    let meant = coder(folder.path(), &["exec"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
+    let meant = coder(folder.path(), &["exec"], "```json\n{\"tool\": \"list_files\", \"args\": {}}\n```\n");
     assert_eq!(meant.status, 1, "a call in the wrong fence was meant to run");
     assert!(meant.out.contains("```tool") && results_of(&meant).is_empty(), "{}", meant.out);
-    let meant = coder(folder.path(), &["exec", "--json"], "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n");
+    let meant = coder(folder.path(), &["exec", "--json"], "```json\n{\"tool\": \"list_files\", \"args\": {}}\n```\n");
     assert_eq!((meant.status, &lines_of(&meant)[0]["event"]), (1, &"ignored".into()));
     assert!(lines_of(&meant)[0]["message"].as_str().unwrap().contains("```tool"), "{}", meant.out);
+}
+
+/// What people copy from a web page, and what models write as they were trained to.
+#[test]
+fn exec_reads_what_models_write_and_pages_give() {
+    let folder = root();
+    std::fs::write(folder.path().join("a.txt"), "hello\n").unwrap();
+    let read = r#"{"name": "read_file", "arguments": {"path": "a.txt"}}"#;
+    for reply in [
+        format!("<tool_call>\n{read}\n</tool_call>"),
+        format!("[TOOL_CALLS][{read}]"),
+        "<function=read_file>{\"path\": \"a.txt\"}</function>".to_owned(),
+        read.to_owned(),
+        "tool\nCopy code\n{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}".to_owned(),
+        "```read_file\n{\"path\": \"a.txt\"}\n```".to_owned(),
+    ] {
+        let ran = coder(folder.path(), &["exec"], &reply);
+        assert_eq!((ran.status, codes(&results_of(&ran))), (0, vec![None]), "{reply}: {}", ran.out);
+        let refused = coder(folder.path(), &["exec", "--dialects", "none"], &reply);
+        assert!(results_of(&refused).is_empty(), "{reply}: {}", refused.out);
+    }
+    let body = "{\"name\": \"write_file\", \"args\": {\"path\": \"b.md\", \"content\": \"<<EOF\"}}\n# Title\nEOF\n";
+    let copied = coder(folder.path(), &["exec", "--yes"], body);
+    assert_eq!(copied.status, 1);
+    assert!(copied.err.contains("copy the whole message"), "{}", copied.err);
+    assert!(!folder.path().join("b.md").exists());
+    let bare = coder(folder.path(), &["exec", "--yes", "--bare"], body);
+    assert_eq!(bare.status, 0, "{}", bare.out);
+    assert_eq!(std::fs::read_to_string(folder.path().join("b.md")).unwrap(), "# Title\n");
+    let unknown = coder(folder.path(), &["exec", "--dialects", "hermes,elvish"], "x");
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.err.contains("no dialect \"elvish\"") && unknown.err.contains("qwen3_coder"), "{}", unknown.err);
+}
+
+#[test]
+fn parse_takes_the_tools_and_the_dialects() {
+    let folder = root();
+    let tools = r#"[{"type": "function", "function": {"name": "fly", "parameters": {"type": "object", "properties": {"to": {"type": "string"}}}}}]"#;
+    std::fs::write(folder.path().join("tools.json"), tools).unwrap();
+    let reply = r#"{"name": "fly", "arguments": {"to": "Rio"}}"#;
+    let event = |ran: &Ran| lines_of(ran)[0].clone();
+    assert_eq!(event(&coder(folder.path(), &["parse"], reply))["event"], "text");
+    let known = event(&coder(folder.path(), &["parse", "--tools", "tools.json"], reply));
+    assert_eq!((&known["event"], &known["dialect"]), (&"call".into(), &"bare_json".into()));
+    let line = format!("{{\"id\": 1, \"text\": {reply:?}, \"tools\": {tools}}}\n");
+    let batch = event(&coder(folder.path(), &["parse", "--batch"], &line));
+    assert_eq!(batch["events"][0]["name"], "fly", "{batch}");
+    let wrong = coder(folder.path(), &["parse", "--tools", "tools.json", "--dialects", "none"], reply);
+    assert_eq!(event(&wrong)["event"], "text");
+    std::fs::write(folder.path().join("bad.json"), "{}").unwrap();
+    let bad = coder(folder.path(), &["parse", "--tools", "bad.json"], reply);
+    assert!(bad.status == 2 && bad.err.contains("bad.json"), "{}", bad.err);
 }
 
 #[test]
@@ -261,7 +313,7 @@ fn whoever_watches_sees_forgeries_and_reminders() {
     let forged = asked("%%% reply\nSee:\n```tool_result\n{}\n```\nAll is well.\n%%% reply\nSorry.\n");
     assert!(forged.err.contains("! the model made up a result") && !forged.err.contains("reminded"), "{}", forged.err);
     assert_eq!(forged.out.trim(), "See:\n\nSorry.");
-    let meant = "%%% reply\nSee:\n```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n%%% reply\nNo.\n";
+    let meant = "%%% reply\nSee:\n```json\n{\"tool\": \"list_files\", \"args\": {}}\n```\n%%% reply\nNo.\n";
     let reminded = asked(meant).err;
     for line in ["! a call in a block of another kind does not count", "! no call in this reply counts"] {
         assert_eq!(reminded.matches(line).count(), 1, "{line} in {reminded}");

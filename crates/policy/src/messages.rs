@@ -33,10 +33,11 @@ toolfence_protocol::texts! { "policy"
     }
     guessed(repairs, tool, arguments) {
         en: "The call could only be read by a guess ({repairs}), and {tool} does more than read, so it did not run. It was read \
-             as {tool} with the arguments {arguments}. If that is what was meant, write the whole block again as valid JSON.",
+             as {tool} with the arguments {arguments}. If that is what was meant, write it again as a block with the info word `tool`, \
+             at the beginning of a line, that holds valid JSON: {{\"name\": .., \"args\": {{..}}}}.",
         pt: "A chamada só pôde ser lida por suposição ({repairs}), e {tool} faz mais do que ler, por isso ela não foi executada. \
-             Ela foi lida como {tool} com os argumentos {arguments}. Se era isso, escreva o bloco inteiro de novo como JSON \
-             válido.",
+             Ela foi lida como {tool} com os argumentos {arguments}. Se era isso, escreva-a de novo como um bloco com a palavra \
+             `tool`, no começo de uma linha, com JSON válido: {{\"name\": .., \"args\": {{..}}}}.",
     }
     denied_by_person(why) {
         en: "{why} Do not repeat the call; ask, or do it another way.",

@@ -20,13 +20,13 @@ pub use messages::stopped;
 
 use reply::Reply;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{self, Event};
-use toolfence_protocol::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
+use toolfence_protocol::{Args, Catalog, Dialect, FinishReason, Message, Role, ToolCall, ToolResult};
 use toolfence_protocol::{Language, Text};
 use work::{Judge, Work};
 
@@ -204,6 +204,8 @@ pub struct Session {
     actions: VecDeque<Action>,
     /// What stands first in the next user message.
     owed: Vec<String>,
+    /// How many calls the model has written in each dialect.
+    dialects: BTreeMap<Dialect, u32>,
 }
 
 enum State {
@@ -246,6 +248,7 @@ impl Session {
             turn: round::Turn::default(),
             actions: VecDeque::new(),
             owed: Vec::new(),
+            dialects: BTreeMap::new(),
         }
     }
 

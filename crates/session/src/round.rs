@@ -1,7 +1,7 @@
 //! Rounds and turns: when a reply is over, what goes into the history, and whether the model is called again.
 
 use super::guard::Guard;
-use super::reply::{Found, Reply};
+use super::reply::{Found, Item, Reply};
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
 use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
@@ -18,6 +18,9 @@ pub(super) struct Turn {
     /// The next reply is the last: nothing in it runs.
     last: bool,
 }
+
+/// Calls in one dialect after which it is known to be the model's.
+const KNOWN_AFTER: u32 = 3;
 
 impl Session {
     /// A new turn.
@@ -131,8 +134,23 @@ impl Session {
         self.tell_results(&work.into_results(), notes);
     }
 
+    /// A model that has written some calls in one dialect writes no other: what looks like a call in another one is
+    /// doubtful from then on.
+    fn learn_dialect(&mut self, found: &Found) {
+        for item in &found.items {
+            let Item::Call(call) = item else { continue };
+            let Some(dialect) = call.dialect else { continue };
+            let calls = self.dialects.entry(dialect).or_default();
+            *calls += 1;
+            if *calls == KNOWN_AFTER && self.options.parser.dialect.is_none() {
+                self.options.parser.dialect = Some(dialect);
+            }
+        }
+    }
+
     fn close_reply(&mut self, reply: Reply) {
         let (text, found) = reply.close();
+        self.learn_dialect(&found);
         let empty = !self.keep(text);
         if self.turn.last {
             self.owe_the_calls(&found);

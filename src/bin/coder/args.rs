@@ -68,6 +68,10 @@ pub(crate) struct Options {
     /// Whether persona and instructions are sent: external where they are pasted into the backend already [default: inline]
     #[arg(long, global = true, value_enum)]
     pub(crate) instructions: Option<Instructions>,
+    /// The forms in which calls are read beside the blocks that the instructions teach: all, none, or names with commas
+    /// between them [default: all]
+    #[arg(long, global = true, value_name = "NAMES")]
+    pub(crate) dialects: Option<String>,
     /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]
     #[arg(long, global = true, value_enum)]
     pub(crate) color: Option<Color>,
@@ -152,6 +156,9 @@ pub(crate) struct ExecArguments {
     /// On stderr, for people: what was found in the text, every repair by its name, what ran and why the rest did not
     #[arg(long)]
     pub(crate) explain: bool,
+    /// The text is what stands inside a tool block: its object, and the bodies below it
+    #[arg(long)]
+    pub(crate) bare: bool,
 }
 
 /// The client keeps its conversation and its model. It writes, one JSON object a line: {"type":"chunk","text":..} for each
@@ -179,7 +186,11 @@ pub(crate) struct ParseArguments {
     /// The provisional events too: started and progress
     #[arg(long)]
     pub(crate) progress: bool,
-    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?}, and {"v":1,"id":..,"events":[..]} out, or
+    /// The tools on offer: a file with an array of function definitions, as the API of OpenAI has them [default: those of
+    /// coder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
+    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?,"tools":[..]?}, and {"v":1,"id":..,"events":[..]} out, or
     /// {"v":1,"id":..,"error":..} for a line that is wrong
     #[arg(long)]
     pub(crate) batch: bool,

@@ -30,6 +30,13 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
 }
 
 fn repairs(call: &ToolCall) -> Text {
+    match call.dialect {
+        Some(dialect) => messages::in_dialect(dialect.name(), repaired(call)),
+        None => repaired(call),
+    }
+}
+
+fn repaired(call: &ToolCall) -> Text {
     if call.repairs.is_empty() {
         return messages::read_as_written();
     }

@@ -42,7 +42,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (None, None) => commands::chat::run(options),
         (Some(Command::Demo), _) => commands::demo::run(options),
         (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
-        (Some(Command::Parse(arguments)), _) => commands::parse::run(arguments),
+        (Some(Command::Parse(arguments)), _) => commands::parse::run(options, arguments),
         (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
         (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),

@@ -23,7 +23,7 @@ use toolfence::tools::Checker;
 use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
-use toolfence::{Language, Text, prompt};
+use toolfence::{Dialect, Dialects, Language, Text, prompt};
 
 /// The personas that come with the program: name, English, Portuguese.
 const PERSONAS: &[(&str, &str, &str)] = &[
@@ -48,6 +48,8 @@ pub(crate) struct Setup {
     audit: Option<PathBuf>,
     /// What turns changed, if it is kept.
     pub(crate) history: Option<Arc<History>>,
+    /// A reply is the inside of one tool block.
+    pub(crate) bare: bool,
 }
 
 impl Setup {
@@ -102,7 +104,7 @@ impl Setup {
             toolbox = toolbox.only(names);
         }
         let language = shown::language();
-        Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit: None, history })
+        Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit: None, history, bare: false })
     }
 
     /// An agent in the person's service.
@@ -110,6 +112,7 @@ impl Setup {
         let catalog = Arc::new(self.toolbox.catalog());
         let mut session = SessionOptions::default();
         session.language = self.language;
+        session.parser = self.parser()?;
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
             session.system = self.told();
         }
@@ -127,6 +130,14 @@ impl Setup {
             Some(audit) => agent.audit(Arc::new(audit)),
             None => agent,
         })
+    }
+
+    /// How replies of the model are read.
+    pub(crate) fn parser(&self) -> Result<toolfence::parse::Options, Failure> {
+        let mut options = toolfence::parse::Options::default();
+        options.bare = self.bare;
+        read_dialects(self.config.text("dialects").unwrap_or_default(), &mut options)?;
+        Ok(options)
     }
 
     /// What looks at the project after changes, if anything is to.
@@ -295,6 +306,21 @@ fn built_in(wanted: &str, language: Language) -> Option<Result<Persona, Failure>
     let (_, english, portuguese) = PERSONAS.iter().find(|(name, ..)| *name == wanted)?;
     let text = if language == Language::Portuguese { portuguese } else { english };
     Some(Persona::parse(text).map_err(Failure::broken))
+}
+
+/// Sets the dialects that `names` says. A single one is the one that the model is known to write.
+pub(crate) fn read_dialects(names: &str, options: &mut toolfence::parse::Options) -> Result<(), Failure> {
+    let dialects: Dialects = names
+        .parse()
+        .map_err(|name: String| Failure::wrong_use(messages::no_such_dialect(format!("{name:?}"), known())))?;
+    options.dialects = dialects;
+    let mut named = dialects.iter();
+    options.dialect = named.next().filter(|_| named.next().is_none());
+    Ok(())
+}
+
+fn known() -> String {
+    Dialect::ALL.iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -115,6 +115,8 @@ impl<P: Person> View<P> {
             Event::Ignored { why: Ignored::Html, .. } => self.aside(Style::Dim, messages::call_in_html()),
             Event::Ignored { why: Ignored::Indentation, .. } => self.aside(Style::Dim, messages::indented_call()),
             Event::Ignored { why: Ignored::InfoWord, .. } => self.aside(Style::Dim, messages::call_in_other_block()),
+            Event::Ignored { why: Ignored::Unfenced, .. } => self.aside(Style::Dim, messages::call_without_fence()),
+            Event::Ignored { why: Ignored::NotAtLineStart, .. } => self.aside(Style::Dim, messages::call_behind_text()),
             Event::ForgedResult { .. } => {
                 self.told = true;
                 self.aside(Style::Bad, messages::made_up_result())

@@ -116,6 +116,8 @@ pub(super) struct Block {
     /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
     /// CommonMark sees no end.
     pub(super) speculates: bool,
+    /// The whole reply is the inside of the block: nothing in it is a closing fence.
+    pub(super) bare: bool,
     pub(super) lexer: Lexer,
     pub(super) phase: Phase,
     pub(super) bodies: Vec<String>,
@@ -148,6 +150,7 @@ impl Block {
             glued: false,
             dialect: None,
             speculates: false,
+            bare: false,
             lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
             bodies: Vec::new(),
@@ -306,7 +309,7 @@ impl Block {
         }
         self.lexer.feed("\n", &mut Listener { preview: &mut self.preview, queue });
         if self.stage() == Stage::Announced {
-            if self.speculates {
+            if self.speculates || self.bare {
                 self.bodies.push(String::new());
                 self.phase = Phase::Body(0);
             } else {

@@ -501,6 +501,7 @@ impl Parser {
     fn open_block(&mut self, span: Span, first_line: usize) {
         let speculates = self.failed_speculations < MOST_SPECULATIONS && !self.options.bare;
         self.block.open(span, first_line, &self.options.limits, speculates);
+        self.block.bare = self.options.bare;
         self.state = ParserState::Block;
     }
 
@@ -750,6 +751,9 @@ impl Parser {
             return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
         }
         let stage = self.block.stage();
+        if self.options.bare && stage == Stage::Empty {
+            return; // nothing was said
+        }
         let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
         if cut && !self.options.bare && stage != Stage::Spoiled {
             return self.incomplete();

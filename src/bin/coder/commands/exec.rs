@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence::agent::Host;
 use toolfence::backend::{Backend, Chunk, Sink};
-use toolfence::parse::Event;
+use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
@@ -26,11 +26,13 @@ use toolfence::{Error, FinishReason, Language, Message, ToolCall, ToolResult, fo
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let mut setup = Setup::new(options)?;
+    setup.bare = arguments.bare;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent(Arc::new(pasted))?;
     let person = AtTheTerminal { commands: setup.commands.clone() };
-    let mut listener = Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain };
+    let mut listener =
+        Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain, unfenced: false };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
     setup.tell_notes();
     let ended = stopped.map_err(Failure::broken)?;
@@ -65,11 +67,16 @@ struct Listener {
     answer: Option<String>,
     rounds: u32,
     explain: bool,
+    /// There was the inside of a block without the block.
+    unfenced: bool,
 }
 
 impl Listener {
     fn print(&self, json: bool) -> Result<(), Failure> {
         let mut out = Terminal::stdout();
+        if self.unfenced {
+            tell(&messages::copy_the_whole_message());
+        }
         match (&self.answer, json) {
             (Some(reminder), true) if self.results.is_empty() => {
                 let value = json!({"v": super::SCHEMA, "event": "ignored", "message": reminder});
@@ -108,8 +115,10 @@ impl Host for Listener {
     }
 
     fn show(&mut self, event: &Event<'_>) {
-        if let Event::Call { call, .. } = event {
-            debug_call(call);
+        match event {
+            Event::Call { call, .. } => debug_call(call),
+            Event::Ignored { why: Ignored::Unfenced, .. } => self.unfenced = true,
+            _ => {}
         }
         if self.explain && !matches!(event, Event::Text { .. } | Event::Started { .. } | Event::Progress { .. }) {
             tell(&explained(event));

@@ -1,25 +1,28 @@
 //! `coder parse`: what the parser sees in a reply, as JSON lines or for people.
 
-use crate::args::{End, ParseArguments};
+use crate::args::{End, Options as CommandLine, ParseArguments};
 use crate::commands::read_stdin;
 use crate::explain::explained;
 use crate::failure::Failure;
 use crate::messages;
+use crate::setup::read_dialects;
 use crate::terminal::Terminal;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
-use toolfence::FinishReason;
+use std::sync::Arc;
 use toolfence::parse::{Event, Options, Parser};
+use toolfence::{Catalog, FinishReason, Text, ToolSpec};
 
 /// Reads replies on stdin and prints their events.
-pub(crate) fn run(arguments: &ParseArguments) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &CommandLine, arguments: &ParseArguments) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
     if arguments.batch {
-        return batch(arguments, &mut out);
+        return batch(options, arguments, &mut out);
     }
     let reply = read_stdin()?;
-    let reader = Reader::new(arguments);
+    let reader = Reader::new(options, arguments)?;
     let events = reader.read(&reply, arguments.chunk, finish(arguments.finish));
     for event in events {
         match arguments.explain {
@@ -39,16 +42,22 @@ struct Stored {
     chunk: Option<usize>,
     #[serde(default)]
     finish: Option<FinishReason>,
+    #[serde(default)]
+    tools: Option<Vec<Value>>,
 }
 
-fn batch(arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    let reader = Reader::new(arguments);
-    super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?}"#.into(), |stored: Stored| {
+fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
+    let reader = Reader::new(options, arguments)?;
+    super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?,"tools":[..]?}"#.into(), |stored: Stored| {
         if stored.chunk == Some(0) {
             return Err(messages::chunk_too_small());
         }
         let reason = stored.finish.unwrap_or(finish(arguments.finish));
-        let events = reader.read(&stored.text, stored.chunk.or(arguments.chunk), reason);
+        let chunk = stored.chunk.or(arguments.chunk);
+        let events = match stored.tools {
+            Some(tools) => reader.offering(catalog(&tools)?).read(&stored.text, chunk, reason),
+            None => reader.read(&stored.text, chunk, reason),
+        };
         Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
     })
 }
@@ -67,11 +76,22 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(arguments: &ParseArguments) -> Reader {
-        let mut options = Options::default();
-        options.strict = arguments.strict;
-        options.catalog = Some(toolfence::tool::catalog());
-        options.settled_only = !arguments.progress;
+    fn new(options: &CommandLine, arguments: &ParseArguments) -> Result<Reader, Failure> {
+        let mut reading = Options::default();
+        reading.strict = arguments.strict;
+        reading.settled_only = !arguments.progress;
+        read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut reading)?;
+        reading.catalog = Some(match &arguments.tools {
+            Some(file) => Arc::new(read_tools(file)?),
+            None => toolfence::tool::catalog(),
+        });
+        Ok(Reader { options: reading })
+    }
+
+    /// Reads in the same way, with other tools on offer.
+    fn offering(&self, catalog: Catalog) -> Reader {
+        let mut options = self.options.clone();
+        options.catalog = Some(Arc::new(catalog));
         Reader { options }
     }
 
@@ -90,6 +110,25 @@ impl Reader {
         collect(&mut parser, &mut events);
         events
     }
+}
+
+fn read_tools(file: &Path) -> Result<Catalog, Failure> {
+    let bad = |cause: Text| Failure::wrong_use(messages::bad_tools_file(file.display().to_string(), cause));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string().into()))?;
+    let tools: Vec<Value> = serde_json::from_str(&text).map_err(|error| bad(error.to_string().into()))?;
+    catalog(&tools).map_err(bad)
+}
+
+/// The tools of an array of function definitions, with or without the object `function` around each.
+fn catalog(tools: &[Value]) -> Result<Catalog, Text> {
+    let tool = |value: &Value| {
+        let function = value.get("function").unwrap_or(value);
+        let name = function.get("name").and_then(Value::as_str).ok_or_else(messages::tool_without_name)?;
+        let description = function.get("description").and_then(Value::as_str).unwrap_or_default();
+        let schema = function.get("parameters").unwrap_or(&Value::Null);
+        Ok(ToolSpec::from_json_schema(name.to_owned(), description.to_owned(), schema))
+    };
+    tools.iter().map(tool).collect()
 }
 
 /// `chunk` bytes or less, so that no character is split; at least one character.

@@ -50,6 +50,14 @@ const OWN: &[Key] = &[
         "Whether persona and instructions are sent: external where they are pasted into the backend already.",
     ),
     Key::new(
+        "dialects",
+        Takes::Text,
+        InProject::Trusted,
+        "\"all\"",
+        "The forms in which calls are read beside the blocks that the instructions teach: all, none, or names with commas\n\
+         between them, such as \"hermes,llama\". With one name, it is the form that the model is known to write.",
+    ),
+    Key::new(
         "color",
         Takes::Choice(&["auto", "always", "never"]),
         InProject::Never,

@@ -21,6 +21,7 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("replies", "--replies", options.replies.clone()),
         ("lang", "--lang", word(options.lang)),
         ("instructions", "--instructions", word(options.instructions)),
+        ("dialects", "--dialects", options.dialects.clone()),
         ("color", "--color", word(options.color)),
         ("sandbox.mode", "--sandbox", word(rules.sandbox)),
         ("sandbox.network", "--network", rules.network.then(|| "on".to_owned())),

@@ -14,6 +14,14 @@ toolfence::program::texts! { "coder"
         en: "a call in a block of another kind does not count",
         pt: "uma chamada em um bloco de outro tipo não conta",
     }
+    call_without_fence() {
+        en: "a call outside of a tool block does not count",
+        pt: "uma chamada fora de um bloco de ferramenta não conta",
+    }
+    call_behind_text() {
+        en: "a tool block that does not begin a line does not count",
+        pt: "um bloco de ferramenta que não começa uma linha não conta",
+    }
     made_up_result() {
         en: "the model made up a result; that and what follows it is dropped",
         pt: "o modelo inventou um resultado; ele e o que vem depois são descartados",
@@ -134,6 +142,26 @@ toolfence::program::texts! { "coder"
     no_call_in_text() {
         en: "there is no call in this text; nothing was run",
         pt: "não há nenhuma chamada neste texto; nada foi executado",
+    }
+    copy_the_whole_message() {
+        en: "this looks like the inside of a tool block: copy the whole message, with the lines around the block, or use --bare",
+        pt: "isto parece o interior de um bloco de ferramenta: copie a mensagem inteira, com as linhas em volta do bloco, ou use --bare",
+    }
+    no_such_dialect(name, known) {
+        en: "there is no dialect {name}; write all, none, or some of these with commas between them: {known}",
+        pt: "não existe o dialeto {name}; escreva all, none ou alguns destes, separados por vírgulas: {known}",
+    }
+    bad_tools_file(file, cause) {
+        en: "{file} does not hold an array of function definitions: {cause}",
+        pt: "{file} não contém um array de definições de funções: {cause}",
+    }
+    tool_without_name() {
+        en: "a tool has no name",
+        pt: "uma ferramenta está sem nome",
+    }
+    in_dialect(dialect, repairs) {
+        en: "in the dialect {dialect}; {repairs}",
+        pt: "no dialeto {dialect}; {repairs}",
     }
     call_running(id, tool) {
         en: "running    {id}: {tool}",
