@@ -4,6 +4,7 @@
 mod agent;
 mod arguments;
 #[cfg(feature = "cli")]
+mod bodies;
 mod coder;
 #[cfg(feature = "policy")]
 mod config;

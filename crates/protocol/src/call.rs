@@ -93,6 +93,10 @@ repairs! {
     GluedFence = "glued_fence", true;
     /// Text such as `<|im_end|>` stands behind the closing fence on its line.
     TextAfterFence = "text_after_fence", true;
+    /// A verbatim body inside of the string that announces it: `"<<EOF\n...\nEOF"`.
+    InlineBody = "inline_body", true;
+    /// The announcement of a verbatim body is not written exactly, as `<<eof` or `<<'EOF'`, and its word ends the body.
+    LooseTag = "loose_tag", true;
     /// A block before ended where CommonMark sees no end, and only one of the two readings sees the fence of this call.
     DoubtfulFence = "doubtful_fence", false;
     /// Another key for `args`: `arguments`, `parameters`, `params`, `kwargs`, `input` and the like.

@@ -137,8 +137,8 @@ crate::texts! { "json"
         pt: "há aspas fora do objeto; dentro de uma string, escreva aspas como \\\"",
     }
     backtick_outside_of_object() {
-        en: "a backtick stands outside of the object; write the object alone",
-        pt: "há uma crase fora do objeto; escreva só o objeto",
+        en: "a backtick stands outside of the object; write the object alone, and the closing fence on a line of its own",
+        pt: "há uma crase fora do objeto; escreva só o objeto e, em uma linha própria, a cerca de fechamento",
     }
     mixed_escapes() {
         en: "some quotes are escaped and some are not; write the object as plain JSON",
@@ -175,8 +175,8 @@ crate::texts! { "parse"
              a partir do início da linha",
     }
     body_end_missing(tag) {
-        en: "the line {tag} that ends the verbatim body is missing",
-        pt: "falta a linha {tag} que termina o corpo literal",
+        en: "the line {tag} that ends the verbatim body is missing; write {tag} alone on a line, then the closing fence",
+        pt: "falta a linha {tag} que termina o corpo literal; escreva {tag} sozinha em uma linha e depois a cerca de fechamento",
     }
     string_open_at_end() {
         en: "a string is not closed; write newlines in strings as \\n, or use a verbatim body",
@@ -190,9 +190,47 @@ crate::texts! { "parse"
         en: "the JSON is nested too deep; flatten it",
         pt: "o JSON tem níveis demais de aninhamento; use menos níveis",
     }
-    tag_not_announced(tool) {
-        en: "{tool}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON; correct the object",
-        pt: "{tool}: um corpo literal exige \"<<TAG\" como a string inteira em um objeto que seja JSON exato; corrija o objeto",
+    tag_not_announced(tool, form) {
+        en: "{tool}: a verbatim body needs \"<<TAG\" as the whole string in an object that is exact JSON, with TAG in capitals, \
+             without blanks or quotes; write {form}",
+        pt: "{tool}: um corpo literal exige \"<<TAG\" como a string inteira em um objeto que seja JSON exato, com TAG em \
+             maiúsculas, sem espaços nem aspas; escreva {form}",
+    }
+    the_body_form(argument, tag) {
+        en: "\"{argument}\": \"<<{tag}\" in the object, then the closing braces, the text on the lines below them, \
+             {tag} alone on the last line, and then the closing fence on a line of its own",
+        pt: "\"{argument}\": \"<<{tag}\" no objeto, depois as chaves de fechamento, o texto nas linhas abaixo delas, \
+             {tag} sozinha na última linha e por fim a cerca de fechamento em uma linha própria",
+    }
+    tag_mistyped(argument, form) {
+        en: "{argument}: this is nearly the announcement of a verbatim body, and no body follows; write {form}. \
+             Where the text is meant literally, write its first < as \\u003c",
+        pt: "{argument}: isto é quase o anúncio de um corpo literal, e nenhum corpo vem depois; escreva {form}. \
+             Se o texto for literal, escreva o primeiro < dele como \\u003c",
+    }
+    body_in_string(argument, form) {
+        en: "{argument}: a verbatim body stands below the object, not inside the string; write {form}. \
+             Where the text is meant literally, write its first < as \\u003c",
+        pt: "{argument}: um corpo literal fica abaixo do objeto, não dentro da string; escreva {form}. \
+             Se o texto for literal, escreva o primeiro < dele como \\u003c",
+    }
+    body_before_closers(tag, form) {
+        en: "the verbatim body {tag} stands before the closing braces of the object; write {form}",
+        pt: "o corpo literal {tag} está antes das chaves de fechamento do objeto; escreva {form}",
+    }
+    body_behind_fence(tag, form) {
+        en: "the closing fence came before the verbatim body {tag}, which belongs inside the block; write {form}. \
+             For a text that begins with such a fence, open the block with a longer one",
+        pt: "a cerca de fechamento veio antes do corpo literal {tag}, que fica dentro do bloco; escreva {form}. \
+             Para um texto que começa com uma cerca assim, abra o bloco com uma cerca mais longa",
+    }
+    object_on_fence_line() {
+        en: "the object stands on the line of the opening fence, where it is not read; begin it on the next line",
+        pt: "o objeto está na linha da cerca de abertura, onde não é lido; comece-o na linha seguinte",
+    }
+    no_call_object() {
+        en: "there is no JSON object in this block; write {{\"name\": \"...\", \"args\": {{...}}}}",
+        pt: "não há nenhum objeto JSON neste bloco; escreva {{\"name\": \"...\", \"args\": {{...}}}}",
     }
     array_without_call() {
         en: "an array holds no call; write one object with name and args",

@@ -121,6 +121,10 @@ pub(super) struct Block {
     pub(super) lexer: Lexer,
     pub(super) phase: Phase,
     pub(super) bodies: Vec<String>,
+    /// The bodies have a line that is not blank.
+    pub(super) body_begun: bool,
+    /// The object stands on the line of the opening fence, where nothing is read.
+    pub(super) object_on_fence_line: bool,
     limit: usize,
     nesting: usize,
     /// More came than the limit allows: no more of the body is kept.
@@ -154,6 +158,8 @@ impl Block {
             lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
             bodies: Vec::new(),
+            body_begun: false,
+            object_on_fence_line: false,
             limit: limits.block,
             nesting: limits.nesting,
             full: false,
@@ -204,9 +210,29 @@ impl Block {
         !matches!(self.stage(), Stage::Complete | Stage::Announced | Stage::Body(_) | Stage::After)
     }
 
-    /// Whether a closing fence met now may be content.
+    /// Whether a closing fence met now may be content. Where no body has begun it closes the block: models also write a body
+    /// into a second fence behind the block.
     pub(super) fn doubts_fence(&self) -> bool {
-        self.speculates && !self.forged && matches!(self.stage(), Stage::InString | Stage::Body(_))
+        let open = match self.stage() {
+            Stage::InString => true,
+            Stage::Body(_) => self.body_begun,
+            _ => false,
+        };
+        self.speculates && !self.forged && open
+    }
+
+    /// Whether only bodies are awaited whose announcements are not exact, and none has begun: a fence here shows that they are
+    /// literal text.
+    pub(super) fn awaits_loose_body(&self) -> bool {
+        self.phase == Phase::Body(0) && !self.body_begun && self.preview.tags.iter().all(|tag| tag.loose)
+    }
+
+    /// There are no bodies: the announcements that are not exact are strings like others. The block must end here, for the
+    /// lexer did not see the blank lines since.
+    pub(super) fn drop_loose_bodies(&mut self) {
+        self.phase = Phase::Object;
+        self.bodies.clear();
+        self.preview.drop_loose_tags();
     }
 
     /// Whether the object or a body had not come to its end.
@@ -217,8 +243,12 @@ impl Block {
     /// Whether everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
         let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
-        let canonical =
-            !self.drifted_word && !self.doubtful && !self.glued && !self.preview.loose && self.preview.tags.is_empty();
+        let canonical = !self.drifted_word
+            && !self.doubtful
+            && !self.glued
+            && !self.preview.saw_mark
+            && !self.preview.loose
+            && self.preview.tags.is_empty();
         strict && canonical && !self.lexer.saw_control() && self.candidate.is_none()
     }
 
@@ -247,10 +277,16 @@ impl Block {
         }
     }
 
-    /// The last verbatim body, where that is being written: its TAG.
+    /// The TAG of the verbatim body that is being written.
+    pub(super) fn open_tag(&self) -> Option<&str> {
+        let Phase::Body(index) = self.phase else { return None };
+        Some(&self.preview.tags[index].tag)
+    }
+
+    /// The TAG of the verbatim body that is being written, where it is the last one.
     pub(super) fn last_tag(&self) -> Option<&str> {
         let Phase::Body(index) = self.phase else { return None };
-        (index + 1 == self.preview.tags.len()).then(|| self.preview.tags[index].tag.as_str())
+        self.open_tag().filter(|_| index + 1 == self.preview.tags.len())
     }
 
     /// Remembers a doubtful closing fence, if it is the first one.
@@ -309,12 +345,15 @@ impl Block {
         }
         self.lexer.feed("\n", &mut Listener { preview: &mut self.preview, queue });
         if self.stage() == Stage::Announced {
-            if self.speculates || self.bare {
+            let reads_bodies = self.speculates || self.bare;
+            if !reads_bodies && self.preview.tags.iter().all(|tag| tag.loose) {
+                self.preview.drop_loose_tags();
+            } else if reads_bodies {
                 self.bodies.push(String::new());
                 self.phase = Phase::Body(0);
             } else {
                 // Where closing fences are content no more, a body that holds one would end in its middle.
-                self.spoil(self.preview.tags[0].start, messages::no_bodies_any_more());
+                self.spoil(self.preview.tags[0].token.start, messages::no_bodies_any_more());
             }
         }
     }
@@ -329,6 +368,7 @@ impl Block {
             }
             return;
         };
+        self.body_begun |= !line.trim().is_empty();
         let tag = self.preview.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
             if index + 1 < self.preview.tags.len() {

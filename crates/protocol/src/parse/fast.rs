@@ -95,7 +95,7 @@ fn is_plain(key: &str, value: &Value, above: usize, values: &mut usize) -> bool 
         return false;
     }
     match value {
-        Value::String(text) => !text.starts_with("<<"),
+        Value::String(text) => !text.trim_start().starts_with("<<"),
         Value::Object(members) => members.iter().all(|(key, value)| is_plain(key, value, path, values)),
         // The number of an element has at most as many digits as the most values.
         Value::Array(elements) => elements.iter().all(|value| is_plain("64", value, path, values)),

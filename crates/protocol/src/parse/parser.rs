@@ -25,8 +25,9 @@ use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
 use super::other_reading::{self, OtherReading};
+use super::preview::Tag;
 use super::queue::{Queue, Queued};
-use super::read::read_block;
+use super::read::{read_block, takes_body};
 use super::reasoning::{self, TagPair};
 use super::section::{Section, Tries};
 use super::spans::CodeSpans;
@@ -408,6 +409,7 @@ impl Parser {
             LineKind::Prose => self.ignored.prose(text, span, false),
             LineKind::Opens(opening, offset) => {
                 let word = info_word(&opening);
+                let holds_object = opening.info.contains('{');
                 let span = Span { start: span.start + offset, end: span.end };
                 if !matches!(word, InfoWord::Other) && !self.containers.in_quote() {
                     self.announce(ended, at);
@@ -418,6 +420,7 @@ impl Parser {
                     self.block.forged = matches!(word, InfoWord::Result);
                     self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
                     self.block.doubtful = doubtful;
+                    self.block.object_on_fence_line = holds_object;
                     return;
                 }
                 let why = if self.containers.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
@@ -567,6 +570,9 @@ impl Parser {
             return self.pass_in_block(line);
         }
         let text = self.input.slice(self.input.at, line.end);
+        if self.block.awaits_loose_body() && ends_before_body(&self.containers, text) {
+            self.block.drop_loose_bodies();
+        }
         let content = if self.options.bare {
             Ok((Content { pad: 0, text }, false))
         } else {
@@ -604,6 +610,11 @@ impl Parser {
             block.line_indent = self.containers.fence_indent(text);
             let prefix = &text[..text.len() - content.text.len()];
             block.end_line(prefix.chars().count(), content.pad, &mut self.queue);
+            let catalog = self.options.catalog.as_deref();
+            let takes_one = |tag: &Tag| takes_body(catalog, block.preview.tool(&tag.token), &tag.token.arg);
+            if block.awaits_loose_body() && block.bodies[0].is_empty() && !block.preview.tags.iter().any(takes_one) {
+                block.drop_loose_bodies();
+            }
         }
         block.span.end = self.input.offset(line.end);
         self.pass_in_block(line);
@@ -683,6 +694,14 @@ fn content_or_ending<'a>(
     Ok((content, false))
 }
 
+/// Whether a line behind an object whose announcements are not exact shows that no body follows: it is a closing fence, or
+/// opens the next tool block.
+fn ends_before_body(containers: &Containers, line: &str) -> bool {
+    let opens_tool = |opening: Opening<'_>| matches!(info_word(&opening), InfoWord::Tool { .. });
+    let ends = |rest| loose_closing(containers, rest).is_some() || fence::opening(rest).is_some_and(opens_tool);
+    containers.at_fence(line).is_some_and(ends)
+}
+
 /// Whether text stands behind a run of fence characters that closes the open block; `None` where the run does not close it,
 /// for it is too short, or what stands behind it is an info string and makes an opening fence of it.
 fn loose_closing(containers: &Containers, run: &str) -> Option<bool> {
@@ -699,6 +718,9 @@ impl Parser {
     /// The block ends at or before the line that ends at `line_end`.
     fn end_block(&mut self, ending: Ending, line_end: usize) {
         let by_itself = ending == Ending::Reply(FinishReason::Stop);
+        if by_itself && self.block.awaits_loose_body() {
+            self.block.drop_loose_bodies();
+        }
         if let Ending::LooseFence { glued: true, .. } = ending {
             self.block.end_at_glued_fence();
         }
@@ -759,7 +781,7 @@ impl Parser {
             return self.incomplete();
         }
         let read = if ending == Ending::Container {
-            let inside = !matches!(stage, Stage::Empty | Stage::Complete | Stage::After);
+            let inside = !matches!(stage, Stage::Complete | Stage::After);
             Err(Problem { inside, ..Problem::new(self.block.body.len(), messages::list_item_ended()) })
         } else {
             read_block(&self.block, self.options.catalog.as_deref(), ending)
@@ -850,7 +872,11 @@ impl Parser {
         self.state = ParserState::Prose;
         self.block.body.truncate(candidate.body);
         self.block.span.end = candidate.end;
-        self.malformed(&Problem::new(candidate.body, messages::fence_inside_open_text()));
+        let message = match self.block.open_tag() {
+            Some(tag) => messages::body_end_missing(tag),
+            None => messages::fence_inside_open_text(),
+        };
+        self.malformed(&Problem::new(candidate.body, message));
         self.containers.close_leaf();
         self.after_broken = true;
         self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);

@@ -7,7 +7,7 @@
 use super::call::{is_args, is_name, is_wrapper, named_spec, spec, undecorated};
 use super::ids::Ids;
 use super::queue::Queue;
-use super::tag::{is_tag_name, may_be_tag, tag_of};
+use super::tag::{is_tag_name, loose_word, may_be_tag, tag_of};
 use crate::Catalog;
 use crate::json::Watch;
 use std::sync::Arc;
@@ -16,6 +16,14 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     pub(super) tag: String,
+    /// The announcement is not exact: `<<eof`, `<<'EOF'`. It may be the literal text.
+    pub(super) loose: bool,
+    pub(super) token: Token,
+}
+
+/// A string value inside the arguments.
+#[derive(Debug, Clone)]
+pub(super) struct Token {
     /// The raw token in the block's body.
     pub(super) start: usize,
     pub(super) end: usize,
@@ -23,7 +31,7 @@ pub(super) struct Tag {
     pub(super) arg: String,
     /// Which call of the block.
     call: usize,
-    /// Whether the body is told while it is written.
+    /// Whether it is told while it is written, or its body is.
     told: bool,
 }
 
@@ -61,6 +69,10 @@ pub(super) struct Preview {
     /// The tools on offer, where they are known: whether a word names a tool decides where its arguments stand.
     pub(super) catalog: Option<Arc<Catalog>>,
     pub(super) tags: Vec<Tag>,
+    /// Strings that begin like an announcement and are none.
+    pub(super) marked: Vec<Token>,
+    /// The string that is being read will be one of them, or has been.
+    pub(super) saw_mark: bool,
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
     /// The complete calls.
@@ -104,6 +116,8 @@ enum StringRole {
     MaybeTag,
     /// Text of an argument.
     Argument,
+    /// Text of an argument that begins like a tag.
+    Marked,
 }
 
 impl Preview {
@@ -119,17 +133,25 @@ impl Preview {
         self.calls.get_mut(index).or(open)?.started.take()
     }
 
-    /// The tool that a verbatim body is for, where it is named.
-    pub(super) fn tool(&self, tag: &Tag) -> Option<&str> {
-        self.calls.get(tag.call).unwrap_or(&self.call).name.as_deref()
+    /// The tool that a string is an argument for, where it is named.
+    pub(super) fn tool(&self, token: &Token) -> Option<&str> {
+        self.calls.get(token.call).unwrap_or(&self.call).name.as_deref()
     }
 
     /// More of a verbatim body.
     pub(super) fn body_text(&self, index: usize, text: &str, queue: &mut Queue) {
-        let Some(tag) = self.tags.get(index).filter(|tag| tag.told && !self.muted && tag.call == 0) else { return };
+        let told = |tag: &&Tag| tag.token.told && !self.muted && tag.token.call == 0;
+        let Some(tag) = self.tags.get(index).filter(told) else { return };
         if let Some(id) = &self.calls.first().unwrap_or(&self.call).started {
-            queue.progress(id, &tag.arg, text);
+            queue.progress(id, &tag.token.arg, text);
         }
+    }
+
+    /// No body came for the announcements that are not exact: they are strings like others.
+    pub(super) fn drop_loose_tags(&mut self) {
+        self.saw_mark = true;
+        self.marked.extend(std::mem::take(&mut self.tags).into_iter().map(|tag| tag.token));
+        self.marked.sort_by_key(|token| token.start);
     }
 
     /// Whether events are queued for the open call. Of several calls in a block only the first has any, for a block is
@@ -351,20 +373,23 @@ impl Watch for Listener<'_> {
         }
         match preview.role {
             StringRole::Name | StringRole::Id => preview.short.push_str(piece),
-            StringRole::Argument if preview.told && preview.previews() => {
+            StringRole::Argument | StringRole::Marked if preview.told && preview.previews() => {
                 if let Some(id) = &preview.call.started {
                     self.queue.progress(id, preview.argument(), piece);
                 }
             }
             StringRole::MaybeTag => {
-                let goes_on = preview.short.len() > 2 && is_tag_name(piece.as_bytes(), false);
+                let begun = preview.short.len() > 2 && preview.short.starts_with("<<");
+                let goes_on = begun && is_tag_name(piece.as_bytes(), false);
                 preview.short.push_str(piece);
                 if !goes_on && !may_be_tag(&preview.short) {
-                    preview.role = StringRole::Argument;
+                    let marked = preview.short.trim_start().starts_with("<<");
+                    preview.saw_mark |= marked;
+                    preview.role = if marked { StringRole::Marked } else { StringRole::Argument };
                     preview.queue_short(self.queue);
                 }
             }
-            StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
+            StringRole::Argument | StringRole::Marked | StringRole::Other | StringRole::Undecided => {}
         }
     }
 
@@ -384,14 +409,27 @@ impl Watch for Listener<'_> {
                 preview.name(&name);
             }
             StringRole::Id => preview.call.model_id = Some(std::mem::take(&mut preview.short)),
-            StringRole::MaybeTag => match tag_of(&preview.short).filter(|_| !escaped) {
-                Some(tag) => {
-                    let (tag, arg) = (tag.to_owned(), preview.argument().to_owned());
-                    preview.tags.push(Tag { tag, start, end, arg, call: preview.calls.len(), told: preview.told });
-                    preview.short.clear();
+            StringRole::MaybeTag | StringRole::Marked => {
+                let (exact, loose) = (tag_of(&preview.short), loose_word(&preview.short));
+                let tag = exact.or(loose).filter(|_| !escaped && role == StringRole::MaybeTag).map(str::to_owned);
+                let loose = exact.is_none();
+                let marked = role == StringRole::Marked || preview.short.trim_start().starts_with("<<");
+                if tag.is_some() || marked {
+                    let arg = preview.argument().to_owned();
+                    let token = Token { start, end, arg, call: preview.calls.len(), told: preview.told };
+                    match tag {
+                        Some(tag) => {
+                            preview.tags.push(Tag { tag, loose, token });
+                            preview.short.clear();
+                        }
+                        None => {
+                            preview.saw_mark = true;
+                            preview.marked.push(token);
+                        }
+                    }
                 }
-                None => preview.queue_short(self.queue),
-            },
+                preview.queue_short(self.queue);
+            }
             StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
         }
         preview.end_step();

@@ -2,7 +2,8 @@
 
 use super::block::{Block, Ending, Phase};
 use super::call::{self, Draft};
-use super::tag::{is_mistyped_tag, is_nearly_tag, tag_of};
+use super::preview::{Tag, Token};
+use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag, loose_word, tag_of};
 use crate::json::{self, Problem, Status};
 use crate::messages;
 use crate::tool::find_param;
@@ -18,11 +19,18 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
     match (&block.phase, block.lexer.status()) {
         (Phase::Spoiled(problem), _) => Err(problem.clone()),
         (Phase::Body(index), _) => {
-            let tag = &block.preview.tags[*index].tag;
-            Err(unfinished(block.body.len(), messages::body_end_missing(tag)))
+            let Tag { tag, token, .. } = &block.preview.tags[*index];
+            if block.body_begun || ending != Ending::Fence {
+                return Err(unfinished(block.body.len(), messages::body_end_missing(tag)));
+            }
+            Err(unfinished(token.start, messages::body_behind_fence(tag, body_form(token, tag))))
         }
         (Phase::Object, Status::InString) => Err(unfinished(block.body.len(), messages::string_open_at_end())),
-        (Phase::Object, Status::Between { values: 0 }) => Err(Problem::new(0, messages::block_empty())),
+        (Phase::Object, Status::Between { values: 0 }) if block.object_on_fence_line => {
+            Err(unfinished(0, messages::object_on_fence_line()))
+        }
+        // The object may stand behind the fence that was meant to close it.
+        (Phase::Object, Status::Between { values: 0 }) => Err(unfinished(0, messages::block_empty())),
         (_, Status::Between { .. }) => reader.read_exact(),
         _ => reader.read_drifted(),
     }
@@ -41,7 +49,7 @@ impl<'a> BlockReader<'a> {
         let mut repairs = Vec::new();
         let control = self.block.lexer.saw_control();
         for range in &self.block.preview.values {
-            let text = self.spliced(*range);
+            let text = self.spliced(*range, &mut repairs)?;
             let at = |problem: Problem| Problem { at: range.0 + problem.at.min(range.1 - range.0), ..problem };
             if control {
                 let reading = json::read(&text, false).map_err(at)?;
@@ -57,31 +65,73 @@ impl<'a> BlockReader<'a> {
         // The text of arguments under another key than `args` may have been announced where no body is read.
         let unread = [Repair::ArgsString, Repair::ArgsBesideName];
         let hides = |draft: &Draft| unread.iter().any(|repair| draft.repairs.contains(repair));
-        let drafts = refuse_tags(drafts, hides, |text| tag_of(text).is_some())?;
+        let literal = if drafts.iter().any(hides) { literal_words(&self.block.body) } else { HashSet::new() };
+        let drafts = refuse_tags(drafts, hides, |text| tag_of(text).is_some() || holds_body(text, &literal))?;
         let is_tag = |text: &str| if control { is_nearly_tag(text) } else { is_mistyped_tag(text) };
         // The fence of the next block may have been meant as content of a body.
         refuse_tags(drafts, |_| self.ending == Ending::NextFence, is_tag)
     }
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
-    fn spliced(&self, (start, end): (usize, usize)) -> Cow<'a, str> {
+    fn spliced(&self, (start, end): (usize, usize), repairs: &mut Vec<Repair>) -> Result<Cow<'a, str>, Problem> {
         let Block { body, bodies, preview, .. } = self.block;
-        if preview.tags.is_empty() {
-            return Cow::Borrowed(&body[start..end]);
-        }
-        let mut out = String::new();
-        let mut at = start;
-        let first = preview.tags.partition_point(|tag| tag.start < start);
+        let mut pieces: Vec<(&Token, Cow<'_, str>)> = Vec::new();
+        let first = preview.tags.partition_point(|tag| tag.token.start < start);
         let tags = preview.tags[first..].iter().zip(bodies.get(first..).unwrap_or_default());
-        for (tag, text) in tags.take_while(|(tag, _)| tag.end <= end) {
-            let keep = keeps_final_newline(self.catalog, preview.tool(tag), &tag.arg);
-            let text = if keep { text } else { text.strip_suffix('\n').unwrap_or(text) };
-            out.push_str(&body[at..tag.start]);
+        for (tag, text) in tags.take_while(|(tag, _)| tag.token.end <= end) {
+            if tag.loose {
+                repairs.push(Repair::LooseTag);
+            }
+            pieces.push((&tag.token, Cow::Borrowed(text)));
+        }
+        let first = preview.marked.partition_point(|token| token.start < start);
+        for token in preview.marked[first..].iter().take_while(|token| token.end <= end) {
+            if let Some(text) = self.inline(token)? {
+                repairs.push(Repair::InlineBody);
+                pieces.push((token, Cow::Owned(text)));
+            }
+        }
+        if pieces.is_empty() {
+            return Ok(Cow::Borrowed(&body[start..end]));
+        }
+        pieces.sort_by_key(|(token, _)| token.start);
+        let (mut out, mut at) = (String::new(), start);
+        for (token, text) in pieces {
+            let keep = keeps_final_newline(self.spec(token), &token.arg);
+            let text = if keep { &*text } else { text.strip_suffix('\n').unwrap_or(&text) };
+            out.push_str(&body[at..token.start]);
             let _ = write!(out, "{}", Value::from(text));
-            at = tag.end;
+            at = token.end;
         }
         out.push_str(&body[at..end]);
-        Cow::Owned(out)
+        Ok(Cow::Owned(out))
+    }
+
+    /// The tool that a string is an argument for.
+    fn spec(&self, token: &Token) -> Option<&'a ToolSpec> {
+        self.block.preview.tool(token).and_then(|tool| call::spec(self.catalog, tool))
+    }
+
+    /// The body that stands in the string that announces it. Refuses a string that only begins like that, and one that is
+    /// nearly an announcement where a file would get it.
+    fn inline(&self, token: &Token) -> Result<Option<String>, Problem> {
+        let raw = &self.block.body[token.start..token.end];
+        let Some(text) = decoded(raw).filter(|_| !is_literal(raw)) else { return Ok(None) };
+        let text = text.replace("\r\n", "\n");
+        let spec = self.spec(token);
+        let refused = |message| Err(unfinished(token.start, message));
+        match inline_body(&text) {
+            Some(Inline::Body { lines, .. }) if takes_inline_body(spec, &token.arg) => Ok(Some(lines.to_owned())),
+            Some(Inline::Body { tag, .. } | Inline::Broken { tag }) => {
+                let tag = tag.to_ascii_uppercase();
+                refused(messages::body_in_string(&token.arg, body_form(token, &tag)))
+            }
+            None if writes_file(spec, &token.arg) && is_nearly_alone(&text) => {
+                let word = loose_word(&text).unwrap_or("EOF").to_ascii_uppercase();
+                refused(messages::tag_mistyped(&token.arg, body_form(token, &word)))
+            }
+            None => Ok(None),
+        }
     }
 
     /// The lexer found a fault: the JSON must be repaired, or something stands around it.
@@ -90,8 +140,14 @@ impl<'a> BlockReader<'a> {
         if block.lexer.is_too_deep() {
             return Err(Problem { inside: true, ..Problem::new(0, messages::nested_too_deep()) });
         }
+        if let Some(problem) = self.body_in_object() {
+            return Err(problem);
+        }
         let broken = |problem: Problem| Problem { inside: !is_whole(&block.body), ..problem };
-        let reading = json::read(&block.body, self.ending == Ending::Fence).map_err(broken)?;
+        let reading = json::read(&block.body, self.ending == Ending::Fence).map_err(|problem| {
+            if block.body.contains(['{', '[']) { problem } else { Problem::new(0, messages::no_call_object()) }
+        });
+        let reading = reading.map_err(broken)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| broken(Problem::new(0, message)))?;
         if reading.repairs.contains(&Repair::SurroundingText) {
@@ -109,7 +165,81 @@ impl<'a> BlockReader<'a> {
         let ends: HashSet<&str> = behind.lines().map(str::trim).filter(|line| is_short(line)).collect();
         let is_end = |text: &str| is_short(text) && ends.contains(letters(text).as_str());
         let is_tag = |text: &str| tag_of(text).is_some() || is_mistyped_tag(text) || loose && is_nearly_tag(text);
-        refuse_tags(drafts, |_| true, |text| is_tag(text) || is_end(text))
+        let literal = literal_words(&block.body);
+        refuse_tags(drafts, |_| true, |text| is_tag(text) || is_end(text) || holds_body(text, &literal))
+    }
+
+    /// What is wrong where a body stands before the closing braces of its object.
+    fn body_in_object(&self) -> Option<Problem> {
+        let Status::Broken { inside: true, at } = self.block.lexer.status() else { return None };
+        let Tag { tag, token, .. } = self.block.preview.tags.last()?;
+        let behind = &self.block.body[token.end..];
+        let is_next_line = self.block.body[token.end..at.max(token.end)].contains('\n');
+        let ends = || behind.lines().skip(1).any(|line| line.trim().trim_end_matches(['"', '}', ']', ',', ' ']) == tag);
+        (is_next_line && ends())
+            .then(|| unfinished(token.start, messages::body_before_closers(tag, body_form(token, tag))))
+    }
+}
+
+/// The right form of a body, for a message.
+fn body_form(token: &Token, tag: &str) -> Text {
+    messages::the_body_form(token.arg.rsplit('/').next().unwrap_or_default(), tag)
+}
+
+/// Whether a text is one line that is an announcement, with an escape in it, or nearly one.
+fn is_nearly_alone(text: &str) -> bool {
+    let letters = !text.trim().contains('\n') && text.contains(|c: char| c.is_ascii_alphanumeric());
+    letters && (tag_of(text).is_some() || is_mistyped_tag(text))
+}
+
+/// The text of a string in JSON, which may hold raw control characters.
+fn decoded(raw: &str) -> Option<String> {
+    let mut escaped = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        if c < ' ' {
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    serde_json::from_str(&escaped).ok()
+}
+
+/// Whether a text has a body in it, or the beginning of one, and is not among those whose first character is escaped.
+fn holds_body(text: &str, literal: &HashSet<&str>) -> bool {
+    match inline_body(text) {
+        Some(Inline::Body { tag, .. } | Inline::Broken { tag }) => !literal.contains(tag),
+        None => false,
+    }
+}
+
+/// The words behind a `<<` whose first character is written as an escape. For a text that is not exact JSON, where nobody
+/// knows which string stands where.
+fn literal_words(text: &str) -> HashSet<&str> {
+    let mut words = HashSet::new();
+    for at in memchr::memmem::find_iter(text.as_bytes(), b"\\u003") {
+        let escapes = ["\\u003c", "\\u003C"];
+        let Some(behind) = escapes.iter().find_map(|escape| text[at..].strip_prefix(escape)) else { continue };
+        let second = escapes.iter().chain(&["<"]).find_map(|mark| behind.strip_prefix(mark));
+        let word = second.map(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+        words.extend(word.map(|word| {
+            let length = word.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+            &word[..length]
+        }));
+    }
+    words
+}
+
+/// Whether the first visible characters of a raw string are not `<<`, for one is an escape: so an announcement is written
+/// literally.
+fn is_literal(raw: &str) -> bool {
+    let mut rest = raw.trim_start_matches('"');
+    loop {
+        let next = rest.trim_start();
+        rest = ["\\n", "\\r", "\\t"].into_iter().find_map(|escape| next.strip_prefix(escape)).unwrap_or(next);
+        if rest.len() == next.len() {
+            return !rest.starts_with("<<");
+        }
     }
 }
 
@@ -119,8 +249,12 @@ fn unfinished(at: usize, message: Text) -> Problem {
 
 /// Whether a text that is no valid JSON, such as an example with an ellipsis, has come to its end all the same: it is objects
 /// or arrays in which every bracket and every string is closed, and nothing else. Where a quote may be meant in another way
-/// the answer is no, for what follows the block may be the rest of a string.
+/// the answer is no, for what follows the block may be the rest of a string; and where a body may have been announced, for it
+/// may be that body.
 fn is_whole(text: &str) -> bool {
+    if text.contains("<<") || text.contains("&lt;") {
+        return false;
+    }
     let bytes = text.as_bytes();
     let mut open = Vec::new();
     let (mut at, mut before) = (0, b'\n');
@@ -171,13 +305,35 @@ fn is_short(text: &str) -> bool {
 
 /// The word of an announcement without the punctuation around it, escaped or not.
 fn letters(text: &str) -> String {
-    let text = text.replace("&lt;", "<");
-    text.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_').to_owned()
+    bare_word(&text.replace("&lt;", "<")).to_owned()
+}
+
+/// Whether an argument takes a body that stands in the string that announces it: a text of a tool of another server, and the
+/// content of a file where that is the only text of the tool.
+fn takes_inline_body(spec: Option<&ToolSpec>, arg: &str) -> bool {
+    let Some((spec, param)) = spec.and_then(|spec| Some((spec, spec.find(arg)?))) else { return false };
+    match param.kind {
+        ParamKind::Text { .. } if spec.is_foreign() => true,
+        ParamKind::Text { content: true } => spec.params.iter().filter(|other| other.kind == param.kind).count() == 1,
+        _ => false,
+    }
+}
+
+/// Whether the text of an argument most likely ends up in a file.
+fn writes_file(spec: Option<&ToolSpec>, arg: &str) -> bool {
+    keeps_final_newline(spec, arg) || takes_inline_body(spec, arg)
+}
+
+/// Whether an argument may have a body whose announcement is not exact. Nobody writes one for a path or a search pattern, where
+/// `<<eof` is literal text.
+pub(super) fn takes_body(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str) -> bool {
+    let Some(spec) = tool.and_then(|tool| call::spec(catalog, tool)) else { return true };
+    writes_file(Some(spec), arg) || spec.find(arg).is_some_and(|param| param.kind == ParamKind::Command)
 }
 
 /// Whether a body for this argument keeps its last newline: contents and patches do.
-fn keeps_final_newline(catalog: Option<&Catalog>, tool: Option<&str>, arg: &str) -> bool {
-    let Some(spec) = tool.and_then(|tool| call::spec(catalog, tool)) else { return false };
+fn keeps_final_newline(spec: Option<&ToolSpec>, arg: &str) -> bool {
+    let Some(spec) = spec else { return false };
     let mut steps = arg.split('/');
     let mut param = steps.next().and_then(|name| spec.find(name));
     for step in steps {
@@ -198,7 +354,9 @@ fn refuse_tags(
 ) -> Result<Vec<Draft>, Problem> {
     match drafts.iter().find(|draft| suspect(draft) && args_hold(&draft.args, &is_tag)) {
         None => Ok(drafts),
-        Some(draft) => Err(unfinished(0, messages::tag_not_announced(&draft.name))),
+        Some(draft) => {
+            Err(unfinished(0, messages::tag_not_announced(&draft.name, messages::the_body_form("...", "EOF"))))
+        }
     }
 }
 

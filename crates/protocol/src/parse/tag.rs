@@ -3,15 +3,81 @@
 //! Pure functions on a text. What is only nearly an announcement is never read as one: the call is refused, for
 //! otherwise the announcement would be written in place of the text.
 
-/// Whether `text` is, or (where more may come) could become, `<<TAG`.
+/// Bytes of a text that may still become an announcement that is not written exactly.
+const MOST_LOOSE: usize = 64;
+
+/// Whether `text` is, or (where more may come) could become, the announcement of a body, written exactly or nearly so.
 pub(super) fn may_be_tag(text: &str) -> bool {
-    let marks = text.bytes().take_while(|byte| *byte == b'<').count();
-    let name = &text.as_bytes()[marks..];
-    match marks {
-        0 | 1 => name.is_empty(),
-        2 => is_tag_name(name, true),
-        _ => false,
+    let begun = text.trim_start();
+    let Some(name) = begun.strip_prefix("<<") else { return matches!(begun, "" | "<") && text.len() <= MOST_LOOSE };
+    if is_tag_name(name.as_bytes(), true) {
+        return true;
     }
+    let name = name.strip_prefix(['-', '~']).unwrap_or(name).trim_start_matches([' ', '\t']);
+    let (quote, word) = match name.chars().next() {
+        Some(quote @ ('\'' | '"')) => (Some(quote), &name[1..]),
+        _ => (None, name),
+    };
+    let behind = word.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let behind = quote.and_then(|quote| behind.strip_prefix(quote)).unwrap_or(behind);
+    text.len() <= MOST_LOOSE && behind.bytes().all(|byte| matches!(byte, b' ' | b'\t'))
+}
+
+/// The word of an announcement that is not written exactly: `<<eof`, `<<'EOF'`, `<< EOF`, `<<-EOF`.
+pub(super) fn loose_word(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let name = text.strip_prefix("<<").filter(|_| text.len() <= MOST_LOOSE)?;
+    let name = name.strip_prefix(['-', '~']).unwrap_or(name);
+    let apart = name.trim_start_matches([' ', '\t']);
+    let quoted = ['\'', '"'].into_iter().find_map(|quote| apart.strip_prefix(quote)?.strip_suffix(quote));
+    let word = quoted.unwrap_or(apart);
+    let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    // `<< value` is code rather than an announcement.
+    let is_code = quoted.is_none() && apart.len() < name.len() && !is_tag_name(word.as_bytes(), true);
+    (is_word && !is_code).then_some(word)
+}
+
+/// What a text of several lines is whose first line announces a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Inline<'a> {
+    /// The announcement is exact, and its TAG ends the text: the lines between.
+    Body {
+        /// The TAG.
+        tag: &'a str,
+        /// The lines, with their last line ending.
+        lines: &'a str,
+    },
+    /// The announcement is not exact, the word does not end the text, or it stands in the text more than once.
+    Broken {
+        /// The word that was announced.
+        tag: &'a str,
+    },
+}
+
+/// Reads a text whose first line announces a body that stands in the text itself.
+pub(super) fn inline_body(text: &str) -> Option<Inline<'_>> {
+    let (first, rest) = text.trim_start().split_once('\n')?;
+    let exact = tag_of(first.trim_end());
+    let ended = rest.trim_end();
+    let last = ended.rsplit('\n').next().unwrap_or_default();
+    let tag = exact.or_else(|| loose_word(first)).or_else(|| marked_word(first, last))?;
+    let lines = &rest[..ended.rfind('\n').map_or(0, |at| at + 1)];
+    let is_end = |line: &str| line.trim() == tag;
+    let whole = exact.is_some() && text.starts_with('<') && ended[lines.len()..] == *tag;
+    let plain = !lines.lines().any(|line| is_end(line) || holds_heredoc(line, tag));
+    Some(if whole && plain { Inline::Body { tag, lines } } else { Inline::Broken { tag } })
+}
+
+/// The word of a first line with other punctuation around it. Where that may be code, as `<<x;` is, the word must be the last
+/// line too.
+fn marked_word<'a>(first: &'a str, last: &str) -> Option<&'a str> {
+    let word = bare_word(first.strip_prefix("<<")?);
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let (before, behind) = first.split_once(word)?;
+    let quoted = before.ends_with(['\'', '"', '`']) || behind.trim_end().ends_with(['\'', '"', '`', '>', ':']);
+    let shifted = before.len() > 2 && before.ends_with('<') && is_tag_name(word.as_bytes(), true);
+    (is_word && (quoted || shifted || bare_word(last).eq_ignore_ascii_case(word))).then_some(word)
 }
 
 /// Whether this is a TAG, from its `beginning` or further on.
@@ -42,10 +108,15 @@ pub(super) fn is_mistyped_tag(text: &str) -> bool {
     last.starts_with("<<") || like_tag && (marks.contains("<<") || marks.starts_with('<'))
 }
 
+/// A text without the punctuation around it.
+pub(super) fn bare_word(text: &str) -> &str {
+    text.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
 /// Whether `text` is a TAG with punctuation around it: `<EOF>`, `<< "EOF"`, `$EOF`, `&lt;&lt;EOF`.
 fn is_marked_tag(text: &str) -> bool {
     let plain = text.replace("&lt;", "<");
-    let name = plain.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let name = bare_word(&plain);
     name.len() < plain.len() && !name.is_empty() && is_tag_name(name.as_bytes(), true)
 }
 
