@@ -94,9 +94,18 @@ fn every_repair_has_its_cases() {
         Repair::SeveralCalls,
         Repair::NameDecoration,
         Repair::InfoWord,
+        Repair::GluedFence,
+        Repair::TextAfterFence,
+        Repair::DoubtfulFence,
         Repair::ExtraKey,
         Repair::WrongType,
         Repair::TrailingText,
+        Repair::WrongWord,
+        Repair::MidLine,
+        Repair::OtherDialect,
+        Repair::InnerCloser,
+        Repair::IndentedText,
+        Repair::PositionalArgument,
         Repair::AfterBrokenBlock,
         Repair::Coerced,
         Repair::MovedReason,
@@ -178,21 +187,22 @@ fn one_fault_leaves_the_rest_alone() {
         let value = json!({"name": any_text(&mut dice), "args": any_object(&mut dice, 1), "z": any_text(&mut dice)});
         let text = value.to_string();
         let comma = format!("{},}}", &text[..text.len() - 1]);
-        let around = format!("Call:\n{text};");
+        let around = format!("Call:\n{text}");
+        let separator = format!("{text};");
         let comment = text.replacen('{', "{ // why\n", 1);
         let open = text[..text.len() - 1].to_owned();
         for (broken, repair) in [
             (comma, Repair::TrailingComma),
             (around, Repair::SurroundingText),
+            (separator, Repair::Separator),
             (comment, Repair::Comment),
             (open, Repair::FinalClosers),
         ] {
             let reading = read(&broken, true).unwrap_or_else(|problem| panic!("{broken}: {problem}"));
-            assert_eq!(
-                (&reading.values[..], &reading.repairs[..]),
-                (std::slice::from_ref(&value), &[repair][..]),
-                "{broken}"
-            );
+            assert_eq!(reading.values, std::slice::from_ref(&value), "{broken}");
+            // A bracket that is missing may have been missing before, in an object with several members.
+            let repairs = reading.repairs.iter().filter(|repair| **repair != Repair::MiddleClosers);
+            assert!(repairs.eq([&repair]), "{:?}: {broken}", reading.repairs);
         }
     }
 }

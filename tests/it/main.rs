@@ -8,6 +8,7 @@ mod bodies;
 mod coder;
 #[cfg(feature = "policy")]
 mod config;
+mod damage;
 mod documents;
 mod format;
 mod grammar;

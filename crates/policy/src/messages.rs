@@ -31,6 +31,10 @@ toolfence_protocol::texts! { "policy"
         en: "Refused by the rule {rule}: {reason} Do not repeat the call.",
         pt: "Recusada pela regra {rule}: {reason} Não repita a chamada.",
     }
+    body_instead_of_quotes() {
+        en: "Inside a string write quotes as \\\", or give the text as a verbatim body: \"<<TAG\" as the string, the text below the object.",
+        pt: "Dentro de uma string, escreva aspas como \\\", ou dê o texto como corpo literal: \"<<TAG\" como string e o texto abaixo do objeto.",
+    }
     guessed(repairs, tool, arguments) {
         en: "The call could only be read by a guess ({repairs}), and {tool} does more than read, so it did not run. It was read \
              as {tool} with the arguments {arguments}. If that is what was meant, write it again as a block with the info word `tool`, \

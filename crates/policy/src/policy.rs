@@ -259,6 +259,10 @@ fn guessed(call: &ToolCall) -> ToolFailure {
     let args: Vec<String> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let values: Vec<String> = args.iter().map(|arg| shown(arg, LONGEST_VALUE)).collect();
     let reading = shown(&values.join(", "), LONGEST_READING);
-    let message = messages::guessed(lossy.join(", "), call.name.as_str(), reading);
+    let mut message = messages::guessed(lossy.join(", "), call.name.as_str(), reading);
+    if call.repairs.contains(&Repair::InnerQuotes) {
+        // A model that did not escape its quotes once will not do so in the next try either.
+        message = message.then(messages::body_instead_of_quotes());
+    }
     ToolFailure::new(ErrorCode::MalformedCall, message)
 }

@@ -83,8 +83,12 @@ repairs! {
     MissingComma = "missing_comma", true;
     /// An escape JSON does not have, in a string that holds no other letter escape.
     InvalidEscape = "invalid_escape", true;
-    /// Prose, a label or a semicolon around the object.
+    /// Prose or a label around the object.
     SurroundingText = "surrounding_text", true;
+    /// A comma or a semicolon behind an object.
+    Separator = "separator", true;
+    /// More closing brackets than were opened, and nothing but whitespace behind them.
+    SurplusClosers = "surplus_closers", true;
     /// Only closing brackets were missing, outside a string, at a real closing fence.
     FinalClosers = "final_closers", true;
     /// The object was complete but the closing fence, or the closing token of its dialect, was missing.
@@ -143,8 +147,8 @@ repairs! {
     NumberForm = "number_form", false;
     /// A closing bracket was missing before another one.
     MiddleClosers = "middle_closers", false;
-    /// More closing brackets than were opened, at the end.
-    SurplusClosers = "surplus_closers", false;
+    /// Closing brackets that close nothing, and not at the end of the text.
+    MisplacedClosers = "misplaced_closers", false;
     /// The object was closed before its last members.
     EarlyCloser = "early_closer", false;
     /// The first opening brace was missing.
@@ -155,14 +159,16 @@ repairs! {
     DoubleEncoded = "double_encoded", false;
     /// `\n`, `\r` or `\t`, spelled out, between tokens.
     EscapedWhitespace = "escaped_whitespace", false;
-    /// Whitespace that JSON does not have between tokens: a no-break space, a byte order mark.
+    /// A no-break space between tokens, as text copied from a page has it. The strings may hold some too.
+    NoBreakSpace = "no_break_space", false;
+    /// Other whitespace that JSON does not have between tokens: an ideographic space, a byte order mark.
     UnusualWhitespace = "unusual_whitespace", false;
     /// No comma before a key that is not in double quotes: it may have been content of the string before it.
     AmbiguousMissingComma = "ambiguous_missing_comma", false;
     /// No comma between two elements of an array.
     MissingArrayComma = "missing_array_comma", false;
     /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among
-    /// bare `'`, at the end of a line, or in a path as Markdown escapes it.
+    /// bare `'`, at the end of a line, a quote of the string's own typographic kind, or in a path as Markdown escapes it.
     AmbiguousEscape = "ambiguous_escape", false;
     /// The fence has another word than `tool`, or none, and nothing else in the reply is a call.
     WrongWord = "wrong_word", false;

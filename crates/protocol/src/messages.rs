@@ -40,6 +40,18 @@ crate::texts! { "json"
         en: "a value is wanted here: a string in double quotes, a number, true, false, null, {{ or [",
         pt: "falta um valor aqui: uma string entre aspas duplas, um número, true, false, null, {{ ou [",
     }
+    html_escapes() {
+        en: "the quotes are written as HTML has them; write \" and not &quot;",
+        pt: "as aspas estão escritas como em HTML; escreva \" e não &quot;",
+    }
+    fullwidth_mark(mark) {
+        en: "{mark} is a fullwidth character; JSON wants the plain one of ASCII",
+        pt: "{mark} é um caractere de largura dupla; JSON exige o caractere comum de ASCII",
+    }
+    doubled_braces() {
+        en: "the brace is doubled, as templates have it; write each brace once",
+        pt: "a chave {{ está duplicada, como em modelos de texto; escreva cada uma só uma vez",
+    }
     ambiguous_backslashes() {
         en: "the backslashes of this string can be read in two ways; write each as \\\\",
         pt: "as barras invertidas desta string podem ser lidas de duas formas; escreva cada uma como \\\\",
@@ -49,8 +61,10 @@ crate::texts! { "json"
         pt: "um surrogate sozinho é meio caractere; escreva o próprio caractere",
     }
     comma_or_closer_wanted() {
-        en: "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\",
-        pt: "falta uma vírgula ou um fechamento (}} ou ]); dentro de uma string, escreva aspas como \\\" e barras invertidas como \\\\",
+        en: "a comma or a closing bracket is wanted; inside a string write quotes as \\\" and backslashes as \\\\, \
+             or give a long text as a verbatim body",
+        pt: "falta uma vírgula ou um fechamento (}} ou ]); dentro de uma string, escreva aspas como \\\" e barras invertidas como \\\\, \
+             ou dê um texto longo como corpo literal",
     }
     closes_nothing(bracket) {
         en: "{bracket} closes nothing that is open here",
@@ -85,12 +99,15 @@ crate::texts! { "json"
         pt: "JSON não junta strings com o sinal de mais; escreva uma só string",
     }
     string_end_uncertain() {
-        en: "it is not certain where the string around this quote ends; inside a string write quotes as \\\"",
-        pt: "não é certo onde termina a string em volta destas aspas; dentro de uma string, escreva aspas como \\\"",
+        en: "it is not certain where the string around this quote ends; inside a string write quotes as \\\", \
+             or give the text as a verbatim body",
+        pt: "não é certo onde termina a string em volta destas aspas; dentro de uma string, escreva aspas como \\\", \
+             ou dê o texto como corpo literal",
     }
     ambiguous_quote() {
-        en: "the quote here can be meant in two ways; inside a string write quotes as \\\"",
-        pt: "as aspas aqui podem ser entendidas de duas formas; dentro de uma string, escreva aspas como \\\"",
+        en: "the quote here can be meant in two ways; inside a string write quotes as \\\", or give the text as a verbatim body",
+        pt: "as aspas aqui podem ser entendidas de duas formas; dentro de uma string, escreva aspas como \\\", \
+             ou dê o texto como corpo literal",
     }
     string_quotes_differ() {
         en: "the quotes around this string do not match; write both as \"",

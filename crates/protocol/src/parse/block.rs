@@ -11,7 +11,7 @@ use super::tag::holds_heredoc;
 use crate::clip::floor_boundary;
 use crate::json::{Lexer, Problem, Status};
 use crate::messages;
-use crate::{Dialect, FinishReason, Text};
+use crate::{Dialect, FinishReason, Repair, Text};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -407,9 +407,13 @@ impl Block {
     }
 
     /// The lines behind the object, where there is no body; behind the last bracket, where the object was mended. They
-    /// may be content that lost its quotes or its tag.
-    pub(super) fn lines_behind(&self) -> &str {
-        if self.phase != Phase::Object {
+    /// may be content that lost its quotes or its tag. `repairs` were needed to read the block.
+    pub(super) fn lines_behind(&self, repairs: &[Repair]) -> &str {
+        // Brackets too many, separators and further objects are no content, where nothing else stands there.
+        let marks = [Repair::SurplusClosers, Repair::Separator];
+        let other = [Repair::SurroundingText, Repair::Comment, Repair::InnerFence, Repair::MisplacedClosers];
+        let holds = |some: &[Repair]| some.iter().any(|repair| repairs.contains(repair));
+        if self.phase != Phase::Object || holds(&marks) && !holds(&other) {
             return "";
         }
         let end = self.preview.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));

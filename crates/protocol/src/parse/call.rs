@@ -343,6 +343,10 @@ impl Draft {
     }
 
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
+        // Between other quotes than JSON's the text may be JSON already, with its escapes as they should be.
+        if self.repairs.contains(&Repair::Quotes) && encoded.contains('\\') {
+            self.note(Repair::AmbiguousEscape);
+        }
         self.note(Repair::ArgsString);
         let reading =
             json::read(encoded, false).map_err(|problem| messages::args_string_unreadable(problem.message))?;
@@ -404,14 +408,53 @@ impl Draft {
             // The arguments most likely ended before it.
             self.note(Repair::MiddleClosers);
         }
-        // In a path the backslash may be a separator, or Markdown's escape of what is behind it.
-        let path = |(key, value): (&String, &Value)| {
-            let of_path = spec.and_then(|spec| spec.find(key)).is_some_and(|param| param.kind == ParamKind::Path);
-            of_path && value.as_str().is_some_and(holds_markdown_escape)
+        let beside = [Repair::ArgsBesideName, Repair::ExtraKey, Repair::WrongType]
+            .iter()
+            .any(|repair| self.repairs.contains(repair));
+        if self.repairs.contains(&Repair::SurplusClosers) && beside {
+            // The arguments most likely went on behind it.
+            self.note(Repair::MisplacedClosers);
+        }
+        if self.repairs.contains(&Repair::InvalidEscape) {
+            self.weigh_markdown_escapes(spec);
+        }
+    }
+
+    /// Where JSON does not have the escapes, a web chat may have written them for Markdown. A name and a key have no other
+    /// use for them. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning: there
+    /// nobody can tell what was meant.
+    fn weigh_markdown_escapes(&mut self, spec: Option<&ToolSpec>) {
+        let finds = |key: &str| spec.and_then(|spec| spec.find(key));
+        let escaped = |key: &&String| finds(key).is_none() && finds(&without_markdown_escapes(key)).is_some();
+        let keys: Vec<String> = self.args.keys().filter(escaped).cloned().collect();
+        for key in keys {
+            let plain = without_markdown_escapes(&key).into_owned();
+            if !self.args.contains_key(&plain)
+                && let Some(value) = self.args.remove(&key)
+            {
+                self.args.insert(plain, value);
+                self.note(Repair::NameDecoration);
+            }
+        }
+        let reason = self.reason.as_ref().is_some_and(|reason| reason.contains("\\_"));
+        let doubtful = |(key, value): (&String, &Value)| {
+            let path = finds(key).is_some_and(|param| param.kind == ParamKind::Path);
+            path && value.as_str().is_some_and(holds_markdown_escape) || holds_escaped_underscore(value)
         };
-        if self.repairs.contains(&Repair::InvalidEscape) && self.args.iter().any(path) {
+        if reason || self.args.iter().any(doubtful) {
             self.note(Repair::AmbiguousEscape);
         }
+    }
+}
+
+fn holds_escaped_underscore(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("\\_"),
+        Value::Array(items) => items.iter().any(holds_escaped_underscore),
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| key.contains("\\_") || holds_escaped_underscore(value))
+        }
+        _ => false,
     }
 }
 

@@ -788,8 +788,9 @@ impl Parser {
         };
         // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
         let broke_off = read.as_ref().is_ok_and(|drafts| {
+            let repairs = drafts.first().map_or(&[][..], |draft| &draft.repairs);
             self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
-                || !self.block.lines_behind().trim().is_empty()
+                || !self.block.lines_behind(repairs).trim().is_empty()
         });
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {

@@ -156,7 +156,7 @@ impl<'a> BlockReader<'a> {
             let trusted = usize::from(!block.body.lines().any(|line| line.trim_start().starts_with("~~~")));
             drafts.iter_mut().skip(trusted).for_each(|draft| draft.repairs.push(Repair::AfterBrokenBlock));
         }
-        let behind = block.lines_behind();
+        let behind = block.lines_behind(&reading.repairs);
         let loose = !behind.trim().is_empty();
         if loose {
             let writes = |draft: &&mut Draft| writes_text(call::spec(self.catalog, &draft.name), &draft.args);

@@ -9,12 +9,12 @@ use crate::messages;
 use serde_json::{Map, Value};
 
 /// What was passed over before the next value.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Passed {
-    /// Words, labels, semicolons.
+    /// Words and labels.
     text: bool,
-    /// Nothing but whitespace and one comma.
-    comma: bool,
+    /// Nothing but whitespace and this one mark: a comma or a semicolon behind an object.
+    separator: Option<u8>,
 }
 
 const LITERALS: [&str; 10] = ["true", "false", "null", "True", "False", "None", "undefined", "NaN", "Infinity", "nil"];
@@ -23,19 +23,17 @@ impl Reader<'_> {
     /// Every object and array of the text.
     pub(super) fn values(&mut self) -> Result<Vec<Value>, Problem> {
         let mut values = Vec::with_capacity(1);
-        let mut commas = false;
+        let mut separators = false;
         while let Some(passed) = self.around(&mut values)? {
-            if passed.text {
-                self.note(Repair::SurroundingText);
-            }
-            commas |= passed.comma && !values.is_empty();
+            separators |= passed.separator.is_some();
             if values.is_empty() && self.is_encoded() {
                 return self.decode_all();
             }
             let next = self.first(&mut values)?;
             values.push(self.value(next)?);
         }
-        if commas && self.has(Repair::SurplusClosers) {
+        // An array whose opening bracket is missing looks like this.
+        if separators && self.has_surplus_closers() {
             return self.problem(messages::too_many_closers());
         }
         if values.is_empty() {
@@ -50,7 +48,7 @@ impl Reader<'_> {
             return self.open();
         }
         match values.pop() {
-            Some(Value::Object(members)) if !self.has(Repair::SurplusClosers) && !self.has(Repair::InnerQuotes) => {
+            Some(Value::Object(members)) if !self.has_surplus_closers() && !self.has(Repair::InnerQuotes) => {
                 self.note(Repair::EarlyCloser);
                 self.push(Frame::Object(members, None))
             }
@@ -71,36 +69,71 @@ impl Reader<'_> {
                 0 => "",
                 _ => self.rest()[..plain].trim_matches([' ', '\t', '\n', '\r', '\u{feff}']),
             };
-            passed.comma = passed.comma && between.is_empty() || between == "," && !passed.text;
-            passed.text |= !between.is_empty();
+            match between.as_bytes() {
+                [] => {}
+                [mark @ (b',' | b';')] if !values.is_empty() && !passed.text && passed.separator.is_none() => {
+                    passed.separator = Some(*mark);
+                }
+                _ => passed.text = true,
+            }
             self.go_on(plain);
             match self.peek() {
-                None if passed.text => {
-                    self.note(Repair::SurroundingText);
+                None => {
+                    self.note_passed(passed);
                     return Ok(None);
                 }
-                None => return Ok(None),
-                Some(b'{') => return Ok(Some(passed)),
+                Some(b'{') => return Ok(Some(self.note_passed(passed))),
                 Some(b'[') => match self.label() {
-                    0 => return Ok(Some(passed)),
+                    0 => return Ok(Some(self.note_passed(passed))),
                     length => {
                         passed.text = true;
                         self.go_on(length);
                     }
                 },
-                Some(byte @ (b'}' | b']')) => self.surplus(byte, !values.is_empty() && !passed.text)?,
+                Some(byte @ (b'}' | b']')) => {
+                    let behind_value = !values.is_empty() && !passed.text && passed.separator.is_none();
+                    self.surplus(byte, behind_value)?;
+                }
                 Some(b'"') => {
-                    let fits = if values.is_empty() { !passed.text } else { passed.comma };
+                    let fits = if values.is_empty() { !passed.text } else { passed.separator == Some(b',') };
                     return self.member(fits).map(|()| Some(Passed { text: false, ..passed }));
                 }
                 Some(b'`' | b'~') => self.fence(&mut passed)?,
-                Some(b'/' | b'#') if self.begins_line() && self.comment()? => {}
+                Some(b'/' | b'#') if self.begins_line() => self.comment_around(&mut passed)?,
                 Some(_) => {
                     passed.text = true;
                     self.go_on(1);
                 }
             }
         }
+    }
+
+    /// Notes what was passed over before a value, or at the end.
+    fn note_passed(&mut self, passed: Passed) -> Passed {
+        if passed.separator.is_some() {
+            self.note(Repair::Separator);
+        }
+        if passed.text {
+            self.note(Repair::SurroundingText);
+        }
+        passed
+    }
+
+    fn has_surplus_closers(&self) -> bool {
+        self.has(Repair::SurplusClosers) || self.has(Repair::MisplacedClosers)
+    }
+
+    /// A comment on a line of its own; or text that begins as one does.
+    fn comment_around(&mut self, passed: &mut Passed) -> Result<(), Problem> {
+        let start = self.at;
+        if !self.comment()? {
+            passed.text = true;
+            self.go_on(1);
+        } else if self.text[start..self.at].contains('{') {
+            self.at = start;
+            return self.problem(messages::comment_may_hold_members());
+        }
+        Ok(())
     }
 
     /// The length of a word in brackets that is no array: `[TOOL_CALLS]`.
@@ -116,8 +149,13 @@ impl Reader<'_> {
         if !behind_value || self.has(Repair::EarlyCloser) || self.has(Repair::InnerQuotes) {
             return self.problem(messages::bracket_outside_of_object(format!("{:?}", byte as char)));
         }
-        self.note(Repair::SurplusClosers);
-        self.go_on(1);
+        let rest = self.rest();
+        // The whole run of them at once: a look for each would be a square.
+        let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\n', '\r']);
+        // A comment may have swallowed what these brackets close, or one of them may have come too early.
+        let sure = behind.is_empty() && !self.swallowed && !self.outer_members;
+        self.note(if sure { Repair::SurplusClosers } else { Repair::MisplacedClosers });
+        self.go_on(rest.len() - behind.len());
         Ok(())
     }
 

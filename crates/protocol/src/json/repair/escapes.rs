@@ -24,6 +24,8 @@ struct Survey {
     apostrophe: bool,
     /// A `'` without backslash.
     bare_apostrophe: bool,
+    /// `\\`: where JSON's escape stands beside one that it does not have, some backslashes were escaped and some were not.
+    backslash: bool,
     /// `\"`, and a `"` without backslash, where the quotes are others.
     quote: bool,
     bare_quote: bool,
@@ -55,7 +57,7 @@ impl Reader<'_> {
         let mended = survey.invalid || survey.apostrophe || survey.foreign || mixed;
         let ambiguous = survey.foreign
             || mixed
-            || survey.slash && survey.invalid
+            || (survey.slash || survey.backslash) && survey.invalid
             || survey.letters && (survey.invalid || survey.apostrophe)
             || survey.apostrophe && survey.bare_apostrophe;
         if survey.letters && survey.word {
@@ -97,7 +99,7 @@ impl Survey {
         let hex = |digits: usize| next.clone().take(digits).filter(char::is_ascii_hexdigit).count() == digits;
         match c {
             '"' => self.quote = true,
-            '\\' => {}
+            '\\' => self.backslash = true,
             '/' => self.slash = true,
             _ if is_quote(c, quote) => {}
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,

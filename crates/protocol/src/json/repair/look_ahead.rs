@@ -124,6 +124,8 @@ impl<'a> Look<'a> {
         }
         let fits = match self.peek() {
             None | Some(b'}' | b']') => true,
+            // A number is no key, but its colon says that the string did end: the reader refuses it there.
+            Some(b'0'..=b'9') if in_object => self.numeric_key(),
             Some(_) if in_object => self.key(),
             Some(b'{' | b'[' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => true,
             Some(_) => self.quote().is_some(),
@@ -215,6 +217,12 @@ impl<'a> Look<'a> {
             self.at += 1;
             self.whitespace() && self.key()
         }
+    }
+
+    /// Whether a number and a colon stand here, as in a Python dictionary.
+    fn numeric_key(&mut self) -> bool {
+        self.at += self.rest().bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        self.whitespace() && self.peek() == Some(b':')
     }
 
     /// Whether a key and its colon stand here; passes over the key.

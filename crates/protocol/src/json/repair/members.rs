@@ -28,6 +28,7 @@ impl Reader<'_> {
             self.note(Repair::MissingArrayComma);
             return Ok(Ok(Next::Value));
         }
+        self.refuse_odd_mark()?;
         self.problem(messages::comma_or_closer_wanted())
     }
 
@@ -66,6 +67,9 @@ impl Reader<'_> {
         if self.peek() == Some(b'}') && empty {
             return Ok(Next::After);
         }
+        let inside = self.stack.len() > 2 && self.stack[self.stack.len() - 2].is_object();
+        self.inner_members |= !empty && inside;
+        self.outer_members |= self.behind_object && self.stack.len() > 1;
         let start = self.at;
         let key = match self.string(true)? {
             Some(key) => key,
@@ -88,6 +92,10 @@ impl Reader<'_> {
         if rest.starts_with("...") || rest.starts_with('\u{2026}') {
             return self.ellipsis();
         }
+        self.refuse_odd_mark()?;
+        if rest.starts_with('{') {
+            return self.problem(messages::doubled_braces());
+        }
         let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
         if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
             return self.problem(messages::quoted_key_wanted());
@@ -102,10 +110,27 @@ impl Reader<'_> {
 
     fn colon(&mut self) -> Result<(), Problem> {
         if self.peek() != Some(b':') {
+            self.refuse_odd_mark()?;
             return self.problem(messages::colon_wanted());
         }
         self.go_on(1);
         Ok(())
+    }
+
+    /// Names a mark that only looks like JSON's: one that was written for HTML, or that is as wide as an ideograph.
+    pub(super) fn refuse_odd_mark(&self) -> Result<(), Problem> {
+        let rest = self.rest();
+        if rest.starts_with("&quot;")
+            || rest.starts_with("&#34;")
+            || rest.starts_with("&#39;")
+            || rest.starts_with("&apos;")
+        {
+            return self.problem(messages::html_escapes());
+        }
+        match rest.chars().next() {
+            Some(wide @ '\u{ff01}'..='\u{ff5e}') => self.problem(messages::fullwidth_mark(format!("{wide:?}"))),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn ellipsis<T>(&self) -> Result<T, Problem> {

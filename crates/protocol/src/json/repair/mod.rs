@@ -78,6 +78,13 @@ struct Reader<'a> {
     objects: usize,
     /// A comment behind something on its line held what may have been members or brackets.
     swallowed: bool,
+    /// The last value of the innermost frame is an object.
+    behind_object: bool,
+    /// Inside of the arguments a member follows an object: with a bracket too many it may have been one of that object.
+    outer_members: bool,
+    /// Inside of the arguments an object in an object has several members: with a bracket too few the later ones may have
+    /// been those of the outer one.
+    inner_members: bool,
 }
 
 /// Room for repairs and for what is open: nearly every text needs some.
@@ -94,6 +101,9 @@ impl<'a> Reader<'a> {
             stack: Vec::with_capacity(USUAL),
             objects: 0,
             swallowed: false,
+            behind_object: false,
+            outer_members: false,
+            inner_members: false,
         }
     }
 
@@ -161,11 +171,16 @@ impl<'a> Reader<'a> {
 
     /// The text is over with brackets open.
     fn end(&mut self, next: &Next) -> Result<Value, Problem> {
-        let doubtful = self.swallowed || self.has(Repair::InnerQuotes) || self.has(Repair::EarlyCloser);
+        // More digits may have been to come.
+        let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
+        let doubtful = self.swallowed || in_number || self.has(Repair::InnerQuotes) || self.has(Repair::EarlyCloser);
         if !self.closed || !matches!(next, Next::After) || doubtful {
             return self.problem(messages::object_not_finished());
         }
         self.note(Repair::FinalClosers);
+        if self.inner_members {
+            self.note(Repair::MiddleClosers);
+        }
         loop {
             if let Some(whole) = self.close() {
                 return Ok(whole);
@@ -187,6 +202,7 @@ impl<'a> Reader<'a> {
         }
         let object = frame.is_object();
         self.objects += usize::from(object);
+        self.behind_object = false;
         self.stack.push(frame);
         Ok(if object { Next::Key } else { Next::Value })
     }
@@ -203,11 +219,14 @@ impl<'a> Reader<'a> {
         if self.stack.is_empty() {
             return Some(value);
         }
+        let object = value.is_object();
         self.put(value);
+        self.behind_object = object;
         None
     }
 
     fn put(&mut self, value: Value) {
+        self.behind_object = false;
         match self.stack.last_mut() {
             Some(Frame::Object(members, key)) => {
                 members.insert(key.take().unwrap_or_default(), value);
@@ -222,7 +241,7 @@ mod tests {
     use super::*;
     use Repair::{
         AmbiguousEscape, Comment, FinalClosers, InvalidEscape, MissingArrayComma, MissingComma, PythonLiteral, Quotes,
-        RawControl, SurroundingText, TrailingComma, UnquotedKey,
+        RawControl, Separator, SurroundingText, TrailingComma, UnquotedKey,
     };
     use serde_json::json;
 
@@ -239,7 +258,8 @@ mod tests {
         reads("{\"a\": \"b\" # y\n}", &ab, &[Comment]);
         reads("{'a': \u{201c}b\u{201d}}", &ab, &[Quotes]);
         reads("{a: \"b\"}", &ab, &[UnquotedKey]);
-        reads("Call: {\"a\": \"b\"};", &ab, &[SurroundingText]);
+        reads("Call: {\"a\": \"b\"}", &ab, &[SurroundingText]);
+        reads("{\"a\": \"b\"};", &ab, &[Separator]);
         reads("{\"a\": \"b\"", &ab, &[FinalClosers]);
         reads("{\"a\": [True, None, [\"x\"", &json!({"a": [true, null, ["x"]]}), &[PythonLiteral, FinalClosers]);
         reads("{\"a\": 1 \"b\": 2}", &json!({"a": 1, "b": 2}), &[MissingComma]);

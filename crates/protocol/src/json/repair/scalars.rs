@@ -66,7 +66,10 @@ impl Reader<'_> {
         match rest.as_bytes().get(length) {
             Some(b'`') if length == 0 => self.problem(messages::string_in_backticks()),
             Some(b'"') if length > 0 => self.problem(messages::value_with_one_quote()),
-            _ => self.problem(messages::value_wanted()),
+            _ => {
+                self.refuse_odd_mark()?;
+                self.problem(messages::value_wanted())
+            }
         }
     }
 }

@@ -42,6 +42,11 @@ impl Reader<'_> {
         self.go_on(mark.length());
         if key {
             let Some(length) = self.next_quote(mark) else { return unclosed(start) };
+            // A key of several lines began in a string that has lost its quote.
+            let raw = &self.text[start..self.at];
+            if memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_some() {
+                return Err(Problem::new(start, messages::key_quotes_differ()));
+            }
             let key = self.text(mark, start, length)?;
             if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
                 refuse_quotes_in_key(&key, start)?;
@@ -92,6 +97,10 @@ impl Reader<'_> {
             Delimiter::Single => '\u{2019}',
         };
         let text = self.unescape(raw, from, quote)?;
+        // Whoever makes quotes typographic does so to all of them: an escaped one may have ended a string of its own.
+        if matches!(mark, Delimiter::Double | Delimiter::Single) && holds_escaped(raw, mark) {
+            self.note(Repair::AmbiguousEscape);
+        }
         if let Some(repair) = mark.repair() {
             self.note(repair);
         }
@@ -248,6 +257,11 @@ impl Reader<'_> {
         }
         unclosed(start)
     }
+}
+
+/// Whether a delimiter of the kind stands behind a backslash.
+fn holds_escaped(raw: &str, mark: Delimiter) -> bool {
+    memchr::memchr_iter(b'\\', raw.as_bytes()).any(|at| mark.closing(&raw.as_bytes()[at + 1..]).is_some())
 }
 
 /// Refuses a key that holds quotes as a string does that went on into the next member.

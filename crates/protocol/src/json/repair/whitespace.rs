@@ -12,6 +12,7 @@ pub(super) fn one_space(text: &str) -> Option<(usize, Option<Repair>)> {
     match chars.next()? {
         ' ' | '\t' | '\n' | '\r' => Some((1, None)),
         '\\' if matches!(chars.next(), Some('n' | 'r' | 't')) => Some((2, Some(Repair::EscapedWhitespace))),
+        space @ ('\u{a0}' | '\u{202f}') => Some((space.len_utf8(), Some(Repair::NoBreakSpace))),
         // Characters that turn the direction of the text are not taken for whitespace.
         odd if odd.is_whitespace() || invisible::kind(odd) == Some(Invisible::ZeroWidth) => {
             Some((odd.len_utf8(), Some(Repair::UnusualWhitespace)))
@@ -55,9 +56,9 @@ impl Reader<'_> {
             return Ok(false);
         };
         let line_comment = !rest.starts_with("/*");
-        if line_comment && !self.stack.is_empty() && !self.begins_line() {
+        if line_comment && !self.stack.is_empty() {
             let comment = &rest[..length];
-            if holds_members(comment) {
+            if !self.begins_line() && holds_members(comment) {
                 return self.problem(messages::comment_may_hold_members());
             }
             self.swallowed |= comment.contains(['{', '}', '[', ']', '"']);
