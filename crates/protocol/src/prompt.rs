@@ -11,6 +11,22 @@ use crate::{Args, Catalog, Language, Param, ParamKind, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
 
+/// How names of arguments end that hold texts of several lines.
+const LONG_TEXTS: [&str; 12] = [
+    "content",
+    "contents",
+    "text",
+    "body",
+    "code",
+    "script",
+    "source",
+    "patch",
+    "diff",
+    "command",
+    "newstring",
+    "new_str",
+];
+
 /// Tools of other servers that are shown with an example of their own.
 const MOST_EXAMPLES: usize = 12;
 
@@ -69,6 +85,16 @@ fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
     of(|kind| matches!(kind, ParamKind::Text { content: true }))
         .or_else(|| of(|kind| matches!(kind, ParamKind::Patch)))
         .or_else(|| of(|kind| matches!(kind, ParamKind::Command)))
+        .or_else(|| {
+            // Tools of other servers do not say which of their texts are long, but their names do.
+            let long = |param: &Param| LONG_TEXTS.iter().any(|name| param.name.to_ascii_lowercase().ends_with(name));
+            let plain = |spec: &ToolSpec, param: &Param| {
+                let allowed = |schema: &Schema| schema.sample_with(&param.name, "a\nb\n").is_some();
+                spec.takes_text(&param.name) && spec.schema().is_some_and(allowed)
+            };
+            let text = |param: &Param| matches!(param.kind, ParamKind::Text { .. });
+            pairs().find(|(spec, param)| text(param) && long(param) && plain(spec, param))
+        })
 }
 
 /// A call as it is to be written, with the text of one argument below the object.

@@ -72,6 +72,20 @@ toolfence_protocol::texts! { "proxy"
         en: "- Write only one call a reply.\n",
         pt: "- Escreva só uma chamada por resposta.\n",
     }
+    answer_in_json() {
+        en: "- When you call no tool, your whole reply is one JSON object, without a fence and without other text.\n",
+        pt: "- Quando você não chama nenhuma ferramenta, a resposta inteira é um objeto JSON, sem cerca e sem outro texto.\n",
+    }
+    answer_in_json_of(schema) {
+        en: "- When you call no tool, your whole reply is one JSON object, without a fence and without other text, that fits \
+             this JSON Schema: {schema}\n",
+        pt: "- Quando você não chama nenhuma ferramenta, a resposta inteira é um objeto JSON, sem cerca e sem outro texto, que \
+             segue este JSON Schema: {schema}\n",
+    }
+    give_the_answer_as_json() {
+        en: "Now give this answer as JSON in the form that was asked for, and nothing else.",
+        pt: "Agora dê esta resposta como JSON na forma pedida, e nada mais.",
+    }
     called_no_tool() {
         en: "Your reply calls no tool. It must call one: write that call now.",
         pt: "Sua resposta não chama nenhuma ferramenta. Ela tem de chamar uma: escreva essa chamada agora.",

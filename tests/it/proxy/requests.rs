@@ -209,6 +209,121 @@ async fn what_is_wrong_is_said() {
     assert_eq!(stage.requests().len(), 0);
 }
 
+/// What the SDKs send for a model of pydantic inside another one.
+fn booking() -> Value {
+    let leg = json!({"type": "object", "title": "Leg", "properties": {
+        "origin": {"type": "string", "pattern": "^[A-Z]{3}$"}, "date": {"type": "string", "format": "date"},
+    }, "required": ["origin", "date"], "additionalProperties": false});
+    let schema = json!({"$defs": {"Leg": leg}, "type": "object", "properties": {
+        "legs": {"type": "array", "items": {"$ref": "#/$defs/Leg"}, "minItems": 1},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null},
+    }, "required": ["legs", "count"], "additionalProperties": false});
+    json!([{"type": "function", "function": {"name": "book", "description": "Book it.", "parameters": schema}}])
+}
+
+#[tokio::test]
+async fn a_nested_model_is_told_checked_and_fitted() {
+    let call = |args: &Value| format!("```tool\n{}\n```\n", json!({"name": "book", "args": args}));
+    let leg = json!({"origin": "LIS", "date": "2024-05-17"});
+    for streamed in [false, true] {
+        // A text for a number and one element for a list need no second request.
+        let said = call(&json!({"legs": leg, "count": "3", "reason": "as asked"}));
+        let script = if streamed { reply(&said, 3, "stop") } else { whole(&said, "stop") };
+        let stage = Stage::new(vec![script]).await;
+        let mut request = request(streamed);
+        request["tools"] = booking();
+        let answer = stage.ask(&request).await;
+        let calls = if streamed {
+            Told::of(&answer).named()
+        } else {
+            let function = &answer.json()["choices"][0]["message"]["tool_calls"][0]["function"];
+            vec![("book".to_owned(), serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap())]
+        };
+        assert_eq!(calls, [("book".to_owned(), json!({"legs": [leg], "count": 3}))]);
+        let asked = stage.requests();
+        assert_eq!(asked.len(), 1);
+        let system = asked[0]["messages"][0]["content"].as_str().unwrap();
+        for told in [
+            "\"legs\": [{\"origin\":\"AAA\",\"date\":\"2024-05-17\"}], \"count\": 1",
+            "`origin`: a string that matches the regular expression `^[A-Z]{3}$`",
+            "`count`: a whole number from 1 to 9",
+            "`note`: a string or null",
+        ] {
+            assert!(system.contains(told), "{told}: {system}");
+        }
+        assert!(!system.contains("$ref") && !system.contains("$defs"), "{system}");
+    }
+    // What the schema does not allow deep inside is asked for again, and says where.
+    let right = json!({"legs": [leg], "count": 1});
+    for (args, why) in [
+        (json!({"legs": "LIS-ORY", "count": 1}), "legs is the string"),
+        (json!({"legs": [{"origin": "Lisbon", "date": "x"}], "count": 1}), "legs[0].origin is the string"),
+        (json!({"legs": [leg], "count": 1, "note": 5}), "note is the number 5"),
+        (json!({"legs": [{"origin": "LIS"}], "count": 1}), "legs[0].date is missing"),
+    ] {
+        let stage = Stage::new(vec![whole(&call(&args), "stop"), whole(&call(&right), "stop")]).await;
+        let answer = stage.ask(&with(|request| request["tools"] = booking())).await.json();
+        let arguments = answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), right);
+        let asked = stage.requests();
+        assert!(asked.len() == 2 && asked[1]["messages"].to_string().contains(why), "{why}: {}", asked[1]);
+    }
+}
+
+#[tokio::test]
+async fn a_form_of_the_answer_is_held_back_until_there_is_one() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": true}});
+    let answered = "{\"city\": \"Lisbon\"}";
+    let called = "Let me see.\n\n```tool\n{\"name\": \"weather\", \"args\": {\"city\": \"Lisbon\"}}\n```\n";
+    for streamed in [false, true] {
+        for (first, requests, content) in [
+            (called, 1, "Let me see."),
+            (answered, 1, answered),
+            ("```json\n{\"city\": \"Lisbon\"}\n```", 1, answered),
+            ("It is Lisbon.", 2, answered),
+            ("{\"town\": 1}", 2, answered),
+        ] {
+            let script = |said: &str| if streamed { reply(said, 4, "stop") } else { whole(said, "stop") };
+            let stage = Stage::new(vec![script(first), script(answered)]).await;
+            let mut request = request(streamed);
+            request["response_format"] = format.clone();
+            let answer = stage.ask(&request).await;
+            let (text, calls, finish) = if streamed {
+                let told = Told::of(&answer);
+                (told.text.clone(), told.calls.len(), told.finish.clone().unwrap_or_default())
+            } else {
+                let choice = &answer.json()["choices"][0];
+                let calls = choice["message"]["tool_calls"].as_array().map_or(0, Vec::len);
+                let text = choice["message"]["content"].as_str().unwrap_or_default().to_owned();
+                (text, calls, choice["finish_reason"].as_str().unwrap().to_owned())
+            };
+            assert_eq!(text.trim(), content, "{first}");
+            let wanted = if first == called { (1, "tool_calls") } else { (0, "stop") };
+            assert_eq!((calls, finish.as_str()), wanted, "{first}");
+            let asked = stage.requests();
+            assert_eq!(asked.len(), requests, "{first}");
+            assert!(asked[0].get("response_format").is_none(), "the grammar would forbid a call");
+            assert!(asked[0]["messages"][0]["content"].as_str().unwrap().contains("\"city\":{\"type\":\"string\"}"));
+            if let Some(again) = asked.get(1) {
+                assert_eq!(again["response_format"], format);
+                let messages = again["messages"].as_array().unwrap();
+                assert_eq!(messages[messages.len() - 2], json!({"role": "assistant", "content": first}));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_text_is_taught_without_escapes() {
+    let got = asked(&with(|_| {})).await;
+    let system = got["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("\"content\": \"<<EOF\"") && system.contains("\nEOF\n```"), "{system}");
+    let got = asked(&with(|request| request["tools"] = json!([tools()[0]]))).await;
+    assert!(!got["messages"][0]["content"].as_str().unwrap().contains("<<EOF"));
+}
+
 /// Strict function schemas have every argument required, and null where it may be absent.
 #[tokio::test]
 async fn null_is_a_value_where_the_schema_has_it() {

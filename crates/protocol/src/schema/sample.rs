@@ -35,6 +35,15 @@ impl Schema {
     }
 }
 
+impl Schema {
+    /// The same with this text as one of the members of the root, where the schema allows that.
+    pub(crate) fn sample_with(&self, name: &str, text: &str) -> Option<Value> {
+        let mut sample = self.sample()?;
+        sample.as_object_mut()?.insert(name.to_owned(), text.into());
+        self.check(&sample).is_ok().then_some(sample)
+    }
+}
+
 struct Maker<'s> {
     schema: &'s Schema,
     budget: u64,

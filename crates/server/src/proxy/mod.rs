@@ -27,6 +27,7 @@
 //! ```
 
 mod answer;
+mod answer_format;
 mod answers;
 mod arguments;
 mod body;

@@ -2,6 +2,7 @@
 //!
 //! What is not about tools is passed on as the text it was. This module knows no HTTP.
 
+use super::answer_format::AnswerFormat;
 use super::history::History;
 use super::offer::Offer;
 use super::raw::{Elements, Members};
@@ -19,6 +20,8 @@ pub(super) struct Projected {
     pub(super) body: String,
     /// The tools on offer; `None` where only the history told of some.
     pub(super) offer: Option<Offer>,
+    /// What the client wants of the final answer, where that is held back.
+    pub(super) format: Option<AnswerFormat>,
     /// Whether the client wants the answer as a stream.
     pub(super) streamed: bool,
     /// Whether it wants the usage at the end of it.
@@ -41,19 +44,27 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
     if offer.is_some() && request.get("n").is_some_and(|n| n.get() != "1") {
         return Err(Trouble::request(messages::several_answers()));
     }
-    let told = offer.as_ref().map(Offer::told);
+    let format = request.get("response_format").filter(|_| offer.is_some()).and_then(AnswerFormat::read);
+    let told = offer.as_ref().map(|offer| {
+        let form = format.as_ref().map(|format| format.told().into_string(language)).unwrap_or_default();
+        format!("{}\n{form}", offer.told()).trim_end().to_owned()
+    });
     let messages = History::project(&messages.0, told.as_deref())?;
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let usage =
         request.get("stream_options").and_then(|options| serde_json::from_str::<StreamOptions>(options.get()).ok());
     request.remove(&["tools", "tool_choice", "parallel_tool_calls"]);
+    if format.is_some() {
+        // A server that enforces it would let the model write no call.
+        request.remove(&["response_format"]);
+    }
     request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
     let wants_usage = usage.is_some_and(|options| options.include_usage);
-    Ok(Some(Projected { body: request.print(), offer, streamed, wants_usage }))
+    Ok(Some(Projected { body: request.print(), offer, format, streamed, wants_usage }))
 }
 
-/// The same request with the model's reply and an answer to it behind its messages.
-pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<String, Trouble> {
+/// The same request with the model's reply and an answer to it behind its messages. `format`: what the next reply has to be.
+pub(super) fn asked_again(body: &str, reply: &str, answer: &str, format: Option<&RawValue>) -> Result<String, Trouble> {
     let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     let messages = request.get("messages").map_or("[]", RawValue::get);
@@ -62,6 +73,9 @@ pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<Strin
     let (reply, answer) = (json!({"role": "assistant", "content": reply}), json!({"role": "user", "content": answer}));
     let messages = format!("{before}{comma}{reply},{answer}]");
     request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
+    if let Some(format) = format {
+        request.set("response_format", &format);
+    }
     Ok(request.print())
 }
 

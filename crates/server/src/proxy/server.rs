@@ -115,8 +115,18 @@ async fn translated(
     let (ids, created) = (unique(), now());
     let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
     let ids = format!("call_{ids}");
-    let mut turn =
-        Turn { shared: shared.clone(), url, headers, body: asked.body, offer, ids, stamp, usage: Usage::default() };
+    let mut turn = Turn {
+        shared: shared.clone(),
+        url,
+        headers,
+        body: asked.body,
+        offer,
+        format: asked.format,
+        held: String::new(),
+        ids,
+        stamp,
+        usage: Usage::default(),
+    };
     let response = turn.ask().await?;
     if !response.status().is_success() {
         return Ok(pass_on(shared, response));

@@ -5,6 +5,7 @@
 
 use super::Shared;
 use super::answer::{Piece, Stamp, Usage, Whole, delta};
+use super::answer_format::AnswerFormat;
 use super::body::Pieces;
 use super::offer::Offer;
 use super::reply::{Delta, Outcome, Reply};
@@ -36,6 +37,9 @@ pub(super) struct Turn {
     pub(super) headers: HeaderMap,
     pub(super) body: String,
     pub(super) offer: Offer,
+    /// What the final answer has to be; text is held while it is not known to be that.
+    pub(super) format: Option<AnswerFormat>,
+    pub(super) held: String,
     pub(super) ids: String,
     pub(super) stamp: Stamp,
     pub(super) usage: Usage,
@@ -129,10 +133,13 @@ impl Turn {
             let mut reply = Reply::new(self.offer.clone(), self.ids.clone(), streams);
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
-                Outcome::Passed { calls: 0 } => return Ok(plain_finish(finish)),
-                Outcome::Passed { .. } => return Ok("tool_calls".into()),
+                Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
+                Outcome::Passed { .. } => {
+                    self.tell_held(out);
+                    return Ok("tool_calls".into());
+                }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
-                    return Ok(plain_finish(finish));
+                    return self.formatted(finish, &reply, out).await;
                 }
                 Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
                     reminded |= !hard;
@@ -142,16 +149,56 @@ impl Turn {
                 Outcome::Broken(why) => return Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
             tracing::info!(target: "toolfence", message, "the model is asked again");
-            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
-            self.usage.next();
-            out.again();
-            response = self.ask().await?;
-            if !response.status().is_success() {
-                let status = response.status();
-                return Err(Trouble::upstream(502, messages::answered_status(status.to_string())).into());
-            }
+            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message, None)?;
+            response = self.ask_again(out).await?;
         }
         Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into())
+    }
+
+    /// Sends the changed request.
+    async fn ask_again(&mut self, out: &mut Out) -> Result<Response, Ended> {
+        self.usage.next();
+        self.held.clear();
+        out.again();
+        let response = self.ask().await?;
+        if !response.status().is_success() {
+            let status = response.status();
+            return Err(Trouble::upstream(502, messages::answered_status(status.to_string())).into());
+        }
+        Ok(response)
+    }
+
+    /// Tells the text that was held.
+    fn tell_held(&mut self, out: &mut Out) {
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() {
+            out.take(Delta::Text(held), &self.stamp);
+        }
+    }
+
+    /// Ends a reply without a call: its text has to be what the client wants of the final answer. Where it is not, the model
+    /// is asked once more, and then the upstream may enforce it.
+    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<String, Ended> {
+        let Some(format) = self.format.take() else { return Ok(plain_finish(finish)) };
+        if let Some(fitting) = format.fitting(&self.held) {
+            self.held = fitting.to_owned();
+        } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
+            let language = self.offer.language;
+            let message = messages::give_the_answer_as_json().into_string(language);
+            self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
+            let response = self.ask_again(out).await?;
+            let streams = matches!(out, Out::Stream { .. });
+            let mut reply = Reply::new(self.offer.clone(), self.ids.clone(), streams);
+            let finish = self.read(response, &mut reply, out).await?;
+            return match reply.outcome() {
+                Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => Ok(plain_finish(finish)),
+                Outcome::Passed { .. } => Ok("tool_calls".into()),
+                Outcome::Again { why, .. } => Err(Trouble::reply(messages::given_up(why)).into()),
+                Outcome::Broken(why) => Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
+            };
+        }
+        self.tell_held(out);
+        Ok(plain_finish(finish))
     }
 
     /// Reads one answer to its end and gives its finish reason.
@@ -273,6 +320,10 @@ impl Reading<'_> {
 
     fn tell(&mut self) {
         while let Some(told) = self.reply.poll() {
+            if let (Some(_), Delta::Text(text)) = (&self.turn.format, &told) {
+                self.turn.held.push_str(text);
+                continue;
+            }
             if self.apart && matches!(told, Delta::Text(_)) {
                 self.apart = false;
                 self.out.take(Delta::Text("\n\n".into()), &self.turn.stamp);

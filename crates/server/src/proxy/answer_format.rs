@@ -1,0 +1,93 @@
+//! The form that a client wants the final answer in, `response_format`, while tools are on offer.
+//!
+//! A server that enforces it would let the model write nothing but such JSON, so no call. It is held back until the model has
+//! answered without a call; then its answer has to fit, or is asked for once more in that form. This module knows no HTTP.
+
+use crate::messages;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolfence_protocol::{Args, Catalog, Text, ToolCall, ToolSpec, json};
+
+/// Bytes of a schema that the model is shown.
+const MOST_SHOWN: usize = 16 << 10;
+
+/// What the client wants of the final answer.
+#[derive(Debug)]
+pub(super) struct AnswerFormat {
+    /// As the client wrote it.
+    pub(super) raw: Box<RawValue>,
+    /// The schema of the answer, where there is one.
+    schema: Option<Value>,
+    /// One tool whose arguments are what the schema allows.
+    allowed: Catalog,
+}
+
+impl AnswerFormat {
+    /// `None` where any text is an answer.
+    pub(super) fn read(format: &RawValue) -> Option<AnswerFormat> {
+        let read: Value = serde_json::from_str(format.get()).ok()?;
+        let schema = match read.get("type")?.as_str()? {
+            "json_object" => None,
+            "json_schema" => Some(read.pointer("/json_schema/schema").cloned().unwrap_or(Value::Bool(true))),
+            _ => return None,
+        };
+        let spec = ToolSpec::from_json_schema("answer", "", schema.as_ref().unwrap_or(&Value::Bool(true)));
+        Some(AnswerFormat { raw: format.to_owned(), schema, allowed: [spec].into_iter().collect() })
+    }
+
+    /// What the model is told beside the tools.
+    pub(super) fn told(&self) -> Text {
+        let shown = self.schema.as_ref().map(Value::to_string).filter(|schema| schema.len() <= MOST_SHOWN);
+        shown.map_or_else(messages::answer_in_json, messages::answer_in_json_of)
+    }
+
+    /// The answer as the client wants it, where it is that: without a fence and without white space around it.
+    pub(super) fn fitting<'a>(&self, answer: &'a str) -> Option<&'a str> {
+        let answer = without_fence(answer.trim());
+        let Ok(Value::Object(members)) = json::strict(answer) else { return None };
+        let args: Args = members;
+        let mut call = ToolCall::new("", "answer", args.clone());
+        // What would have to be fitted first is not what the client asked for.
+        let allowed = self.schema.is_none() || self.allowed.resolve(&mut call).is_ok() && call.args == args;
+        allowed.then_some(answer)
+    }
+}
+
+/// What stands inside of one code fence around everything.
+fn without_fence(answer: &str) -> &str {
+    let inside = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inside =
+        inside.and_then(|inside| inside.split_once('\n')).filter(|(info, _)| matches!(info.trim(), "" | "json"));
+    inside.map_or(answer, |(_, inside)| inside.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_fits_and_what_does_not() {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
+        let raw = |value: &Value| serde_json::value::to_raw_value(value).unwrap();
+        let of = |value: Value| AnswerFormat::read(&raw(&value));
+        let strict = of(json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}})).unwrap();
+        let any = of(json!({"type": "json_object"})).unwrap();
+        assert!(of(json!({"type": "text"})).is_none() && of(json!(7)).is_none());
+        for (answer, fits, is_object) in [
+            ("{\"n\": 1}", true, true),
+            (" {\"n\": 1}\n", true, true),
+            ("```json\n{\"n\": 1}\n```", true, true),
+            ("{\"n\": \"1\"}", false, true),
+            ("{\"n\": 1, \"reason\": \"x\"}", false, true),
+            ("{\"n\": 1, \"n\": 1}", false, false),
+            ("It is {\"n\": 1}", false, false),
+            ("[1]", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(strict.fitting(answer).is_some(), fits, "{answer}");
+            assert_eq!(any.fitting(answer).is_some(), is_object, "{answer}");
+            assert!(strict.fitting(answer).is_none_or(|answer| answer == "{\"n\": 1}"));
+        }
+    }
+}
