@@ -100,6 +100,7 @@ fn every_repair_has_its_cases() {
         Repair::ExtraKey,
         Repair::WrongType,
         Repair::TrailingText,
+        Repair::InlineBody,
         Repair::WrongWord,
         Repair::MidLine,
         Repair::OtherDialect,
