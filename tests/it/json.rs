@@ -101,6 +101,7 @@ fn every_repair_has_its_cases() {
         Repair::WrongType,
         Repair::TrailingText,
         Repair::InlineBody,
+        Repair::LooseTag,
         Repair::WrongWord,
         Repair::MidLine,
         Repair::OtherDialect,
