@@ -49,6 +49,28 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("bodies", |n| {
         format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<E\"}}}}\n{}", "E1\n```\n".repeat(2 * n))
     }),
+    ("glued fences", |n| "```tool\n{\"name\": \"a\"}```\n".repeat(2 * n)),
+    ("glued fences and fences in strings", |n| {
+        "```tool\n{\"name\": \"a\"}```\n~~~tool\n{\"name\": \"\n~~~\n\"}\n~~~\n".repeat(n)
+    }),
+    ("lazy lines in deep items behind a glued fence", |n| {
+        "```tool\n{\"name\": \"a\"}```\n```\n".to_owned() + &"- ".repeat(4 * n) + "x\n" + &"y\n```\n".repeat(2 * n)
+    }),
+    ("strings that begin like a body", |n| {
+        let texts = "\"<<E\\nx\", ".repeat(n);
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": [{texts}1]}}}}\n```\n")
+    }),
+    ("escaped strings that begin like a body, in broken JSON", |n| {
+        let texts: String = (0..n).map(|i| format!("\"\\u003c<E{i}\\nx\", ")).collect();
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": [{texts}]}},}}\n```\n")
+    }),
+    ("blank lines before a body that is not announced exactly", |n| {
+        format!(
+            "```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"<<e\"}}}}\n{}x\n{}",
+            "\n".repeat(8 * n),
+            "```\n".repeat(2 * n)
+        )
+    }),
     ("many bodies", |n| {
         let tags: String = (0..n).map(|i| format!("\"<<T{i}\",")).collect();
         let ends: String = (0..n).map(|i| format!("a\nT{i}\n")).collect();

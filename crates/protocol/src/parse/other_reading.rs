@@ -91,6 +91,11 @@ impl OtherReading {
         self.containers.line(line);
     }
 
+    /// Whether a block has ended where CommonMark sees no end.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     /// The parser's block is over.
     pub(super) fn block_ends(&mut self) {
         self.only_blanks = true;

@@ -11,6 +11,7 @@ use super::dialect::whole::{self, Whole};
 use super::dialect::{self, Reading, Token};
 use super::event::Event;
 use super::ignored::Candidate;
+use super::other_reading::OtherReading;
 use super::parser::{Parser, ParserState};
 use super::queue::Queued;
 use super::reasoning;
@@ -275,7 +276,7 @@ impl Parser {
                 let needed = [
                     (mid_line && (profile.is_none() || other), Repair::MidLine),
                     (other, Repair::OtherDialect),
-                    (self.other.is_some(), Repair::DoubtfulFence),
+                    (self.other.as_ref().is_some_and(OtherReading::is_doubtful), Repair::DoubtfulFence),
                     (lines, Repair::IndentedText),
                 ];
                 draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
