@@ -8,7 +8,7 @@ mod markdown;
 
 use libfuzzer_sys::fuzz_target;
 use toolfence::FinishReason;
-use toolfence::parse::{Event, Options, Parser, Span};
+use toolfence::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
 
 fuzz_target!(|data: &[u8]| {
     let [chunk, ending, reply @ ..] = data else { return };
@@ -18,7 +18,11 @@ fuzz_target!(|data: &[u8]| {
     let mut options = Options::default();
     options.catalog = Some(toolfence::tool::catalog());
     options.strict = ending & 0x80 != 0;
-    options.in_reasoning = ending & 0x40 != 0;
+    options.reasoning = match ending & 0x48 {
+        0 => Reasoning::Unknown,
+        0x08 => Reasoning::Known,
+        _ => Reasoning::Opened,
+    };
     if ending & 0x20 != 0 {
         options.limits.block = 100;
     }
@@ -92,13 +96,19 @@ fn drain(parser: &mut Parser, polls: usize, merged: &mut Vec<Event<'static>>) {
 /// Spans follow one another without a gap from the first byte to the last; text is the bytes of its span.
 fn spans_cover(reply: &str, events: &[Event<'_>]) {
     let mut last = Span::default();
+    // Calls that were held back are told behind what stands behind them.
+    let mut events: Vec<&Event<'_>> = events.iter().collect();
+    events.sort_by_key(|event| match event {
+        Event::Ignored { why, .. } if *why != Ignored::Reasoning => usize::MAX,
+        event => span(event).map_or(usize::MAX, |span| span.start),
+    });
     for event in events {
         let Some(span) = span(event) else { continue };
         assert!(reply.is_char_boundary(span.start) && reply.is_char_boundary(span.end), "{event:?}");
         if let Event::Text { text, .. } = event {
             assert_eq!(*text, reply[span.start..span.end], "text is what was written");
         }
-        if matches!(event, Event::Ignored { .. }) {
+        if matches!(event, Event::Ignored { why, .. } if *why != Ignored::Reasoning) {
             assert!(span.end <= last.end, "{event:?} is told before it is shown");
             continue; // its bytes are in the text too
         }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use toolfence::parse::{self, Event, Options, Parser, Span};
+use toolfence::parse::{self, Event, Ignored, Options, Parser, Reasoning, Span};
 use toolfence::{Dialect, Dialects, FinishReason, Repair};
 use toolfence_kit::{CaseFiles, Comparison, Pieces, Random, Reply};
 
@@ -17,13 +17,17 @@ pub(crate) fn cases() -> Vec<Reply> {
 
 pub(crate) fn options(words: &str) -> (Options, FinishReason) {
     let mut options = Options::default();
+    // So that every call of a case stands where it was written.
+    options.reasoning = Reasoning::Known;
     options.catalog = Some(toolfence::tool::catalog());
     let mut finish = FinishReason::Stop;
     for word in words.split_whitespace() {
         match word {
             "strict" => options.strict = true,
             "bare" => options.bare = true,
-            "in_reasoning" => options.in_reasoning = true,
+            "known" => options.reasoning = Reasoning::Known,
+            "unknown" => options.reasoning = Reasoning::Unknown,
+            "opened" => options.reasoning = Reasoning::Opened,
             "none" => options.dialects = Dialects::NONE,
             "dialects" => options.dialects = Dialects::ALL,
             word if word.starts_with("profile=") => {
@@ -92,6 +96,7 @@ fn describe(event: &Event<'_>) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
     match event {
         Event::Text { text, .. } => format!("text {}", quoted(text)),
+        Event::Reasoning { unopened: true, .. } => "unopened".to_owned(),
         Event::Reasoning { text, closed, .. } => format!("reasoning {closed:?} {}", quoted(text)),
         Event::Call { call, index, replaces, .. } => {
             let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
@@ -114,7 +119,10 @@ fn describe(event: &Event<'_>) -> String {
         }
         Event::Malformed { error, .. } => format!("malformed {}:{} {}", error.line, error.column, error.message),
         Event::Incomplete { body, .. } => format!("incomplete {}", quoted(body)),
-        Event::Ignored { why, .. } => format!("ignored {}", serde_json::to_value(why).unwrap().as_str().unwrap()),
+        Event::Ignored { why, id, name, .. } => {
+            let which = id.iter().chain(name).map(|word| format!(" {word}")).collect::<String>();
+            format!("ignored {}{which}", serde_json::to_value(why).unwrap().as_str().unwrap())
+        }
         Event::ForgedResult { body, .. } => format!("forged {}", quoted(body)),
         Event::Started { id, name } => format!("started {id} {name}"),
         Event::Progress { id, arg, text } => format!("progress {id} {arg} {}", quoted(text)),
@@ -163,6 +171,42 @@ fn chunking_changes_nothing() {
             }
         }
     }
+}
+
+/// Where it is unknown whether the template opens reasoning, no call is delivered before that is known or the reply is over. If
+/// no closing tag shows that it does, everything else is the same.
+#[test]
+fn calls_are_held_back_while_they_may_be_thoughts() {
+    let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
+    let (mut held, mut thought) = (0, 0);
+    for case in cases().iter().filter(|case| !["known", "unknown", "opened"].contains(&case.options.as_str())) {
+        for reply in variants(&case.reply) {
+            let unknown = format!("{} unknown", case.options);
+            let whole = events(&reply, &unknown, usize::MAX / 2, true);
+            for chunk in [1, 2, 3, 5, 8, 13, 21] {
+                assert_eq!(events(&reply, &unknown, chunk, true), whole, "{} by {chunk}: {reply:?}", case.title);
+            }
+            let shown = |event: &Event<'_>| matches!(event, Event::Reasoning { unopened: true, .. });
+            if let Some(at) = whole.iter().position(shown) {
+                thought += 1;
+                assert!(!whole[..at].iter().any(is_call), "{}: {reply:?}", case.title);
+                continue;
+            }
+            let seen = |event: &Event<'_>| matches!(event, Event::Reasoning { .. }) || is_call(event);
+            let first = whole.iter().position(seen).unwrap_or(whole.len());
+            let (calls, others): (Vec<_>, Vec<_>) = whole.iter().cloned().partition(is_call);
+            let known = events(&reply, &case.options, usize::MAX / 2, true);
+            let (same, rest): (Vec<_>, Vec<_>) = known.into_iter().partition(is_call);
+            assert_eq!((calls, others), (same, rest), "{}: {reply:?}", case.title);
+            if case.options.contains("bare") || !whole.iter().any(is_call) {
+                continue;
+            }
+            held += 1;
+            let behind = whole[first..].iter().find(|event| !is_call(event));
+            assert!(matches!(behind, None | Some(Event::Reasoning { .. })), "{}: {behind:?} in {reply:?}", case.title);
+        }
+    }
+    assert!(held > 500 && thought > 10, "{held} replies with calls, {thought} with thoughts");
 }
 
 /// Who polls only some events between two pieces, or none, gets the same: what waits is kept with all it refers to.
@@ -267,9 +311,14 @@ fn spans_cover_the_reply() {
         for reply in variants(&case.reply) {
             let mut at = 0;
             let mut last: Option<Span> = None;
-            for event in events(&reply, &case.options, 5, false) {
+            let mut events = events(&reply, &case.options, 5, false);
+            if case.options.contains("unknown") {
+                // Calls that were held back are delivered behind what stands behind them.
+                events.sort_by_key(|event| span(event).map(|span| span.start));
+            }
+            for event in events {
                 let span = match &event {
-                    Event::Ignored { span, .. } => {
+                    Event::Ignored { why, span, .. } if *why != Ignored::Reasoning => {
                         assert!(span.end <= at, "{}: an ignored block is shown before it is told", case.title);
                         continue;
                     }
@@ -281,12 +330,7 @@ fn spans_cover_the_reply() {
                         assert_eq!(&reply[span.start..span.end], text);
                         *span
                     }
-                    Event::Reasoning { span, .. }
-                    | Event::Call { span, .. }
-                    | Event::Malformed { span, .. }
-                    | Event::Incomplete { span, .. }
-                    | Event::ForgedResult { span, .. } => *span,
-                    other => panic!("{other:?}"),
+                    other => span(other).unwrap_or_else(|| panic!("{other:?}")),
                 };
                 if last == Some(span) {
                     continue; // several calls of one block
@@ -297,6 +341,19 @@ fn spans_cover_the_reply() {
             }
             assert_eq!(at, reply.len(), "{}: {reply:?}", case.title);
         }
+    }
+}
+
+fn span(event: &Event<'_>) -> Option<Span> {
+    match event {
+        Event::Text { span, .. }
+        | Event::Reasoning { span, .. }
+        | Event::Call { span, .. }
+        | Event::Malformed { span, .. }
+        | Event::Incomplete { span, .. }
+        | Event::Ignored { span, .. }
+        | Event::ForgedResult { span, .. } => Some(*span),
+        _ => None,
     }
 }
 

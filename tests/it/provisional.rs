@@ -3,7 +3,7 @@
 use crate::parse::{cases, events};
 use std::collections::HashMap;
 use toolfence::FinishReason;
-use toolfence::parse::{Event, Options, Parser};
+use toolfence::parse::{Event, Options, Parser, Reasoning};
 use toolfence_kit::{Pieces, Random};
 
 /// What became of a provisional id.
@@ -29,7 +29,9 @@ fn what_was_started_is_called_or_withdrawn() {
                     Event::Started { id, .. } => {
                         started += 1;
                         let open = fates.values().filter(|fate| **fate == Fate::Open).count();
-                        assert_eq!(open, 0, "{title}: another block is open: {reply:?}");
+                        // Of a call that is held back it is not told yet that it is whole.
+                        let held = case.options.contains("unknown");
+                        assert!(held || open == 0, "{title}: another block is open: {reply:?}");
                         assert_eq!(fates.insert(id.to_string(), Fate::Open), None, "{title}: started twice");
                     }
                     Event::Progress { id, .. } => {
@@ -40,7 +42,9 @@ fn what_was_started_is_called_or_withdrawn() {
                         fates.entry(known).and_modify(|fate| *fate = Fate::Called);
                         ids.push(call.id);
                     }
-                    Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                    Event::Malformed { id, .. }
+                    | Event::Incomplete { id, .. }
+                    | Event::Ignored { id: Some(id), .. } => {
                         fates.entry(id.into_owned()).and_modify(|fate| *fate = Fate::Withdrawn);
                     }
                     _ => {}
@@ -220,7 +224,9 @@ fn text_of(event: Event<'_>) -> Option<String> {
 #[test]
 fn a_closing_fence_waits_for_its_line_ending() {
     for (ending, more) in [("\n", ""), ("\r\n", ""), ("\r", "x")] {
-        let mut parser = Parser::new(Options::default());
+        let mut options = Options::default();
+        options.reasoning = Reasoning::Known; // or the call would wait for the end of the reply
+        let mut parser = Parser::new(options);
         parser.push("```tool\n{\"name\": \"a\", \"args\": {}}\n```");
         let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
         assert!(!poll_all(&mut parser).iter().any(is_call), "the line may go on");

@@ -37,7 +37,7 @@ const fn place(name: &'static str, by: By, before: &'static str, prefix: &'stati
     Place { name, before, prefix, after, by }
 }
 
-const PLACES: [Place; 15] = [
+const PLACES: [Place; 17] = [
     place(
         "a string",
         By::Block,
@@ -94,6 +94,20 @@ const PLACES: [Place; 15] = [
         "",
         "\nB\n```\n",
     ),
+    place(
+        "a string behind a closing tag of reasoning",
+        By::Block,
+        "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"So:\n</think>\n",
+        "",
+        "\nend\"}}\n```\nafter\n",
+    ),
+    place(
+        "a string behind a fence and a closing tag of reasoning",
+        By::Block,
+        "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"So:\n```\n\n</think>\n",
+        "",
+        "\nend\"}}\n```\nafter\n",
+    ),
     place("a quote", By::Markdown, "text\n\n> ", "> ", "\n\nafter\n"),
     place("an outer fence", By::Markdown, "````markdown\n", "", "\n````\n"),
     place("an HTML block", By::Markdown, "<div>\n", "", "\n</div>\n"),
@@ -129,13 +143,17 @@ fn is_inner(call: &ToolCall) -> bool {
 /// The first call that may write or execute though it stood inside, if there is one.
 fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
     let mut exact = false;
-    for event in events(reply, finish, usize::MAX / 2, false) {
+    for event in events(reply, &format!("{finish} unknown"), usize::MAX / 2, false) {
         match event {
             Event::Call { call, span, .. } if is_inner(&call) => {
                 let undone = match by {
                     By::Reasoning => !(reply.starts_with("<think>") || reply.starts_with("text\n<think>\n")),
                     By::Markdown => stands_alone(reply, span.start),
-                    By::Block => exact || (!opens_tool_block(reply) && stands_alone(reply, span.start)),
+                    // Behind a closing tag of reasoning a new document begins, which CommonMark does not know.
+                    By::Block => {
+                        let alone = || stands_alone(reply, span.start) || reply[..span.start].contains("\n</think>\n");
+                        exact || !opens_tool_block(reply) && alone()
+                    }
                 };
                 if !call.is_lossy() && !undone {
                     return Some(*call);

@@ -3,7 +3,10 @@
 //! The session and the proxy do different things with calls and texts. What the model has to be reminded of, where a reply
 //! no longer counts, and which tool a broken block was going to call, both take from here.
 
-use crate::parse::Event;
+use crate::parse::{Event, Ignored};
+
+/// Characters of a tool's name that are kept.
+const MOST_NAME: usize = 64;
 
 /// Follows the events of one reply.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +17,10 @@ pub struct Summary {
     pub unclosed: bool,
     /// Where the model began to write a result itself: from this byte on nothing of the reply counts.
     pub forged: Option<usize>,
+    /// Where the closing tag ends that showed that all before it was thought. Nothing that was noted before it counts.
+    pub opened: Option<usize>,
+    /// The tools of the calls that were only thought, the beginning of each name.
+    pub thought: Vec<String>,
     /// Id and tool of the block that has begun and is not decided. No two are open at a time.
     open: Option<(String, String)>,
 }
@@ -24,17 +31,36 @@ impl Summary {
     pub fn note(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Started { id, name } => self.open = Some((id.to_string(), name.to_string())),
-            Event::Call { .. } => self.open = None,
+            Event::Call { call, .. } => drop(self.open.take_if(|(open, _)| *open == call.id)),
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
                 let begun = self.open.take().filter(|(open, _)| open == id);
                 return Some(begun.map_or_else(|| "unknown".to_owned(), |(_, tool)| tool));
             }
+            Event::Ignored { why: Ignored::Reasoning, name, .. } => {
+                let name = name.as_deref().unwrap_or("unknown");
+                self.thought.push(name.chars().take(MOST_NAME).collect());
+            }
             Event::Ignored { why, .. } => self.misplaced |= why.is_misplaced(),
+            Event::Reasoning { unopened: true, span, .. } => {
+                (self.misplaced, self.forged, self.open) = (false, None, None);
+                self.opened = Some(span.end);
+            }
             Event::Reasoning { closed, .. } => self.unclosed |= *closed == Some(false),
             Event::ForgedResult { span, .. } => self.forged = self.forged.or(Some(span.start)),
             Event::Text { .. } | Event::Progress { .. } => {}
         }
         None
+    }
+
+    /// Whether the event is about something behind a result that the model wrote itself, where nothing counts. A closing tag
+    /// may still show that the result was only thought.
+    pub fn is_behind_forgery(&self, event: &Event<'_>) -> bool {
+        let Some(forged) = self.forged else { return false };
+        match event {
+            Event::Call { span, .. } => span.start > forged,
+            Event::Ignored { why: Ignored::Reasoning, .. } | Event::Reasoning { unopened: true, .. } => false,
+            _ => true,
+        }
     }
 }
 
@@ -71,5 +97,19 @@ mod tests {
         assert_eq!((summary.forged, summary.misplaced, summary.unclosed), (Some(3), false, false));
         let (summary, _) = noted("```json\n{\"name\": \"bash\", \"args\": {}}\n```\n<think>a", FinishReason::Stop);
         assert_eq!((summary.forged, summary.misplaced, summary.unclosed), (None, true, true));
+    }
+
+    #[test]
+    fn nothing_counts_that_was_thought() {
+        let misplaced = "```json\n{\"name\": \"bash\", \"args\": {}}\n```\n";
+        let call = "```tool\n{\"name\": \"bash\", \"args\": {}}\n```\n";
+        let forged = "```tool_result\n{}\n```\n";
+        let thought = format!("{call}{misplaced}{forged}{call}");
+        let (summary, _) = noted(&format!("{thought}</think>\n{call}"), FinishReason::Stop);
+        assert_eq!((summary.forged, summary.misplaced, summary.opened), (None, false, Some(thought.len() + 8)));
+        assert_eq!(summary.thought, ["bash", "bash"]);
+        let (summary, _) = noted(&thought, FinishReason::Stop);
+        assert_eq!((summary.forged, summary.opened), (Some(call.len() + misplaced.len()), None));
+        assert_eq!(summary.thought, [""; 0]);
     }
 }

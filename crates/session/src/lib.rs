@@ -38,7 +38,8 @@ pub struct SessionOptions {
     pub system: String,
     /// The conversation so far, without the instructions; user and assistant in turn.
     pub history: Vec<Message>,
-    /// How replies are read.
+    /// How replies are read. Where it is unknown whether the template of the backend opens reasoning, the first reply that
+    /// shows it makes the session read those after it accordingly.
     pub parser: parse::Options,
     /// How results are written. Its language becomes that of the session.
     pub format: Format,
@@ -206,6 +207,8 @@ pub struct Session {
     owed: Vec<String>,
     /// How many calls the model has written in each dialect.
     dialects: BTreeMap<Dialect, u32>,
+    /// A reply has shown that the template of the backend opens reasoning; the host did not say so.
+    learned_opened: bool,
 }
 
 enum State {
@@ -249,6 +252,7 @@ impl Session {
             actions: VecDeque::new(),
             owed: Vec::new(),
             dialects: BTreeMap::new(),
+            learned_opened: false,
         }
     }
 
@@ -283,9 +287,14 @@ impl Session {
         self.options.checks = true;
     }
 
-    /// Takes over what the model has read in a session before this one, so that a call out of it is known again.
+    /// Takes over what the model has read in a session before this one, so that a call out of it is known again, and what the
+    /// replies of that session have shown of the backend.
     pub fn follows(&mut self, before: &mut Session) {
         self.judge.echoes = std::mem::take(&mut before.judge.echoes);
+        if before.learned_opened && self.options.parser.reasoning == parse::Reasoning::Unknown {
+            self.learned_opened = true;
+            self.options.parser.reasoning = parse::Reasoning::Opened;
+        }
     }
 
     /// Whether the session waits for the user.
@@ -359,7 +368,8 @@ fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event<'static>> {
             None
         }
         Input::Reasoning(text) => {
-            Some(Event::Reasoning { text: text.to_owned().into(), span: parse::Span::default(), closed: None })
+            let (text, span) = (text.to_owned().into(), parse::Span::default());
+            Some(Event::Reasoning { text, span, closed: None, unopened: false })
         }
         Input::NativeCall(call) => Some(reply.native(call)),
         _ => None,

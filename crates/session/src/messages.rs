@@ -46,6 +46,14 @@ toolfence_protocol::texts! { "session"
         pt: "Nota: mais {count} {count|bloco|blocos} da sua resposta também não {count|pôde|puderam} ser \
              {count|lido|lidos}. Envie uma chamada de cada vez.",
     }
+    calls_only_thought(count, names) {
+        en: "Note: your reply closed a reasoning section that it had not opened, so everything before the closing tag was taken \
+             as thought. {count} {count|call|calls} in it {count|was|were} not run: {names}. If you meant to make {count|it|them}, \
+             send {count|it|them} again behind your reasoning.",
+        pt: "Nota: a sua resposta fechou uma seção de raciocínio que não tinha aberto, por isso tudo o que vinha antes da tag de \
+             fechamento foi tomado como pensamento. {count} {count|chamada|chamadas} nele não {count|foi executada|foram \
+             executadas}: {names}. Se era essa a intenção, envie-{count|a|as} de novo depois do raciocínio.",
+    }
     last_round(limit) {
         en: "Note: this was round {limit} of {limit}; no more calls will be run. Answer now in plain text: what is done, what is \
              left, and what to do next.",

@@ -25,10 +25,20 @@ pub(super) struct Found {
     pub(super) items: Vec<Item>,
     /// Unreadable blocks beyond those in `items`.
     pub(super) unanswered: usize,
+    /// All of it was thought, or all but whitespace.
+    pub(super) says_nothing: bool,
     /// What else has to be said about it.
     pub(super) summary: Summary,
     /// How what was read of it ended; `None` where a forgery ended it.
     pub(super) end: Option<FinishReason>,
+}
+
+/// An item and where it stands: a call that the parser had held back comes after what stands behind it.
+struct Placed {
+    at: usize,
+    /// It came over the backend's own channel.
+    native: bool,
+    item: Item,
 }
 
 /// A reply that is being received.
@@ -38,12 +48,16 @@ pub(super) struct Reply {
     raw: String,
     /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
     native: String,
+    /// What will be the items of `found`, in the order of the reply.
+    placed: Vec<Placed>,
     found: Found,
     /// No block of this reply is a call: it is shown as it is written.
     text_only: bool,
     shown: usize,
     /// The backend is done.
     ended: bool,
+    /// That no more is wanted was said already.
+    stopped: bool,
 }
 
 impl Reply {
@@ -52,10 +66,12 @@ impl Reply {
             parser: Parser::new(options),
             raw: String::new(),
             native: String::new(),
+            placed: Vec::new(),
             found: Found::default(),
             text_only,
             shown: 0,
             ended: false,
+            stopped: false,
         }
     }
 
@@ -66,7 +82,7 @@ impl Reply {
 
     /// Whether more of it is wanted.
     pub(super) fn is_open(&self) -> bool {
-        self.found.end.is_none() && !self.is_forged()
+        self.found.end.is_none() && !self.is_over()
     }
 
     /// Whether the backend is done with it.
@@ -74,8 +90,15 @@ impl Reply {
         self.ended
     }
 
-    pub(super) fn is_forged(&self) -> bool {
-        self.found.summary.forged.is_some()
+    /// Whether nothing that follows can count. What follows a forged result does not, but as long as it is undecided
+    /// whether all of it is only thought, the reply is read on.
+    fn is_over(&self) -> bool {
+        self.found.summary.forged.is_some() && !self.parser.is_undecided()
+    }
+
+    /// Whether the model is to be stopped now. Says so once.
+    pub(super) fn wants_stop(&mut self) -> bool {
+        self.is_over() && self.found.end.is_none() && !std::mem::replace(&mut self.stopped, true)
     }
 
     pub(super) fn push(&mut self, chunk: &str) {
@@ -92,7 +115,7 @@ impl Reply {
         if self.text_only {
             return Event::Text { text: block.into(), span };
         }
-        self.found.items.push(Item::Call(call.clone()));
+        self.place(self.raw.len(), true, Item::Call(call.clone()));
         Event::Call { call: Box::new(call), index: 0, body: body.into(), span, replaces: None }
     }
 
@@ -110,22 +133,28 @@ impl Reply {
         }
     }
 
-    /// The next thing to show. After a forged result nothing follows.
+    /// The next thing to show. Nothing that stands behind a forged result is shown.
     pub(super) fn next(&mut self) -> Option<Event<'static>> {
-        while !self.is_forged() {
+        loop {
             let Some(event) = self.parser.poll().map(Event::into_owned) else { return self.rest() };
+            if self.found.summary.is_behind_forgery(&event) {
+                continue;
+            }
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
                 return Some(event);
             }
         }
-        None
     }
 
     /// The text for the history, cut where a forgery begins, and what was found.
     pub(super) fn close(mut self) -> (String, Found) {
+        self.found.items = self.placed.into_iter().map(|placed| placed.item).collect();
+        let behind = self.found.summary.opened.and_then(|end| self.raw.get(end..));
+        self.found.says_nothing = behind.is_some_and(|text| text.trim().is_empty());
         if let Some(start) = self.found.summary.forged {
             self.raw.truncate(start);
+            self.found.end = None;
         }
         if !self.native.is_empty() {
             let gap = if self.raw.is_empty() || self.raw.ends_with('\n') { "" } else { "\n\n" };
@@ -137,18 +166,27 @@ impl Reply {
     fn note(&mut self, event: &Event<'_>) {
         let tool = self.found.summary.note(event).unwrap_or_default();
         match event {
-            Event::Call { call, .. } => self.found.items.push(Item::Call(ToolCall::clone(call))),
-            Event::Malformed { id, error, .. } => self.broken(|| messages::malformed(id, &tool, error)),
-            Event::Incomplete { id, .. } => self.broken(|| messages::incomplete(id, &tool)),
+            Event::Call { call, span, .. } => self.place(span.start, false, Item::Call(ToolCall::clone(call))),
+            Event::Malformed { id, error, span, .. } => self.broken(*span, || messages::malformed(id, &tool, error)),
+            Event::Incomplete { id, span, .. } => self.broken(*span, || messages::incomplete(id, &tool)),
+            Event::Reasoning { unopened: true, .. } => {
+                self.placed.retain(|placed| placed.native);
+                self.found.unanswered = 0;
+            }
             // What is only shown, or in the summary.
             _ => {}
         }
     }
 
-    fn broken(&mut self, answer: impl FnOnce() -> ToolResult) {
-        let known = self.found.items.iter().filter(|item| matches!(item, Item::Broken(_))).count();
+    fn place(&mut self, at: usize, native: bool, item: Item) {
+        let index = self.placed.partition_point(|placed| placed.at <= at);
+        self.placed.insert(index, Placed { at, native, item });
+    }
+
+    fn broken(&mut self, span: Span, answer: impl FnOnce() -> ToolResult) {
+        let known = self.placed.iter().filter(|placed| matches!(placed.item, Item::Broken(_))).count();
         if known < MOST_BROKEN {
-            self.found.items.push(Item::Broken(answer()));
+            self.place(span.start, false, Item::Broken(answer()));
         } else {
             self.found.unanswered += 1;
         }
@@ -174,7 +212,7 @@ impl Reply {
 
     /// What stands behind the last event of a reply that is shown as text.
     fn rest(&mut self) -> Option<Event<'static>> {
-        let over = self.text_only && self.found.end.is_some();
+        let over = self.text_only && self.found.end.is_some() && self.found.summary.forged.is_none();
         over.then(|| self.as_text(self.raw.len()))?
     }
 

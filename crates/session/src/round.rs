@@ -4,7 +4,18 @@ use super::guard::Guard;
 use super::reply::{Found, Item, Reply};
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
+use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
+
+/// What the model has to know of the calls that it only thought of, if there are any.
+fn thought_calls(found: &Found) -> Option<Text> {
+    let thought = &found.summary.thought;
+    let names: Vec<&str> = thought.iter().take(MOST_NAMED).map(String::as_str).collect();
+    (!thought.is_empty()).then(|| messages::calls_only_thought(thought.len(), format!("{names:?}")))
+}
+
+/// Calls that were only thought and are named to the model.
+const MOST_NAMED: usize = 8;
 
 /// What is counted between one user message and the next.
 #[derive(Default)]
@@ -35,11 +46,11 @@ impl Session {
     /// The next event of the reply, or its end. `None` when more has to come first.
     pub(super) fn read(&mut self) -> Option<()> {
         let State::Streaming(reply) = &mut self.state else { return None };
-        if let Some(event) = reply.next() {
-            self.actions.push_back(Action::Show(event));
-            if reply.is_forged() && !reply.is_ended() {
-                self.actions.push_back(Action::StopModel);
-            }
+        let event = reply.next();
+        let stops = reply.wants_stop();
+        if event.is_some() || stops {
+            self.actions.extend(event.map(Action::Show));
+            self.actions.extend(stops.then_some(Action::StopModel));
             return Some(());
         }
         if !reply.is_ended() {
@@ -112,6 +123,7 @@ impl Session {
         }
         let (text, found) = reply.close();
         self.keep(text);
+        self.learn(&found);
         if self.turn.last {
             return self.owe_the_calls(&found);
         }
@@ -152,6 +164,7 @@ impl Session {
         let (text, found) = reply.close();
         self.learn_dialect(&found);
         let empty = !self.keep(text);
+        self.learn(&found);
         if self.turn.last {
             self.owe_the_calls(&found);
             return self.stop(StopReason::RoundLimit);
@@ -161,14 +174,32 @@ impl Session {
             self.state = State::Working(Work::new(found.items), notes);
         } else if !notes.is_empty() {
             self.go_on(&[], notes, found.summary.forged.is_some());
-        } else if !self.owed.is_empty() {
-            self.begin("");
         } else {
+            let goes_on = !self.owed.is_empty();
+            // The model has answered, and needs no other round to hear what came of its thoughts.
+            let note = thought_calls(&found).map(|note| note.render(self.options.language));
+            self.owed.splice(0..0, note);
+            if goes_on {
+                return self.begin("");
+            }
             self.stop(match found.end {
                 Some(end @ (FinishReason::Length | FinishReason::Cut)) => StopReason::Unfinished(end),
                 _ if empty => StopReason::Empty,
                 _ => StopReason::Answered,
             });
+        }
+    }
+
+    /// Draws conclusions about the backend: a closing tag without an opening one shows that its template opens the reasoning of
+    /// every reply. A reply that then ends by itself and has no such tag shows that it does not always.
+    fn learn(&mut self, found: &Found) {
+        let reasoning = &mut self.options.parser.reasoning;
+        if found.summary.opened.is_some() {
+            self.learned_opened = true;
+            *reasoning = Reasoning::Opened;
+        } else if self.learned_opened && found.summary.unclosed && found.end == Some(FinishReason::Stop) {
+            self.learned_opened = false;
+            *reasoning = Reasoning::Unknown;
         }
     }
 
@@ -235,6 +266,9 @@ impl Session {
             notes.push(messages::reasoning_unclosed());
         }
         let no_call = found.items.is_empty();
+        if !no_call || found.says_nothing {
+            notes.extend(thought_calls(found));
+        }
         if no_call && found.summary.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
             notes.push(prompt::reminder(self.options.language).into());
         }

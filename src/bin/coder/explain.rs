@@ -9,7 +9,8 @@ use toolfence::{Text, ToolCall};
 pub(crate) fn explained(event: &Event<'_>) -> Text {
     match event {
         Event::Text { text, span } => messages::found_text(span.start, span.end, format!("{text:?}")),
-        Event::Reasoning { text, span, closed: Some(false) } => {
+        Event::Reasoning { unopened: true, span, .. } => messages::found_unopened_reasoning(span.start, span.end),
+        Event::Reasoning { text, span, closed: Some(false), .. } => {
             messages::found_open_reasoning(span.start, span.end, format!("{text:?}"))
         }
         Event::Reasoning { text, span, .. } => messages::found_reasoning(span.start, span.end, format!("{text:?}")),

@@ -106,6 +106,7 @@ impl<P: Person> View<P> {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
         match event {
             Event::Text { text, .. } => self.prose.write(Style::Plain, text),
+            Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
             Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
             Event::Call { call, .. } => {
                 debug_call(call);
@@ -117,6 +118,10 @@ impl<P: Person> View<P> {
             Event::Ignored { why: Ignored::InfoWord, .. } => self.aside(Style::Dim, messages::call_in_other_block()),
             Event::Ignored { why: Ignored::Unfenced, .. } => self.aside(Style::Dim, messages::call_without_fence()),
             Event::Ignored { why: Ignored::NotAtLineStart, .. } => self.aside(Style::Dim, messages::call_behind_text()),
+            Event::Ignored { why: Ignored::Reasoning, name, .. } => {
+                let tool = one_line(name.as_deref().unwrap_or("unknown"));
+                self.aside(Style::Dim, messages::thought_call(tool))
+            }
             Event::ForgedResult { .. } => {
                 self.told = true;
                 self.aside(Style::Bad, messages::made_up_result())

@@ -52,7 +52,14 @@ fn read(reply: &str, bare: bool, catalog: &Catalog) -> Vec<Event<'static>> {
     parser.push(reply);
     parser.finish(FinishReason::Stop);
     let events = std::iter::from_fn(|| parser.poll().map(Event::into_owned));
-    events.filter(|event| !matches!(event, Event::Started { .. } | Event::Progress { .. })).collect()
+    let mut events: Vec<_> =
+        events.filter(|event| !matches!(event, Event::Started { .. } | Event::Progress { .. })).collect();
+    // Calls are held back to the end of the reply.
+    events.sort_by_key(|event| match event {
+        Event::Text { span, .. } | Event::Call { span, .. } => span.start,
+        _ => 0,
+    });
+    events
 }
 
 /// The object between `start` and `end`, with the bodies it announced put in for their tags, as the steps have them.
@@ -192,7 +199,20 @@ fn strange_tools_stay_inside() {
 fn a_looser_grammar_is_found_out() {
     let text = grammar::gbnf(&builtins(), &small(Start::Reply));
     let line = "mark{0,3} text?";
-    let starts = ["```tool", "```", "~~~~", "<!--", "<?", "<div>", "</x-y >", "<think>", "\u{feff}<script "];
+    let starts = [
+        "```tool",
+        "```",
+        "~~~~",
+        "<!--",
+        "<?",
+        "<div>",
+        "</x-y >",
+        "<think>",
+        "[THINK]",
+        "[/THINK]",
+        "◁think▷",
+        "\u{feff}<script ",
+    ];
     let starts = starts.map(|start| (line, format!("mark{{0,3}} (text | \"{start}\")?")));
     let others = [
         ("body-rest | \"<\"{1,8})", "body-rest | \"<\"{0,8})"),

@@ -5,7 +5,7 @@
 use comrak::nodes::{AstNode, NodeValue};
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser as Markdown, Tag, TagEnd};
 use toolfence::FinishReason;
-use toolfence::parse::{Event, Options, Parser};
+use toolfence::parse::{Event, Options, Parser, Reasoning};
 
 /// The line each fence stands in, from 1, and its content.
 pub(crate) type Blocks = Vec<(usize, String)>;
@@ -27,7 +27,9 @@ pub(crate) fn bland(text: &str) -> String {
 
 /// What our parser sees.
 pub(crate) fn ours(text: &str) -> Blocks {
-    let mut parser = Parser::new(Options::default());
+    let mut options = Options::default();
+    options.reasoning = Reasoning::Known;
+    let mut parser = Parser::new(options);
     parser.push(text);
     parser.finish(FinishReason::Stop);
     let mut found = Blocks::new();
@@ -50,6 +52,7 @@ pub(crate) fn ours(text: &str) -> Blocks {
 pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize), String> {
     let text = newlines(text).replace("<think", "<thank").replace("<reasoning", "<seasoning");
     let mut options = Options::default();
+    options.reasoning = Reasoning::Known;
     options.settled_only = true;
     let mut parser = Parser::new(options);
     parser.push(&text);

@@ -44,7 +44,7 @@ fn a_turn_goes_all_the_way() {
         assert!(results["text"].as_str().unwrap().contains("1\thi\n"), "{results}");
         assert_eq!(
             client.kinds(),
-            ["ready", "text", "started", "progress", "call", "text", "running", "result", "results"]
+            ["ready", "text", "started", "progress", "text", "call", "running", "result", "results"]
         );
         client.say(answer()).await;
         client.say(end()).await;

@@ -3,8 +3,8 @@
 
 use super::support::*;
 use serde_json::{Value, json};
-use toolfence::parse::{Event, Parsed, parse};
-use toolfence::{Catalog, ToolSpec};
+use toolfence::parse::{Event, Options, Reasoning, for_each};
+use toolfence::{Catalog, FinishReason, ToolSpec};
 use toolfence_kit::Random;
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
@@ -29,6 +29,7 @@ const PIECES: &[&str] = &[
     "\"}}\n```\n",
     "```tool_result\n{\"id\": \"x\"}\nforged\n```\n",
     "<think>\nnothing ```tool\n</think>\n\n",
+    "so\n</think>\n\n",
     "> ```tool\n> {\"name\": \"write\", \"args\": {\"path\": \"quoted\"}}\n> ```\n\n",
     "- item\n\n  ```tool\n  {\"name\": \"write\", \"args\": {\"path\": \"in a list\"}}\n  ```\n",
     "```json\n{\"a\": 1}\n```\n",
@@ -88,12 +89,36 @@ fn catalog() -> Catalog {
     tools().as_array().unwrap().iter().map(spec).collect()
 }
 
-/// What the whole reply holds, as far as it counts: up to a made up result.
-fn wanted(parsed: &Parsed) -> (Vec<(String, Value)>, String, bool) {
+/// What the parser finds in the whole reply, in the order of the reply.
+fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
+    let mut options = Options::default();
+    options.reasoning = reasoning;
+    let mut events = Vec::new();
+    for_each(reply, options, FinishReason::Stop, |event| events.push(event.into_owned()));
+    events.sort_by_key(|event| match event {
+        Event::Text { span, .. }
+        | Event::Reasoning { span, .. }
+        | Event::Call { span, .. }
+        | Event::Malformed { span, .. }
+        | Event::Incomplete { span, .. }
+        | Event::ForgedResult { span, .. } => span.start,
+        _ => usize::MAX,
+    });
+    events
+}
+
+/// What the whole reply holds, as far as it counts: up to a made up result, and behind what was thought.
+fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
     let catalog = catalog();
-    let (mut calls, mut said, mut faulty) = (Vec::new(), String::new(), false);
-    for event in &parsed.events {
+    let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), String::new(), false, false);
+    for event in events {
         match event {
+            Event::Reasoning { unopened: true, .. } => {
+                calls.clear();
+                said.clear();
+                (faulty, forged) = (false, false);
+            }
+            _ if forged => {}
             Event::Text { text, .. } => said.push_str(text),
             Event::Call { call, .. } => {
                 let mut call = call.clone();
@@ -101,7 +126,7 @@ fn wanted(parsed: &Parsed) -> (Vec<(String, Value)>, String, bool) {
                 calls.push((call.name, Value::Object(call.args)));
             }
             Event::Malformed { .. } | Event::Incomplete { .. } => faulty = true,
-            Event::ForgedResult { .. } => break,
+            Event::ForgedResult { .. } => forged = true,
             _ => {}
         }
     }
@@ -111,14 +136,20 @@ fn wanted(parsed: &Parsed) -> (Vec<(String, Value)>, String, bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_tells_what_the_whole_reply_says() {
     let mut random = Random::new(8);
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut thought) = (0, 0, 0);
     for round in 0..400 {
         let reply = any_reply(&mut random);
         let script = any_stream(&mut random, &reply);
-        let stage = Stage::with(vec![script], |options| options.asked_again = 0).await;
-        let told = stage.stream().await;
-        let (calls, said, faulty) = wanted(&parse(&reply));
-        let case = format!("round {round}: {reply:?}\n{told:?}");
+        let reasoning = *random.pick(&[Reasoning::Known, Reasoning::Unknown, Reasoning::Unknown]);
+        let wants = |options: &mut toolfence::proxy::ProxyOptions| {
+            (options.asked_again, options.reasoning) = (0, reasoning);
+        };
+        let told = Stage::with(vec![script], wants).await.stream().await;
+        let found = events(&reply, reasoning);
+        let (calls, said, faulty) = wanted(&found);
+        let unopened = found.iter().any(|event| matches!(event, Event::Reasoning { unopened: true, .. }));
+        thought += usize::from(unopened && !calls.is_empty());
+        let case = format!("round {round}, {reasoning:?}: {reply:?}\n{told:?}");
         assert_eq!(told.error.is_some(), faulty, "{case}");
         assert!(told.error.is_none() || (told.finish.is_none() && !told.done), "{case}");
         if faulty {
@@ -132,11 +163,13 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         let forged = reply.contains("tool_result");
         let exact = calls.is_empty() && !forged && !reply.contains("<think>");
         match exact {
+            // What was told before it turned out to be a thought is not taken back.
+            _ if unopened => assert!(told.text.trim().ends_with(said.trim()), "{case}"),
             true => assert_eq!(told.text, said, "{case}"),
             false => assert_eq!(told.text.trim(), said.trim(), "{case}"),
         }
     }
-    assert!(passed > 80 && failed > 80, "{passed} passed, {failed} failed");
+    assert!(passed > 80 && failed > 80 && thought > 4, "{passed} passed, {failed} failed, {thought} behind thoughts");
 }
 
 /// One to three bytes of a text, changed.

@@ -5,10 +5,44 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
-use toolfence::parse::parse;
+use toolfence::parse::{Reasoning, parse};
 
 fn call(args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": "write", "args": args}))
+}
+
+/// The upstream's template opens no reasoning, so calls need not wait for the end of the reply.
+fn known(options: &mut toolfence::proxy::ProxyOptions) {
+    options.reasoning = Reasoning::Known;
+}
+
+/// Nothing of a call reaches the client while it may be a thought.
+#[tokio::test]
+async fn a_thought_is_no_call() {
+    let thought = format!("Maybe.\n\n{}```tool\n{{]\n```\nNo.\n</think>\n\n", call(&json!({"path": "thought"})));
+    for real in [String::new(), "It is so.".into(), format!("I look.\n\n{}", call(&json!({"path": "meant"})))] {
+        let said = format!("{thought}{real}");
+        // Behind a block that broke a call is a guess, and guesses never pass.
+        let guess = real.contains("```tool");
+        for size in [1, 7, 1000] {
+            let stage = Stage::new(vec![reply(&said, size, "stop"), reply("Well.", 7, "stop")]).await;
+            let told = stage.stream().await;
+            assert_eq!((told.named(), told.finish.as_deref()), (Vec::new(), Some("stop")), "{size}: {told:?}");
+            assert_eq!(stage.requests().len(), if guess { 2 } else { 1 });
+            let said = said.replace("```tool\n{]\n```\n", "");
+            let stage = Stage::new(vec![reply(&said, size, "stop")]).await;
+            let told = stage.stream().await;
+            let wanted = if guess { vec![("write".to_owned(), json!({"path": "meant"}))] } else { Vec::new() };
+            assert_eq!((told.named(), told.done, told.error), (wanted, true, None), "{size}");
+        }
+        let message = Stage::new(vec![whole(&thought, "stop")]).await.ask(&request(false)).await.json();
+        assert_eq!(message["choices"][0]["message"]["tool_calls"], Value::Null);
+    }
+    let opened = |options: &mut toolfence::proxy::ProxyOptions| options.reasoning = Reasoning::Opened;
+    let said = format!("{thought}I look.\n\n{}", call(&json!({"path": "meant"})));
+    let told = Stage::with(vec![reply(&said, 7, "stop")], opened).await.stream().await;
+    assert_eq!((told.named().len(), told.text.trim()), (1, "I look."));
+    assert_eq!(told.reasoning, thought.trim_end().trim_end_matches("</think>"));
 }
 
 #[tokio::test]
@@ -23,7 +57,7 @@ async fn a_call_is_told_while_it_is_written() {
         Step::Wait(gate.clone()),
         Step::Send(format!("{}{}data: [DONE]\n\n", text(rest), chunk(&json!({}), Some("stop"))).into_bytes()),
     ];
-    let stage = Stage::new(vec![script]).await;
+    let stage = Stage::with(vec![script], known).await;
     let mut stream = stage.open(&request(true).to_string()).await;
     let mut early = Vec::new();
     while !String::from_utf8_lossy(&early).contains("# On") {
@@ -177,13 +211,13 @@ async fn what_breaks_after_a_part_was_told_is_an_error() {
         "\"}, \"args\": {}}\n```\n",
         "\"}, \"name\": \"weather\"}\n```\n",
     ] {
-        let stage = Stage::new(vec![reply(&format!("{head}{bad}"), 4, "stop")]).await;
+        let stage = Stage::with(vec![reply(&format!("{head}{bad}"), 4, "stop")], known).await;
         let told = stage.stream().await;
         assert_eq!((told.finish.as_deref(), told.done, told.calls.len()), (None, false, 1), "{bad}");
         assert!(told.error.is_some() && stage.requests().len() == 1, "{bad}");
     }
     let two = format!("{}{}", call(&json!({"path": "x"})), USELESS[0].1);
-    let told = Stage::new(vec![reply(&two, 4, "stop")]).await.stream().await;
+    let told = Stage::with(vec![reply(&two, 4, "stop")], known).await.stream().await;
     assert!(told.finish.is_none() && told.error.is_some(), "a call was passed on and the next cannot be read");
 }
 
@@ -280,7 +314,10 @@ async fn after_a_made_up_result_nothing_passes() {
 #[tokio::test]
 async fn a_reply_that_ends_at_its_limit() {
     let begun = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"ab";
-    let told = Stage::new(vec![reply(&format!("So.\n{begun}"), 5, "length")]).await.stream().await;
+    let said = format!("So.\n{begun}");
+    let told = Stage::new(vec![reply(&said, 5, "length")]).await.stream().await;
+    assert_eq!((told.finish.as_deref(), told.error, told.calls.len()), (Some("length"), None, 0));
+    let told = Stage::with(vec![reply(&said, 5, "length")], known).await.stream().await;
     assert_eq!((told.finish.as_deref(), told.error, told.done), (Some("length"), None, true));
     assert!(serde_json::from_str::<Value>(&told.calls[0].2).is_err(), "what was cut is no whole call");
     let told = Stage::new(vec![reply(&format!("{}{begun}", call(&json!({"path": "1"}))), 1000, "length")])

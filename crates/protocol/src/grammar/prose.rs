@@ -18,8 +18,10 @@ pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("glued", &but(" \\t"));
     rules.add("few-ticks", &format!("\"`\"{{1,2}} {} rest | \"~\"{{1,2}} {} rest", but("`"), but("~")));
     rules.add("number", &format!("[0-9]{{1,9}} ({} rest | [.)] glued rest)?", but("0-9.)")));
-    let plain = but("-+* \\t`~<>0-9\\uFEFF");
-    rules.add("text", &format!("{plain} rest | [-+*] glued rest | number | few-ticks"));
+    // Tags of reasoning that do not look like HTML begin with `[T`, `[/T` and `◁`.
+    rules.add("bracket", &format!("\"[\" ({} rest)?", but("T/")));
+    let plain = but("-+* \\t`~<>0-9\\[\\u25C1\\uFEFF");
+    rules.add("text", &format!("{plain} rest | [-+*] glued rest | number | few-ticks | bracket"));
     rules.add("mark", "[-+*>] \" \" | \"#\"{1,6} \" \" | [0-9]{1,3} [.)] \" \"");
     rules.add("line", "\" \"{0,8} mark{0,3} text? \"\\n\"");
     code(rules, lines);

@@ -139,14 +139,15 @@ impl Containers {
     }
 
     /// Whether a tag at the beginning of this line, behind at most three spaces, would begin a paragraph of the document,
-    /// or continue one where it stands `alone` on its line.
-    pub(super) fn takes_tag(&self, line: &str, alone: bool) -> bool {
+    /// or continue one where it stands `alone` on its line. `lazily`: also one in a container that the line itself does not
+    /// continue.
+    pub(super) fn takes_tag(&self, line: &str, alone: bool, lazily: bool) -> bool {
         if self.match_containers(&mut Cursor::new(line)) > 0 {
             return false;
         }
         match (&self.leaf, self.containers.is_empty()) {
-            (Leaf::Paragraph(_), true) => alone,
-            (Leaf::Paragraph(_), false) | (Leaf::Fence { .. } | Leaf::Html(_), true) => false,
+            (Leaf::Paragraph(_), at_top) => alone && (at_top || lazily),
+            (Leaf::Fence { .. } | Leaf::Html(_), true) => false,
             _ => true,
         }
     }

@@ -42,6 +42,12 @@ pub enum Event<'a> {
         span: Span,
         /// Set on the last piece: whether the closing tag was there.
         closed: Option<bool>,
+        /// There was no opening tag: the template of the backend had opened the reasoning before the reply began. All that
+        /// was delivered of the reply before this event was thought: its texts are no answer, its calls follow as
+        /// [`Event::Ignored`], and whatever else was found in it does not count. The text is empty and the span is that of
+        /// the closing tag. Only under [`Reasoning::Unknown`](super::Reasoning::Unknown).
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        unopened: bool,
     },
     /// A call has begun: provisional. Of several calls in one block only the first is started; the others come whole.
     Started {
@@ -94,10 +100,17 @@ pub enum Event<'a> {
         /// From the opening fence to the end.
         span: Span,
     },
-    /// A readable call that does not count where it stands. Its bytes are in the text too: it is meant to be read.
+    /// A readable call that does not count where it stands. Its bytes are in the text too, for it is meant to be read, unless
+    /// it was only thought: then this withdraws the provisional events of its id.
     Ignored {
         /// Why it does not count.
         why: Ignored,
+        /// Of [`Event::Started`], for a call that was only thought.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Cow<'a, str>>,
+        /// The tool, for a call that was only thought.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<Cow<'a, str>>,
         /// The content of the block.
         body: Cow<'a, str>,
         /// Where.
@@ -138,8 +151,8 @@ impl<'a> Event<'a> {
                 None
             }
             (
-                Event::Reasoning { text, span, closed: closed @ None },
-                Event::Reasoning { text: more, span: behind, closed: ending },
+                Event::Reasoning { text, span, closed: closed @ None, .. },
+                Event::Reasoning { text: more, span: behind, closed: ending, unopened: false },
             ) if span.end == behind.start => {
                 text.to_mut().push_str(&more);
                 span.end = behind.end;
@@ -160,7 +173,9 @@ impl<'a> Event<'a> {
     pub fn into_owned(self) -> Event<'static> {
         match self {
             Event::Text { text, span } => Event::Text { text: owned(text), span },
-            Event::Reasoning { text, span, closed } => Event::Reasoning { text: owned(text), span, closed },
+            Event::Reasoning { text, span, closed, unopened } => {
+                Event::Reasoning { text: owned(text), span, closed, unopened }
+            }
             Event::Started { id, name } => Event::Started { id: owned(id), name: owned(name) },
             Event::Progress { id, arg, text } => Event::Progress { id: owned(id), arg: owned(arg), text: owned(text) },
             Event::Call { call, index, body, span, replaces } => {
@@ -170,7 +185,9 @@ impl<'a> Event<'a> {
                 Event::Malformed { id: owned(id), body: owned(body), error, span }
             }
             Event::Incomplete { id, body, span } => Event::Incomplete { id: owned(id), body: owned(body), span },
-            Event::Ignored { why, body, span } => Event::Ignored { why, body: owned(body), span },
+            Event::Ignored { why, id, name, body, span } => {
+                Event::Ignored { why, id: id.map(owned), name: name.map(owned), body: owned(body), span }
+            }
             Event::ForgedResult { body, span } => Event::ForgedResult { body: owned(body), span },
         }
     }
@@ -199,17 +216,19 @@ pub enum Ignored {
     Unfenced,
     /// The fence, or the token of a dialect, stands behind other text on its line.
     NotAtLineStart,
+    /// In reasoning that the template of the backend had opened, as a closing tag behind it shows.
+    Reasoning,
 }
 
 impl Ignored {
     /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an
-    /// outer fence is an example: the model needs no reminder.
+    /// outer fence is an example, and one in reasoning is a thought: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
         match self {
             Ignored::Html | Ignored::Indentation | Ignored::InfoWord | Ignored::Unfenced | Ignored::NotAtLineStart => {
                 true
             }
-            Ignored::Quote | Ignored::OuterFence => false,
+            Ignored::Quote | Ignored::OuterFence | Ignored::Reasoning => false,
         }
     }
 }
@@ -248,8 +267,10 @@ mod tests {
         assert_eq!(first, text("abcd", 0));
         assert_eq!(first.absorb(text("x", 9)), Some(text("x", 9)), "a call stood between them");
 
-        let thought =
-            |closed, start| Event::Reasoning { text: "t".into(), span: Span { start, end: start + 1 }, closed };
+        let thought = |closed, start| {
+            let span = Span { start, end: start + 1 };
+            Event::Reasoning { text: "t".into(), span, closed, unopened: false }
+        };
         let mut closed = thought(None, 0);
         assert_eq!(closed.absorb(thought(Some(true), 1)), None);
         assert_eq!(closed.absorb(thought(None, 2)), Some(thought(None, 2)), "another section");

@@ -150,7 +150,7 @@ impl IgnoredCalls {
     /// Something else in the reply is a call, or comes later: what could have been one is not.
     pub(super) fn drop_candidate(&mut self) -> Option<Event<'static>> {
         let Candidate { body, span, why, .. } = self.candidate.take()?;
-        Some(Event::Ignored { why, body: body.into(), span })
+        Some(Event::Ignored { why, id: None, name: None, body: body.into(), span })
     }
 
     /// Says what a suspect is. `closed`: it came to its end.
@@ -265,7 +265,8 @@ impl Suspect {
             Ok(reading) => is_call(&reading.values),
             Err(_) => before_bodies(&self.body).is_some_and(|value| is_call(&[value])),
         };
-        call.then_some(Event::Ignored { why: self.why, body: self.body.into(), span: self.span })
+        let Suspect { why, span, body, .. } = self;
+        call.then_some(Event::Ignored { why, id: None, name: None, body: body.into(), span })
     }
 }
 

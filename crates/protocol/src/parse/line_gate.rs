@@ -34,7 +34,14 @@ impl LineGate {
         let rest = &line[self.prefix..];
         self.open = match rest.first() {
             None => false,
-            Some(first) if begins_tag(*first) && TAGS.iter().any(|tag| are_alike(rest, tag.open.as_bytes())) => false,
+            Some(first)
+                if begins_tag(*first)
+                    && TAGS
+                        .iter()
+                        .any(|tag| [tag.open, tag.close].iter().any(|tag| are_alike(rest, tag.as_bytes()))) =>
+            {
+                false
+            }
             Some(b'<' | b'[' | b'f') => !may_open(&text[self.prefix..]),
             Some(b'`' | b'~') => {
                 self.fence = skip(self.fence.max(self.prefix), &rest[..1]);
@@ -88,6 +95,7 @@ mod tests {
             "<",
             "<thin",
             "<think>",
+            "</th",
             "[",
             "[TH",
             "◁",
@@ -95,7 +103,7 @@ mod tests {
         ] {
             assert!(!LineGate::default().opens(line, |_| false), "{line}");
         }
-        for line in ["a", "- a", "`x", "```r", "``` x", "```tx", "<b", "<thinx", "</think", "[t", "◁x", "\u{e9}"] {
+        for line in ["a", "- a", "`x", "```r", "``` x", "```tx", "<b", "<thinx", "</thx", "[t", "◁x", "\u{e9}"] {
             assert!(LineGate::default().opens(line, |_| false), "{line}");
         }
     }

@@ -10,23 +10,29 @@
 //! use toolfence::{FinishReason, parse::{Event, Options, Parser}};
 //!
 //! let mut parser = Parser::new(Options::default());
-//! let mut calls = Vec::new();
-//! for chunk in ["I look.\n```to", "ol\n{\"name\": \"list_files\"}\n``", "`\n"] {
-//!     parser.push(chunk);
+//! let (mut shown, mut calls) = (String::new(), Vec::new());
+//! let mut take = |parser: &mut Parser| {
 //!     while let Some(event) = parser.poll() {
-//!         if let Event::Call { call, .. } = event {
-//!             calls.push(call.name);
+//!         match event {
+//!             Event::Text { text, .. } => shown.push_str(&text),
+//!             Event::Call { call, .. } => calls.push(call.name),
+//!             _ => {}
 //!         }
 //!     }
+//! };
+//! for chunk in ["I look.\n```to", "ol\n{\"name\": \"list_files\"}\n``", "`\n"] {
+//!     parser.push(chunk);
+//!     take(&mut parser);
 //! }
 //! parser.finish(FinishReason::Stop);
-//! while parser.poll().is_some() {}
-//! assert_eq!(calls, ["list_files"]);
+//! take(&mut parser);
+//! assert_eq!((shown.as_str(), calls), ("I look.\n\n", vec!["list_files".to_owned()]));
 //! ```
 //!
 //! A fenced code block whose info string begins with `tool` counts exactly where CommonMark 0.31.2 says that a fenced
 //! code block is, at document level or inside list items. Time is linear in the bytes of the reply; memory is bounded
-//! by the open block, or by the line that is not decided yet, and by what was pushed and not polled.
+//! by the open block, or by the line that is not decided yet, by what was pushed and not polled, and by the calls that are
+//! held back under [`Reasoning::Unknown`].
 
 mod block;
 mod call;
@@ -84,9 +90,9 @@ pub struct Options {
     pub limits: Limits,
     /// Accept no repair: a call that is not in the canonical form is malformed.
     pub strict: bool,
-    /// The reply begins inside reasoning, for backends whose template has opened it.
-    pub in_reasoning: bool,
-    /// The reply is one bare JSON call, for backends constrained by a schema. Not together with `in_reasoning`, which
+    /// Whether the template of the backend opens reasoning, so that the reply begins inside it.
+    pub reasoning: Reasoning,
+    /// The reply is one bare JSON call, for backends constrained by a schema. Not together with [`Reasoning::Opened`], which
     /// wins.
     pub bare: bool,
     /// Deliver only final events: no `started` and no `progress`, for hosts that show no preview.
@@ -98,6 +104,25 @@ pub struct Options {
     pub dialects: Dialects,
     /// The dialect that the model behind this backend is known to write. Calls in other dialects are lossy then.
     pub dialect: Option<Dialect>,
+}
+
+/// What is known of a backend whose model thinks aloud: whether its template writes the opening tag into the prompt, so that
+/// the reply has only the closing one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Reasoning {
+    /// The template opens no reasoning: a section has both its tags, and a closing tag by itself is text. Calls are delivered
+    /// at once.
+    Known,
+    /// It is not known. A closing tag without an opening one, alone on its line or first in a paragraph of the document, means
+    /// that everything before it was thought: calls before it become [`Event::Ignored`], and a [`Event::Reasoning`] that is
+    /// `unopened` says so. Until such a tag or an opening one was met, or the reply is over, calls are held back, for
+    /// [`Event::Call`] is final. The texts behind a call are delivered before it; its span tells where it stood.
+    #[default]
+    Unknown,
+    /// The template opens the reasoning: the reply begins inside it, and any closing tag ends it. A reply that has none is
+    /// reasoning to its end.
+    Opened,
 }
 
 /// Bytes that a whole reply is read by: they stay in the processor's caches.
@@ -123,6 +148,7 @@ pub fn parse(reply: &str) -> Parsed {
         match &event {
             Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
             Event::Text { text, .. } => parsed.text.push_str(text),
+            Event::Reasoning { unopened: true, .. } => parsed.text.clear(),
             _ => {}
         }
         let apart = match parsed.events.last_mut() {
@@ -135,7 +161,8 @@ pub fn parse(reply: &str) -> Parsed {
 }
 
 /// Reads a whole reply and hands its events to `tell`. The reply is read in pieces of 64 KB, so the memory is that of
-/// the longest block, or of a line that is not decided yet, however long the reply is.
+/// the longest block, or of a line that is not decided yet, and of the calls that are held back, however long the rest of the
+/// reply is.
 ///
 /// ```
 /// # use toolfence_protocol as toolfence;

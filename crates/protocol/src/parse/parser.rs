@@ -13,7 +13,6 @@
 //!
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
-use super::Options;
 use super::block::{Block, Candidate, Ending, Stage};
 use super::call::Draft;
 use super::containers::{Containers, LineKind};
@@ -26,11 +25,12 @@ use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
 use super::other_reading::{self, OtherReading};
 use super::preview::Tag;
-use super::queue::{Queue, Queued};
+use super::queue::{HeldCall, Queue, Queued};
 use super::read::{read_block, takes_body};
 use super::reasoning::{self, TagPair};
 use super::section::{Section, Tries};
 use super::spans::CodeSpans;
+use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
 use crate::json::{MOST_NESTING, Problem};
@@ -119,7 +119,9 @@ const MOST_SPECULATIONS: u8 = 3;
 impl Parser {
     /// A parser at the beginning of a reply.
     pub fn new(mut options: Options) -> Parser {
-        options.bare &= !options.in_reasoning;
+        options.bare &= options.reasoning != Reasoning::Opened;
+        // Nobody thinks in a reply that is constrained to one call.
+        let holds = options.reasoning == Reasoning::Unknown && !options.bare;
         let mut parser = Parser {
             input: Input::default(),
             state: ParserState::Prose,
@@ -131,7 +133,7 @@ impl Parser {
             skipping: false,
             given: Given::Undecided(0),
             block: Block::new(&options.limits),
-            queue: Queue::new(options.settled_only),
+            queue: Queue::new(options.settled_only, holds),
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
@@ -147,7 +149,7 @@ impl Parser {
             options,
         };
         parser.block.preview.catalog = parser.options.catalog.clone();
-        if parser.options.in_reasoning {
+        if parser.options.reasoning == Reasoning::Opened {
             parser.state = ParserState::Reasoning(reasoning::Section::new(None, 0));
         } else if parser.options.bare {
             parser.open_block(Span::default(), 1);
@@ -177,7 +179,10 @@ impl Parser {
         match self.queue.pop()? {
             Queued::Text(span) => Some(Event::Text { text: self.input.text(span).into(), span }),
             Queued::Reasoning { text, span, closed } => {
-                Some(Event::Reasoning { text: self.input.text(text).into(), span, closed })
+                Some(Event::Reasoning { text: self.input.text(text).into(), span, closed, unopened: false })
+            }
+            Queued::Unopened(span) => {
+                Some(Event::Reasoning { text: "".into(), span, closed: Some(true), unopened: true })
             }
             Queued::Started { id, name } => {
                 Some(Event::Started { id: self.queue.str(id).into(), name: self.queue.str(name).into() })
@@ -189,19 +194,39 @@ impl Parser {
             Queued::Call { call, body, span } => {
                 Some(Event::Call { call, index: 0, body: self.input.text(body).into(), span, replaces: None })
             }
+            Queued::Held(held) => {
+                let body = self.queue.body(&held).into();
+                let HeldCall { call, index, span, replaces, .. } = held;
+                Some(Event::Call { call, index, body, span, replaces })
+            }
+            Queued::Thought(held) => {
+                let body = self.queue.body(&held).into();
+                let HeldCall { call, span, replaces, .. } = held;
+                let ToolCall { id, name, .. } = *call;
+                let id = Some(replaces.unwrap_or(id).into());
+                Some(Event::Ignored { why: Ignored::Reasoning, id, name: Some(name.into()), body, span })
+            }
             Queued::Final(event) => Some(event.with_body(&self.block.body)),
         }
     }
 
     /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be
-    /// read in another way: no repair, no verbatim body, no doubtful closing fence, and no block before it that broke
-    /// off.
+    /// read in another way: no repair, no verbatim body, no doubtful closing fence, no block before it that broke off, and
+    /// no doubt whether the reply [is thought](Parser::is_undecided).
     ///
     /// For hosts that pass provisional events on and cannot take them back. The block may turn out to be malformed
     /// still. Where this holds after an event was polled, it holds for that event and all of its block before it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        !self.after_broken && self.block.is_exact()
+        !self.queue.holds() && !self.after_broken && self.block.is_exact()
+    }
+
+    /// Whether a closing tag may still show that all of the reply so far was thought: under [`Reasoning::Unknown`], until a
+    /// section of reasoning was met or the reply is over. Until then no call is delivered, and nothing else that was delivered
+    /// is certain to count.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        self.queue.holds()
     }
 
     /// Forgets the reply and waits for the beginning of another one. The options stay.
@@ -238,6 +263,7 @@ impl Parser {
     /// The reply is over and read.
     pub(super) fn end(&mut self) -> bool {
         self.show(self.input.len());
+        self.queue.release(false);
         self.state = ParserState::Done;
         true
     }
@@ -284,6 +310,13 @@ impl Parser {
             self.open_reasoning(indent, tag);
             return true;
         }
+        if !self.skipping
+            && self.queue.holds()
+            && let Some((indent, tag)) = reasoning::closing(&self.containers, rest, false)
+        {
+            self.close_unopened(indent, tag);
+            return true;
+        }
         let dialects = self.dialects();
         if !self.skipping && self.section_opens(rest.len(), false) {
             return true;
@@ -312,6 +345,12 @@ impl Parser {
             if let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
                 self.skipping = false;
                 return self.open_reasoning(indent, tag);
+            }
+            if self.queue.holds()
+                && let Some((indent, tag)) = reasoning::closing(&self.containers, text, true)
+            {
+                self.skipping = false;
+                return self.close_unopened(indent, tag);
             }
             if !self.dialects().is_empty() {
                 let (length, blank) = (text.len(), fence::is_blank(text));
@@ -455,9 +494,40 @@ impl Parser {
         let ignored = self.ignored.end_all();
         self.show(at);
         self.announce(ignored, at);
+        self.queue.release(false);
         let start = self.input.offset(at);
-        self.input.pass_within(at + tag.open.len(), indent + tag.open.len());
+        self.input.pass_within(at + tag.open.len(), indent + tag.open.chars().count());
         self.state = ParserState::Reasoning(reasoning::Section::new(Some(tag), start));
+    }
+
+    /// A closing tag without an opening one stands behind `indent` spaces of the current line. All before it was thought.
+    ///
+    /// That a block broke off in what was thought is not forgotten: the tag may be a line of that block's content, and what
+    /// follows the rest of it.
+    fn close_unopened(&mut self, indent: usize, tag: &'static TagPair) {
+        let at = self.input.at + indent;
+        let ignored = self.ignored.end_all();
+        self.show(at);
+        self.announce(ignored, at);
+        let behind = at + tag.close.len();
+        let span = self.input.span(at, behind);
+        // Before the calls: whoever takes the first event behind the decision has to know what was decided.
+        self.queue.push(Queued::Unopened(span));
+        self.queue.release(true);
+        self.input.pass_within(behind, indent + tag.close.chars().count());
+        self.input.use_up(span.end);
+        self.calls = 0;
+        self.begin_document();
+    }
+
+    /// What follows is read as the start of a new document.
+    fn begin_document(&mut self) {
+        self.state = ParserState::Prose;
+        self.containers = Containers::new();
+        self.ignored = ignored_calls(&self.options);
+        self.gate = LineGate::default();
+        self.spans.clear();
+        self.whole = Some(Tries::default());
     }
 
     fn advance_reasoning(&mut self) -> bool {
@@ -485,13 +555,7 @@ impl Parser {
             None => false,
             Some(false) => self.end(),
             Some(true) => {
-                // What follows is read as the start of a new document.
-                self.state = ParserState::Prose;
-                self.containers = Containers::new();
-                self.ignored = ignored_calls(&self.options);
-                self.gate = LineGate::default();
-                self.spans.clear();
-                self.whole = Some(Tries::default());
+                self.begin_document();
                 true
             }
         }
@@ -864,7 +928,11 @@ impl Parser {
             let dialect = self.block.dialect;
             let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
             let span = self.block.span;
-            self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
+            if self.queue.holds() {
+                self.queue.hold(call, index, &self.block.body, span, replaces);
+            } else {
+                self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
+            }
         }
     }
 

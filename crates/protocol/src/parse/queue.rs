@@ -16,14 +16,31 @@ pub(super) enum Queued {
     Text(Span),
     /// `text` is the part of the reply between the tags.
     Reasoning { text: Span, span: Span, closed: Option<bool> },
+    /// The closing tag that stands here shows that all before it was thought.
+    Unopened(Span),
     /// A call has begun.
     Started { id: Range<usize>, name: Range<usize> },
     /// More text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
     /// A call that was read at once. Its body still stands in the reply: it is not copied.
     Call { call: Box<ToolCall>, body: Span, span: Span },
+    /// A call that was held back and counts.
+    Held(HeldCall),
+    /// A call that was held back and was only thought.
+    Thought(HeldCall),
     /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
     Final(Event<'static>),
+}
+
+/// A call that waits until it is certain that it was not thought.
+#[derive(Debug)]
+pub(super) struct HeldCall {
+    pub(super) call: Box<ToolCall>,
+    pub(super) index: usize,
+    pub(super) span: Span,
+    pub(super) replaces: Option<String>,
+    /// Which of the queue's bodies is that of its block.
+    body: usize,
 }
 
 /// Bytes that are allocated at once: room for the strings of a usual call.
@@ -37,11 +54,45 @@ pub(super) struct Queue {
     strings: String,
     /// Provisional events are dropped.
     settled_only: bool,
+    /// Whether calls are held back.
+    holds: bool,
+    /// Calls that are held back. The events behind them overtake them.
+    held: Vec<HeldCall>,
+    /// The body of each block that calls were held back of. The calls of a block share it, so that all bodies together are
+    /// no longer than the reply.
+    bodies: Vec<String>,
 }
 
 impl Queue {
-    pub(super) fn new(settled_only: bool) -> Queue {
-        Queue { entries: VecDeque::new(), strings: String::with_capacity(USUAL_STRINGS), settled_only }
+    /// `holds`: whether calls are held back until they are [released](Queue::release).
+    pub(super) fn new(settled_only: bool, holds: bool) -> Queue {
+        let strings = String::with_capacity(USUAL_STRINGS);
+        Queue { entries: VecDeque::new(), strings, settled_only, holds, held: Vec::new(), bodies: Vec::new() }
+    }
+
+    /// Whether calls are held back.
+    pub(super) fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Holds a call back: number `index` of the block with this body.
+    pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span, replaces: Option<String>) {
+        if index == 0 {
+            self.bodies.push(body.to_owned());
+        }
+        self.held.push(HeldCall { call, index, span, replaces, body: self.bodies.len() - 1 });
+    }
+
+    /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.
+    pub(super) fn release(&mut self, thought: bool) {
+        self.holds = false;
+        let held = std::mem::take(&mut self.held);
+        self.entries.extend(held.into_iter().map(if thought { Queued::Thought } else { Queued::Held }));
+    }
+
+    /// The body of a call that was held back.
+    pub(super) fn body(&self, held: &HeldCall) -> &str {
+        &self.bodies[held.body]
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -57,7 +108,11 @@ impl Queue {
     }
 
     pub(super) fn pop(&mut self) -> Option<Queued> {
-        self.entries.pop_front()
+        let entry = self.entries.pop_front();
+        if entry.is_none() && !self.holds {
+            self.bodies = Vec::new();
+        }
+        entry
     }
 
     /// A string of an entry that was delivered last, or is still waiting.

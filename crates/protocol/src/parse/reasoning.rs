@@ -7,7 +7,7 @@ use crate::fence;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TagPair {
     pub(super) open: &'static str,
-    close: &'static str,
+    pub(super) close: &'static str,
 }
 
 /// The tags that are known, in the case they are written in.
@@ -69,13 +69,28 @@ fn certain_length(text: &str) -> usize {
 /// The tag that opens a section at the beginning of a line, and how many spaces stand before it: at most three. `whole`:
 /// the line is known to its end. Inside a paragraph the tag counts only when it stands alone on its line.
 pub(super) fn opening(containers: &Containers, line: &str, whole: bool) -> Option<(usize, &'static TagPair)> {
+    let (indent, tag) = at_beginning(line, |tag| tag.open)?;
+    let alone = whole && fence::is_blank(&line[indent + tag.open.len()..]);
+    containers.takes_tag(line, alone, false).then_some((indent, tag))
+}
+
+/// The closing tag at the beginning of a line that is no part of a section, and how many spaces stand before it: at most
+/// three. It counts where an opening tag would. It also counts alone on a line that continues the paragraph of a list item or
+/// of a quote only lazily: a thought that ends with a list has its closing tag there.
+pub(super) fn closing(containers: &Containers, line: &str, whole: bool) -> Option<(usize, &'static TagPair)> {
+    let (indent, tag) = at_beginning(line, |tag| tag.close)?;
+    let alone = whole && fence::is_blank(&line[indent + tag.close.len()..]);
+    containers.takes_tag(line, alone, true).then_some((indent, tag))
+}
+
+/// The tag at the beginning of a line, and how many spaces stand before it.
+fn at_beginning(line: &str, which: fn(&TagPair) -> &'static str) -> Option<(usize, &'static TagPair)> {
     let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
     if indent > 3 || !line.as_bytes().get(indent).is_some_and(|byte| begins_tag(*byte)) {
         return None; // nearly every line
     }
-    let tag = TAGS.iter().find(|tag| line[indent..].starts_with(tag.open))?;
-    let alone = whole && fence::is_blank(&line[indent + tag.open.len()..]);
-    containers.takes_tag(line, alone).then_some((indent, tag))
+    let tag = TAGS.iter().find(|tag| line[indent..].starts_with(which(tag)))?;
+    Some((indent, tag))
 }
 
 /// Line endings in `text`, and characters behind the last one.

@@ -56,6 +56,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use toolfence_protocol::Error;
 use toolfence_protocol::Language;
+use toolfence_protocol::parse::Reasoning;
 use upstream::Upstream;
 
 /// Who is asked, who may ask, and how much.
@@ -70,6 +71,9 @@ pub struct ProxyOptions {
     pub key: Option<String>,
     /// The language of the instructions, of what the model is answered, and of the errors that the client gets.
     pub language: Language,
+    /// Whether the template of the upstream opens reasoning. Where it is unknown, a call is passed on when the reply is over, or
+    /// when a section of reasoning has shown how the model thinks; else while it is still coming.
+    pub reasoning: Reasoning,
     /// How long a connection to the upstream may take.
     pub connect: Duration,
     /// How long the upstream may take to begin its answer. Without streaming it begins when the model is done.
@@ -99,6 +103,7 @@ impl ProxyOptions {
             upstream_key: None,
             key: None,
             language: Language::English,
+            reasoning: Reasoning::Unknown,
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(300),
             between: Duration::from_secs(120),

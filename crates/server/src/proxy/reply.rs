@@ -8,7 +8,7 @@ use super::offer::{Choice, Offer};
 use crate::messages;
 use std::collections::VecDeque;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
+use toolfence_protocol::parse::{Event, Options, Parser, ReadError, Reasoning};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{ErrorCode, FinishReason, Text, ToolCall, ToolResult};
 
@@ -64,6 +64,8 @@ pub(super) struct Reply {
     calls: usize,
     /// Calls that came whole, in case they are not passed on after all.
     whole: Vec<ToolResult>,
+    /// Blocks that cannot be read and wait for the calls that stand before them: the parser holds these back.
+    unread: Vec<Unread>,
     faults: Vec<ToolResult>,
     broken: Option<Text>,
     summary: Summary,
@@ -91,10 +93,21 @@ struct Growing {
     held: bool,
 }
 
+/// A block that cannot be read.
+struct Unread {
+    at: usize,
+    id: String,
+    tool: String,
+    /// What is wrong; nothing where it broke off.
+    error: Option<Box<ReadError>>,
+}
+
 impl Reply {
-    /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
-    pub(super) fn new(offer: Offer, ids: String, streams: bool) -> Reply {
+    /// `ids`: what the ids of its calls begin with.
+    /// `reasoning`: what is known of the upstream's template. `streams`: whether what is polled is with the client at once.
+    pub(super) fn new(offer: Offer, reasoning: Reasoning, ids: String, streams: bool) -> Reply {
         let mut options = Options::default();
+        options.reasoning = reasoning;
         options.catalog = Some(offer.catalog.clone());
         Reply {
             parser: Parser::new(options),
@@ -105,6 +118,7 @@ impl Reply {
             growing: None,
             calls: 0,
             whole: Vec::new(),
+            unread: Vec::new(),
             faults: Vec::new(),
             broken: None,
             summary: Summary::default(),
@@ -140,9 +154,10 @@ impl Reply {
         self.out.pop_front()
     }
 
-    /// Whether reading on is of no use: what follows a made up result is dropped, and what broke is broken.
+    /// Whether reading on is of no use: what follows a made up result is dropped, unless the result may turn out to be only
+    /// thought; and what broke is broken.
     pub(super) fn is_over(&self) -> bool {
-        self.summary.forged.is_some() || self.broken.is_some()
+        self.summary.forged.is_some() && !self.parser.is_undecided() || self.broken.is_some()
     }
 
     /// What the reply came to.
@@ -175,28 +190,63 @@ impl Reply {
     }
 
     fn read(&mut self) {
-        while !self.is_over() {
-            let Some(event) = self.parser.poll().map(Event::into_owned) else { return };
+        while self.broken.is_none() {
+            // Asked before: the step that decides it also queues what is found in it, and the calls come behind that.
+            let undecided = self.parser.is_undecided();
+            let Some(event) = self.parser.poll().map(Event::into_owned) else {
+                if !self.parser.is_undecided() {
+                    self.take_unread(usize::MAX);
+                }
+                return;
+            };
             let exact = self.parser.is_exact();
-            self.take(event, exact);
+            if !self.summary.is_behind_forgery(&event) {
+                self.take(event, exact, undecided);
+            }
         }
     }
 
-    fn take(&mut self, event: Event<'_>, exact: bool) {
+    fn take(&mut self, event: Event<'_>, exact: bool, undecided: bool) {
         let tool = self.summary.note(&event).unwrap_or_default();
         match event {
             Event::Text { text, .. } => self.show(&text),
+            Event::Reasoning { unopened: true, .. } => self.was_thought(),
             Event::Reasoning { text, .. } => self.think(text.into_owned()),
             Event::Started { id, name } => self.started(&id, &name),
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
-            Event::Call { call, replaces, .. } => {
+            Event::Call { call, span, replaces, .. } => {
+                self.take_unread(span.start);
                 let provisional = replaces.unwrap_or_else(|| call.id.clone());
                 self.call(*call, &provisional);
             }
-            Event::Malformed { id, error, .. } => self.malformed(&id, &tool, &error),
-            Event::Incomplete { id, .. } => self.incomplete(&id, &tool),
+            Event::Malformed { id, error, span, .. } => {
+                self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
+            }
+            Event::Incomplete { id, span, .. } => {
+                self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
+            }
             // What is in the summary, and what a later version of the parser may add.
             _ => {}
+        }
+    }
+
+    fn unread(&mut self, block: Unread, waits: bool) {
+        if self.unread.len() < MOST_ANSWERS {
+            self.unread.push(block);
+        }
+        if !waits {
+            self.take_unread(usize::MAX);
+        }
+    }
+
+    /// Takes the blocks before `at` that could not be read.
+    fn take_unread(&mut self, at: usize) {
+        let count = self.unread.iter().take_while(|block| block.at < at).count();
+        for Unread { id, tool, error, .. } in self.unread.drain(..count).collect::<Vec<_>>() {
+            match error {
+                Some(error) => self.malformed(&id, &tool, &error),
+                None => self.incomplete(&id, &tool),
+            }
         }
     }
 
@@ -214,6 +264,14 @@ impl Reply {
         if !text.is_empty() {
             self.tell(Delta::Reasoning(text));
         }
+    }
+
+    /// All before this was thought: the client has its text, but no call of it, for none was delivered.
+    fn was_thought(&mut self) {
+        self.unread.clear();
+        self.growing = None;
+        self.blank.clear();
+        self.lead = Lead::Reasoning;
     }
 
     /// Blank text around calls is the model's layout; it is told only where text follows.

@@ -6,6 +6,16 @@ toolfence::program::texts! { "coder"
         en: "a call in HTML does not count",
         pt: "uma chamada em HTML não conta",
     }
+    thought_call(tool) {
+        en: "a call of {tool} above was only thought and does not count",
+        pt: "uma chamada de {tool} acima foi só pensamento e não conta",
+    }
+    all_was_thought() {
+        en: "all above was thought, for the backend opens the reasoning itself; set reasoning = \"opened\" to have it read so from \
+             the start",
+        pt: "tudo acima foi pensamento, pois o próprio backend abre o raciocínio; defina reasoning = \"opened\" para que seja lido \
+             assim desde o início",
+    }
     indented_call() {
         en: "an indented call does not count",
         pt: "uma chamada indentada não conta",
@@ -190,6 +200,10 @@ toolfence::program::texts! { "coder"
     found_open_reasoning(start, end, text) {
         en: "reasoning  {start}..{end}, never closed  {text}",
         pt: "raciocínio {start}..{end}, nunca fechado  {text}",
+    }
+    found_unopened_reasoning(start, end) {
+        en: "reasoning  {start}..{end}  a closing tag alone: all before it was thought",
+        pt: "raciocínio {start}..{end}  uma tag de fechamento sozinha: tudo antes dela foi pensamento",
     }
     found_start(id, tool) {
         en: "started    {id}: {tool}",
