@@ -47,9 +47,13 @@ pub(super) fn is_args(key: &str) -> bool {
     ARGS_KEYS.contains(&key)
 }
 
+/// Bytes of a name that is looked for among the tools on offer; no tool has a longer one.
+const MOST_NAME: usize = 512;
+
 /// The spec of a tool among those on offer; none is known where nothing is said of an offer.
 pub(super) fn spec<'a>(catalog: Option<&'a Catalog>, name: &str) -> Option<&'a ToolSpec> {
-    catalog?.find(&undecorated(name))
+    // Asked for every string of a block: a longer name would be looked through as often.
+    catalog.filter(|_| name.len() <= MOST_NAME)?.find(&undecorated(name))
 }
 
 /// The spec of the tool that bears exactly this name. An alias such as `write` may as well be an argument of another tool.
