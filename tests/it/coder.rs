@@ -167,6 +167,23 @@ fn exec_runs_what_counts_and_nothing_else() {
     assert_eq!(count_files(folder.path()), 1, "no quoted call ran");
 }
 
+/// The template has opened the reasoning: what was thought must not run, and the call behind it must.
+#[test]
+fn exec_runs_no_thought() {
+    let call =
+        |command: &str| format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{command}\"}}}}\n```\n");
+    let reply = format!("I could call\n{}but no.\n</think>\n\n{}", call("touch ran.txt"), call("touch meant.txt"));
+    for (how, thought) in [("unknown", false), ("opened", false), ("known", true)] {
+        let folder = root();
+        coder(folder.path(), &["exec", "--yes", "--reasoning", how], &reply);
+        let there = |name: &str| folder.path().join(name).exists();
+        assert_eq!((there("ran.txt"), there("meant.txt")), (thought, true), "{how}");
+    }
+    let folder = root();
+    coder(folder.path(), &["exec", "--yes"], &reply);
+    assert!(!folder.path().join("ran.txt").exists() && folder.path().join("meant.txt").exists(), "by default");
+}
+
 #[test]
 fn exec_asks_and_nobody_is_there() {
     let folder = root();

@@ -72,6 +72,9 @@ pub(crate) struct Options {
     /// between them [default: all]
     #[arg(long, global = true, value_name = "NAMES")]
     pub(crate) dialects: Option<String>,
+    /// Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag [default: unknown]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) reasoning: Option<Reasoning>,
     /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]
     #[arg(long, global = true, value_enum)]
     pub(crate) color: Option<Color>,
@@ -437,6 +440,27 @@ pub(crate) enum Instructions {
     External,
     /// They are the first message
     Inline,
+}
+
+/// What is known of how a reply shows reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reasoning {
+    /// It is not: a closing tag by itself closes what the template opened, and no call before it counts
+    Unknown,
+    /// It has both tags in the reply, or none
+    Known,
+    /// The template opens it: a reply begins in reasoning
+    Opened,
+}
+
+impl From<Reasoning> for toolfence::parse::Reasoning {
+    fn from(reasoning: Reasoning) -> toolfence::parse::Reasoning {
+        match reasoning {
+            Reasoning::Unknown => toolfence::parse::Reasoning::Unknown,
+            Reasoning::Known => toolfence::parse::Reasoning::Known,
+            Reasoning::Opened => toolfence::parse::Reasoning::Opened,
+        }
+    }
 }
 
 /// Whether there are colours.

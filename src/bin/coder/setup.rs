@@ -1,6 +1,6 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
-use crate::args::{BackendKind, Color, Instructions, Options, Sandbox};
+use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
@@ -135,6 +135,7 @@ impl Setup {
     /// How replies of the model are read.
     pub(crate) fn parser(&self) -> Result<toolfence::parse::Options, Failure> {
         let mut options = toolfence::parse::Options::default();
+        options.reasoning = self.config.choice::<Reasoning>("reasoning")?.into();
         options.bare = self.bare;
         read_dialects(self.config.text("dialects").unwrap_or_default(), &mut options)?;
         Ok(options)

@@ -79,6 +79,7 @@ impl Reader {
     fn new(options: &CommandLine, arguments: &ParseArguments) -> Result<Reader, Failure> {
         let mut reading = Options::default();
         reading.strict = arguments.strict;
+        reading.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
         reading.settled_only = !arguments.progress;
         read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut reading)?;
         reading.catalog = Some(match &arguments.tools {

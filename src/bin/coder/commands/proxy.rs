@@ -1,6 +1,6 @@
 //! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
 
-use crate::args::ProxyArguments;
+use crate::args::{Options, ProxyArguments};
 use crate::failure::Failure;
 use crate::messages;
 use crate::runtime;
@@ -12,8 +12,8 @@ use tokio::net::TcpListener;
 use toolfence::proxy::{Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.
-pub(crate) fn run(arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
-    let wanted = wanted(arguments);
+pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
+    let wanted = wanted(options, arguments);
     let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
     let proxy = Proxy::new(wanted).map_err(Failure::wrong_use)?;
     if open {
@@ -32,9 +32,10 @@ pub(crate) fn run(arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted(arguments: &ProxyArguments) -> ProxyOptions {
+fn wanted(options: &Options, arguments: &ProxyArguments) -> ProxyOptions {
     let variable = |name| std::env::var(name).ok().filter(|key: &String| !key.is_empty());
     let mut wanted = ProxyOptions::new(&arguments.upstream);
+    wanted.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
     wanted.key = variable("TOOLFENCE_PROXY_KEY");
     wanted.upstream_key = variable("TOOLFENCE_API_KEY");
     wanted.language = language();

@@ -58,6 +58,16 @@ const OWN: &[Key] = &[
          between them, such as \"hermes,llama\". With one name, it is the form that the model is known to write.",
     ),
     Key::new(
+        "reasoning",
+        Takes::Choice(&["unknown", "known", "opened"]),
+        InProject::Trusted,
+        "\"unknown\"",
+        "Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag.\n\
+         unknown: a closing tag by itself means that all before it was thought; no call in it counts.\n\
+         known: reasoning has both tags in the reply, or none. `coder proxy` can then pass calls on while they are written.\n\
+         opened: a reply begins in reasoning.",
+    ),
+    Key::new(
         "color",
         Takes::Choice(&["auto", "always", "never"]),
         InProject::Never,

@@ -22,6 +22,7 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("lang", "--lang", word(options.lang)),
         ("instructions", "--instructions", word(options.instructions)),
         ("dialects", "--dialects", options.dialects.clone()),
+        ("reasoning", "--reasoning", word(options.reasoning)),
         ("color", "--color", word(options.color)),
         ("sandbox.mode", "--sandbox", word(rules.sandbox)),
         ("sandbox.network", "--network", rules.network.then(|| "on".to_owned())),
@@ -60,7 +61,7 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{BackendKind, Color, Instructions, Lang, Sandbox};
+    use crate::args::{BackendKind, Color, Instructions, Lang, Reasoning, Sandbox};
     use toolfence::program::settings::Takes;
 
     /// The words a file may hold and those that can be typed are the same.
@@ -73,6 +74,7 @@ mod tests {
             ("backend", words::<BackendKind>()),
             ("lang", words::<Lang>()),
             ("instructions", words::<Instructions>()),
+            ("reasoning", words::<Reasoning>()),
             ("color", words::<Color>()),
             ("ask", words::<AskMode>()),
             ("sandbox.mode", words::<Sandbox>()),
