@@ -230,3 +230,36 @@ pub(crate) const PIECES: [&str; 24] = [
     "\"", "'", "\\", "{", "}", "[", "]", ",", ":", "\n", " ", "// ", "/*", "*/", "#", "`", "\u{201c}", "+ ", "=",
     "\"a\":", "a", "1", "...", "\u{a0}",
 ];
+
+/// Replies in dialects, and what only looks like them.
+pub(crate) const DIALECTS: &[Shape] = &[
+    ("calls", |n| {
+        "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>\n".repeat(n)
+    }),
+    ("calls of one array", |n| format!("[TOOL_CALLS][{}{{\"name\": \"a\"}}]", "{\"name\": \"a\"}, ".repeat(n))),
+    ("objects behind one token", |n| format!("<|python_tag|>{}", "{\"name\": \"a\", \"arguments\": {}};".repeat(n))),
+    ("openers", |n| "<tool_call>".repeat(4 * n)),
+    ("openers, lines", |n| "<tool_call>\n".repeat(4 * n)),
+    ("openers of names", |n| "<function=".repeat(4 * n)),
+    ("openers behind prose", |n| "a <tool_call> b [TOOL_CALLS] c ".repeat(2 * n)),
+    ("closers in an open string", |n| format!("<tool_call>{{\"name\": \"{}", "</tool_call>".repeat(4 * n))),
+    ("closers behind a fault", |n| format!("<tool_call>{{]{}", "</tool_cal".repeat(4 * n))),
+    ("parameters", |n| format!("<function=a>{}", "<parameter=p>x".repeat(4 * n))),
+    ("closers of a parameter", |n| format!("<function=a><parameter=p>{}", "</parameter> x".repeat(4 * n))),
+    ("blanks behind a parameter", |n| format!("<function=a><parameter=p>x</parameter>{}", " \n".repeat(8 * n))),
+    ("keys", |n| format!("<tool_call>a{}", "<arg_key>k</arg_key><arg_value>".repeat(2 * n))),
+    ("a long list", |n| format!("[f(a=[{}", "1, ".repeat(8 * n))),
+    ("lists in lists", |n| format!("[f(a={}", "[".repeat(8 * n))),
+    ("strings", |n| format!("[f(a={}", "'' ".repeat(8 * n))),
+    ("quotes", |n| format!("[f(a={}", "'".repeat(8 * n))),
+    ("backslashes", |n| format!("[f(a='{}", "\\".repeat(8 * n))),
+    ("an object", |n| "{\"a\": ".repeat(4 * n)),
+    ("objects in prose", |n| "x\n{\"name\": 1}\n\n".repeat(2 * n)),
+    ("an object in prose, growing", |n| "x\n".to_owned() + &"{\"name\": 1}\n".repeat(4 * n)),
+    ("channels", |n| "<|channel|>analysis<|message|>x<|end|>".repeat(2 * n)),
+    ("a channel without a message", |n| "<|channel|>commentary to=functions.a ".to_owned() + &"x ".repeat(8 * n)),
+    ("half tokens", |n| "<\u{ff5c}tool\u{2581}calls".repeat(2 * n)),
+    ("runs of backticks", |n| (1..n / 8).map(|length| "`".repeat(length % 90) + " ").collect()),
+    ("blocks under a wrong word", |n| "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n".repeat(n)),
+    ("names of Gemma", |n| format!("<start_function_call>call:a{{{}", "k:<escape>".repeat(4 * n))),
+];

@@ -5,12 +5,12 @@ mod counting;
 mod shapes;
 
 use counting::Counter;
-use shapes::{BEGINNINGS, BROKEN_JSON, PIECES, REPLIES};
+use shapes::{BEGINNINGS, BROKEN_JSON, DIALECTS, PIECES, REPLIES};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::parse::{Options, Parser};
-use toolfence::FinishReason;
 use toolfence::parts::json;
+use toolfence::{Dialects, FinishReason};
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;
@@ -41,8 +41,9 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// Reads a reply in pieces of so many bytes, or whole.
-fn read(reply: &str, chunk: usize, reason: FinishReason) {
+fn read(reply: &str, chunk: usize, reason: FinishReason, dialects: Dialects) {
     let mut options = Options::default();
+    options.dialects = dialects;
     options.catalog = Some(toolfence::tool::catalog());
     let mut parser = Parser::new(options);
     let mut rest = reply;
@@ -108,8 +109,15 @@ fn main() {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
             for reason in [FinishReason::Stop, FinishReason::Cut] {
                 let shows = chunk != 64 && matches!(reason, FinishReason::Stop);
-                findings.add(&format!("{name}, {way}"), shows, shape, |text| read(text, chunk, reason));
+                let work = |text: &str| read(text, chunk, reason, Dialects::NONE);
+                findings.add(&format!("{name}, {way}"), shows, shape, work);
             }
+        }
+    }
+    for (name, shape) in REPLIES.iter().chain(DIALECTS) {
+        for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4)] {
+            let work = |text: &str| read(text, chunk, FinishReason::Stop, Dialects::ALL);
+            findings.add(&format!("dialects: {name}, {way}"), chunk == 4, shape, work);
         }
     }
     for (name, shape) in BROKEN_JSON {
@@ -126,7 +134,8 @@ fn main() {
             findings.add(&title, false, pairs, |texts| texts.split('\0').for_each(mend));
         }
     }
-    let (shapes, Findings { counter, wrong, steepest }) = (REPLIES.len() + BROKEN_JSON.len(), findings);
+    let (shapes, Findings { counter, wrong, steepest }) =
+        (2 * REPLIES.len() + DIALECTS.len() + BROKEN_JSON.len(), findings);
     counter.finish();
     println!("\n{shapes} shapes, {wrong} not linear; at 4x a byte takes {steepest:.2} times the steps of 1x at most.");
     std::process::exit(i32::from(wrong > 0));

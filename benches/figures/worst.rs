@@ -3,7 +3,7 @@
 
 use crate::damage::{DAMAGES, Make};
 use crate::ours;
-use crate::shapes::{BROKEN_JSON, REPLIES};
+use crate::shapes::{BROKEN_JSON, DIALECTS, REPLIES};
 use crate::size;
 use crate::texts::pieces;
 use crate::timing::best;
@@ -50,9 +50,10 @@ pub(crate) fn print_shapes() {
     }
 }
 
-fn groups() -> [Group; 4] {
+fn groups() -> [Group; 5] {
     let doubling = |shape: fn(usize) -> String| [1, 2, 4, 8].map(|times| shape(times * SMALLEST));
     let replies = || REPLIES.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
+    let dialects = DIALECTS.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
     let broken = BROKEN_JSON.iter().map(|(name, shape)| (*name, doubling(*shape))).collect();
     let damaged = |make: Make| [1, 2, 4, 8].map(|times| make(times * SMALLEST_CALL).0);
     let calls = DAMAGES.iter().map(|(name, make)| (*name, damaged(*make))).collect();
@@ -60,6 +61,7 @@ fn groups() -> [Group; 4] {
     [
         ("replies, in one piece", replies(), |text| ours::calls(&[text])),
         ("replies, in pieces of 4 bytes", replies(), |text| ours::calls(&pieces(text, 4))),
+        ("dialects, in pieces of 4 bytes", dialects, |text| ours::dialect_calls(&pieces(text, 4))),
         ("broken JSON", broken, mend),
         ("damaged calls", calls, mend),
     ]

@@ -10,6 +10,14 @@ pub(crate) fn calls(pieces: &[&str]) -> usize {
 }
 
 /// The parser knows the built-in tools, as it does in a session.
+/// How many calls a reply holds that is read in these pieces, with those in dialects.
+#[allow(dead_code, reason = "not every bench reads dialects")]
+pub(crate) fn dialect_calls(pieces: &[&str]) -> usize {
+    let mut options = options();
+    options.dialects = toolfence::Dialects::ALL;
+    read(pieces, options)
+}
+
 fn options() -> Options {
     let mut options = Options::default();
     options.catalog = Some(toolfence::tool::catalog());

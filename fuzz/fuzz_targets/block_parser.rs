@@ -7,8 +7,8 @@
 mod markdown;
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::FinishReason;
 use toolfence::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
+use toolfence::{Dialect, Dialects, FinishReason, Repair};
 
 fuzz_target!(|data: &[u8]| {
     let [chunk, ending, reply @ ..] = data else { return };
@@ -23,6 +23,10 @@ fuzz_target!(|data: &[u8]| {
         0x08 => Reasoning::Known,
         _ => Reasoning::Opened,
     };
+    if ending & 0x04 != 0 {
+        options.dialects = Dialects::ALL;
+        options.dialect = (ending & 0x02 != 0).then_some(Dialect::Hermes);
+    }
     if ending & 0x20 != 0 {
         options.limits.block = 100;
     }
@@ -108,7 +112,9 @@ fn spans_cover(reply: &str, events: &[Event<'_>]) {
         if let Event::Text { text, .. } = event {
             assert_eq!(*text, reply[span.start..span.end], "text is what was written");
         }
-        if matches!(event, Event::Ignored { why, .. } if *why != Ignored::Reasoning) {
+        let wrong_word = matches!(event, Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord));
+        let shown = matches!(event, Event::Ignored { why, .. } if *why != Ignored::Reasoning);
+        if wrong_word || shown {
             assert!(span.end <= last.end, "{event:?} is told before it is shown");
             continue; // its bytes are in the text too
         }

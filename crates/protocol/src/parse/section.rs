@@ -216,9 +216,12 @@ impl Parser {
                 self.go_to(offset);
                 self.end_section(end, Some(dialect), Err(problem));
             }
-            // The tokens around a text that is no call.
+            // The tokens around a text that is no call: nothing for a reader, and no gap in the reply.
             Reading::Calls(_, drafts, end) if drafts.is_empty() => {
                 self.go_to(offset);
+                let at = self.input.at;
+                let (text, span) = (self.input.span(at, at), self.input.span(at, at + end));
+                self.queue.push(Queued::Reasoning { text, span, closed: Some(true) });
                 self.pass_section(end);
             }
             Reading::Calls(dialect, drafts, end) => {
