@@ -40,6 +40,7 @@ mod sandbox;
 mod session;
 #[cfg(feature = "cli")]
 mod signals;
+mod small;
 mod spec;
 #[cfg(feature = "session")]
 mod support;

@@ -90,6 +90,30 @@ async fn text_calls_and_usage_in_any_pieces() {
     }
 }
 
+/// What a model writes as it was trained to, although it was taught otherwise.
+#[tokio::test]
+async fn calls_in_dialects_are_calls() {
+    let args = json!({"path": "a.md", "content": "# One"});
+    let named = json!({"name": "write", "arguments": args});
+    for (said, prose) in [
+        (format!("I look.\n<tool_call>\n{named}\n</tool_call>"), "I look."),
+        (format!("[TOOL_CALLS][{named}]"), ""),
+        (named.to_string(), ""),
+        (
+            "<function=write>\n<parameter=path>a.md</parameter>\n<parameter=content># One</parameter>\n</function>"
+                .to_owned(),
+            "",
+        ),
+    ] {
+        for size in [3, 1000] {
+            let stage = Stage::new(vec![reply(&said, size, "stop")]).await;
+            let told = stage.stream().await;
+            assert_eq!(told.named(), [("write".into(), args.clone())], "{said}");
+            assert_eq!((told.text.trim(), told.finish.as_deref()), (prose, Some("tool_calls")), "{said}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_reply_without_calls_ends_as_the_upstream_says() {
     for finish in ["stop", "length", "content_filter"] {

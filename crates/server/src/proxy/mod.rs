@@ -54,9 +54,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use toolfence_protocol::Error;
-use toolfence_protocol::Language;
 use toolfence_protocol::parse::Reasoning;
+use toolfence_protocol::{Dialects, Error, Language};
 use upstream::Upstream;
 
 /// Who is asked, who may ask, and how much.
@@ -92,6 +91,8 @@ pub struct ProxyOptions {
     pub asked_again: u32,
     /// How long answers that are under way may take when the proxy ends.
     pub grace: Duration,
+    /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
+    pub dialects: Dialects,
 }
 
 impl ProxyOptions {
@@ -113,6 +114,7 @@ impl ProxyOptions {
             connections: 512,
             asked_again: 2,
             grace: Duration::from_secs(10),
+            dialects: Dialects::ALL,
         }
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
 
+use super::ProxyOptions;
 use super::answers;
 use super::arguments::Arguments;
 use super::offer::{Choice, Offer};
 use crate::messages;
 use std::collections::VecDeque;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::parse::{Event, Options, Parser, ReadError, Reasoning};
+use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{ErrorCode, FinishReason, Text, ToolCall, ToolResult};
+use toolfence_protocol::{ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult};
 
 /// Bytes of a reply that are kept to ask again.
 const MOST_KEPT: usize = 1 << 20;
@@ -103,11 +104,12 @@ struct Unread {
 }
 
 impl Reply {
-    /// `ids`: what the ids of its calls begin with.
-    /// `reasoning`: what is known of the upstream's template. `streams`: whether what is polled is with the client at once.
-    pub(super) fn new(offer: Offer, reasoning: Reasoning, ids: String, streams: bool) -> Reply {
+    /// `wanted`: how the upstream's model writes. `ids`: what the ids of its calls begin with. `streams`: whether what is
+    /// polled is with the client at once.
+    pub(super) fn new(offer: Offer, wanted: &ProxyOptions, ids: String, streams: bool) -> Reply {
         let mut options = Options::default();
-        options.reasoning = reasoning;
+        options.reasoning = wanted.reasoning;
+        options.dialects = wanted.dialects;
         options.catalog = Some(offer.catalog.clone());
         Reply {
             parser: Parser::new(options),
@@ -214,6 +216,8 @@ impl Reply {
             Event::Reasoning { text, .. } => self.think(text.into_owned()),
             Event::Started { id, name } => self.started(&id, &name),
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
+            // It was shown as text, and an answer may hold such a block: the model is reminded.
+            Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => self.summary.misplaced = true,
             Event::Call { call, span, replaces, .. } => {
                 self.take_unread(span.start);
                 let provisional = replaces.unwrap_or_else(|| call.id.clone());

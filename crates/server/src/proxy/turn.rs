@@ -130,7 +130,7 @@ impl Turn {
         let mut reminded = false;
         for left in (0..=self.shared.options.asked_again).rev() {
             let streams = matches!(out, Out::Stream { .. });
-            let mut reply = Reply::new(self.offer.clone(), self.shared.options.reasoning, self.ids.clone(), streams);
+            let mut reply = Reply::new(self.offer.clone(), &self.shared.options, self.ids.clone(), streams);
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
@@ -188,7 +188,7 @@ impl Turn {
             self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
             let response = self.ask_again(out).await?;
             let streams = matches!(out, Out::Stream { .. });
-            let mut reply = Reply::new(self.offer.clone(), self.shared.options.reasoning, self.ids.clone(), streams);
+            let mut reply = Reply::new(self.offer.clone(), &self.shared.options, self.ids.clone(), streams);
             let finish = self.read(response, &mut reply, out).await?;
             return match reply.outcome() {
                 Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => Ok(plain_finish(finish)),
