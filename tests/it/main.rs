@@ -8,6 +8,7 @@ mod bodies;
 mod coder;
 #[cfg(feature = "policy")]
 mod config;
+mod conformance;
 mod damage;
 mod documents;
 mod format;

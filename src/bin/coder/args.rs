@@ -193,7 +193,8 @@ pub(crate) struct ParseArguments {
     /// coder]
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
-    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?,"tools":[..]?}, and {"v":1,"id":..,"events":[..]} out, or
+    /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?}, and
+    /// {"v":1,"id":..,"events":[..]} out, or
     /// {"v":1,"id":..,"error":..} for a line that is wrong
     #[arg(long)]
     pub(crate) batch: bool,

@@ -137,7 +137,7 @@ impl Setup {
         let mut options = toolfence::parse::Options::default();
         options.reasoning = self.config.choice::<Reasoning>("reasoning")?.into();
         options.bare = self.bare;
-        read_dialects(self.config.text("dialects").unwrap_or_default(), &mut options)?;
+        read_dialects(self.config.text("dialects").unwrap_or_default(), &mut options).map_err(Failure::wrong_use)?;
         Ok(options)
     }
 
@@ -310,10 +310,12 @@ fn built_in(wanted: &str, language: Language) -> Option<Result<Persona, Failure>
 }
 
 /// Sets the dialects that `names` says. A single one is the one that the model is known to write.
-pub(crate) fn read_dialects(names: &str, options: &mut toolfence::parse::Options) -> Result<(), Failure> {
-    let dialects: Dialects = names
-        .parse()
-        .map_err(|name: String| Failure::wrong_use(messages::no_such_dialect(format!("{name:?}"), known())))?;
+///
+/// # Errors
+/// A name that is none, with those there are.
+pub(crate) fn read_dialects(names: &str, options: &mut toolfence::parse::Options) -> Result<(), Text> {
+    let dialects: Dialects =
+        names.parse().map_err(|name: String| messages::no_such_dialect(format!("{name:?}"), known()))?;
     options.dialects = dialects;
     let mut named = dialects.iter();
     options.dialect = named.next().filter(|_| named.next().is_none());

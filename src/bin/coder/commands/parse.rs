@@ -43,23 +43,33 @@ struct Stored {
     #[serde(default)]
     finish: Option<FinishReason>,
     #[serde(default)]
+    dialects: Option<String>,
+    #[serde(default)]
     tools: Option<Vec<Value>>,
 }
 
 fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
     let reader = Reader::new(options, arguments)?;
-    super::batch(out, r#"{"id":..,"text":..,"chunk":..?,"finish":..?,"tools":[..]?}"#.into(), |stored: Stored| {
-        if stored.chunk == Some(0) {
-            return Err(messages::chunk_too_small());
-        }
-        let reason = stored.finish.unwrap_or(finish(arguments.finish));
-        let chunk = stored.chunk.or(arguments.chunk);
-        let events = match stored.tools {
-            Some(tools) => reader.offering(catalog(&tools)?).read(&stored.text, chunk, reason),
-            None => reader.read(&stored.text, chunk, reason),
-        };
-        Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
-    })
+    super::batch(
+        out,
+        r#"{"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?}"#.into(),
+        |stored: Stored| {
+            if stored.chunk == Some(0) {
+                return Err(messages::chunk_too_small());
+            }
+            let reason = stored.finish.unwrap_or(finish(arguments.finish));
+            let chunk = stored.chunk.or(arguments.chunk);
+            let mut reader = reader.clone();
+            if let Some(names) = &stored.dialects {
+                read_dialects(names, &mut reader.options)?;
+            }
+            if let Some(tools) = &stored.tools {
+                reader.options.catalog = Some(Arc::new(catalog(tools)?));
+            }
+            let events = reader.read(&stored.text, chunk, reason);
+            Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
+        },
+    )
 }
 
 fn finish(end: End) -> FinishReason {
@@ -70,7 +80,8 @@ fn finish(end: End) -> FinishReason {
     }
 }
 
-/// How every reply is read; the catalog is made once for all of them.
+/// How replies are read; the catalog is made once for all of them.
+#[derive(Clone)]
 struct Reader {
     options: Options,
 }
@@ -81,19 +92,12 @@ impl Reader {
         reading.strict = arguments.strict;
         reading.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
         reading.settled_only = !arguments.progress;
-        read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut reading)?;
+        read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut reading).map_err(Failure::wrong_use)?;
         reading.catalog = Some(match &arguments.tools {
             Some(file) => Arc::new(read_tools(file)?),
             None => toolfence::tool::catalog(),
         });
         Ok(Reader { options: reading })
-    }
-
-    /// Reads in the same way, with other tools on offer.
-    fn offering(&self, catalog: Catalog) -> Reader {
-        let mut options = self.options.clone();
-        options.catalog = Some(Arc::new(catalog));
-        Reader { options }
     }
 
     /// The merged events of one reply; the provisional ones only where they are asked for.

@@ -1,0 +1,139 @@
+//! The dialects beside `tool-parser`, on the case files of each: the same calls, or a difference that is listed with who is
+//! right. Where both read a call, they must read the same one.
+
+use crate::at_once;
+use openai_protocol::common::Tool;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tool_parser::parsers::QwenXmlParser;
+use tool_parser::{
+    CohereParser, DeepSeek31Parser, DeepSeekDsmlParser, DeepSeekParser, Glm4MoeParser, JsonParser, KimiK2Parser,
+    LlamaParser, MinimaxM2Parser, MistralParser, PythonicParser, QwenParser, Step3Parser, ToolParser,
+};
+use toolfence::parse::{self, Event, Options};
+use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};
+
+type Calls = Vec<(String, Value)>;
+
+/// The parsers of the peer that read a dialect: it has to be told which model is there.
+fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
+    match dialect {
+        "hermes" => vec![Box::new(QwenParser::new())],
+        "qwen3_coder" => vec![Box::new(QwenXmlParser::new())],
+        "llama" => vec![Box::new(LlamaParser::new())],
+        "mistral" => vec![Box::new(MistralParser::new())],
+        "deepseek" => vec![
+            Box::new(DeepSeekParser::new()),
+            Box::new(DeepSeek31Parser::new()),
+            Box::new(DeepSeekDsmlParser::v32()),
+        ],
+        "kimi" => vec![Box::new(KimiK2Parser::new())],
+        "glm" => vec![Box::new(Glm4MoeParser::glm45())],
+        "minimax" => vec![Box::new(MinimaxM2Parser::new())],
+        "cohere" => vec![Box::new(CohereParser::new())],
+        "step" => vec![Box::new(Step3Parser::new())],
+        "pythonic" => vec![Box::new(PythonicParser::new())],
+        "bare_json" => vec![Box::new(JsonParser::new())],
+        _ => Vec::new(),
+    }
+}
+
+/// Where both read a call and the peer reads another one: it takes every line break off the end of a value. The template of
+/// Qwen3-Coder adds one, and that of Step 3 none.
+const KNOWN: [(&str, &str); 2] = [("qwen3_coder", "code in an argument"), ("step", "code in an argument")];
+
+const TOOLS: [(&str, &[&str]); 3] =
+    [("read_file", &["path", "start_line"]), ("write_file", &["path", "content"]), ("list_files", &[])];
+
+fn schema(arguments: &[&str]) -> Value {
+    let kind = |name: &str| if name == "start_line" { "integer" } else { "string" };
+    let properties: BTreeMap<&str, Value> = arguments.iter().map(|name| (*name, json!({"type": kind(name)}))).collect();
+    json!({"type": "object", "properties": properties})
+}
+
+fn tools() -> Vec<Tool> {
+    let tool = |(name, arguments): &(&str, &[&str])| {
+        let function = json!({"name": name, "parameters": schema(arguments)});
+        serde_json::from_value(json!({"type": "function", "function": function})).expect("a tool as its schema has it")
+    };
+    TOOLS.iter().map(tool).collect()
+}
+
+fn ours(reply: &str, catalog: &Catalog) -> Calls {
+    let mut options = Options::default();
+    options.dialects = Dialects::ALL;
+    options.catalog = Some(catalog.clone().into());
+    let mut calls = Calls::new();
+    parse::for_each(reply, options, FinishReason::Stop, |event| {
+        if let Event::Call { call, .. } = event {
+            let mut call = *call;
+            // As a session does: what fits the schema in one way is fitted.
+            let _ = catalog.resolve(&mut call);
+            calls.push((call.name, Value::Object(call.args)));
+        }
+    });
+    calls
+}
+
+fn theirs(reply: &str, dialect: &str, tools: &[Tool]) -> Calls {
+    let read = |parser: &dyn ToolParser| at_once(parser.parse_complete_with_tools(reply, tools)).ok();
+    let parsers = peers(dialect);
+    let calls = parsers.iter().filter_map(|parser| read(parser.as_ref())).map(|(_, calls)| calls);
+    let best = calls.max_by_key(Vec::len).unwrap_or_default();
+    let args = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+    best.into_iter().map(|call| (call.function.name, args(&call.function.arguments))).collect()
+}
+
+/// Prints the comparison. Gives whether no case has calls that both read and read differently.
+pub(crate) fn compare(cases: &Path) -> bool {
+    let catalog: Catalog =
+        TOOLS.iter().map(|(name, arguments)| ToolSpec::from_json_schema(*name, "", &schema(arguments))).collect();
+    let tools = tools();
+    let mut files: Vec<_> = std::fs::read_dir(cases).expect("the case files are there").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let (mut rows, mut differences, mut sound) = (Vec::new(), Vec::new(), true);
+    for file in files {
+        let Some(dialect) = file.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("dialect_")) else { continue };
+        if peers(dialect).is_empty() {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("a case file");
+        let (mut same, mut cases) = (0, 0);
+        for case in text.split("%%% ").skip(1) {
+            let Some((head, rest)) = case.split_once('\n') else { continue };
+            let title = head.split('|').next().unwrap_or_default().trim();
+            let reply = rest.split("%%%\n").next().unwrap_or_default();
+            // What is cut off, and what nothing reads, is no question of the dialect.
+            if head.ends_with("length") || head.ends_with("none") {
+                continue;
+            }
+            cases += 1;
+            let (own, other) = (ours(reply, &catalog), theirs(reply, dialect, &tools));
+            let own: Calls = if title == "behind a block of the protocol" { own.into_iter().skip(1).collect() } else { own };
+            if own == other {
+                same += 1;
+                continue;
+            }
+            let what = match (own.len(), other.len()) {
+                (own, other) if own > other => "only ours",
+                (own, other) if own < other => "only theirs",
+                _ if KNOWN.contains(&(dialect, title)) => "another call, ours is right",
+                _ => {
+                    sound = false;
+                    "another call"
+                }
+            };
+            differences.push(format!("| {dialect} | {title} | {what} | {} | {} |", shown(&own), shown(&other)));
+        }
+        rows.push(format!("| {dialect} | {cases} | {same} |"));
+    }
+    println!("| dialect | cases | the same calls |\n|---|---:|---:|\n{}", rows.join("\n"));
+    println!("\n| dialect | case | who reads a call | ours | theirs |\n|---|---|---|---|---|\n{}", differences.join("\n"));
+    sound
+}
+
+fn shown(calls: &Calls) -> String {
+    let calls: Vec<String> = calls.iter().map(|(name, args)| format!("`{name} {args}`").replace('|', "\\|")).collect();
+    if calls.is_empty() { "none".to_owned() } else { calls.join(", ") }
+}
