@@ -254,7 +254,7 @@ mod tests {
         if is_in("json") {
             return files.entries().into_iter().map(|entry| entry.is).collect();
         }
-        if is_in("parse") {
+        if is_in("parse") || is_in("small") {
             return files.replies().into_iter().map(|reply| reply.events).collect();
         }
         if is_in("validate") {
@@ -263,6 +263,11 @@ mod tests {
         if is_in("patch") || is_in("edit") {
             let parts = files.sections().into_iter().flat_map(|section| section.parts);
             let expected = parts.filter(|part| matches!(&*part.word, "want" | "report" | "error"));
+            return expected.map(|part| part.body).collect();
+        }
+        if is_in("arguments") {
+            let parts = files.sections().into_iter().flat_map(|section| section.parts);
+            let expected = parts.filter(|part| matches!(&*part.word, "call" | "told"));
             return expected.map(|part| part.body).collect();
         }
         assert!(path.ends_with("redact/plain.txt"), "{path} is of no form");
