@@ -28,7 +28,7 @@ use super::preview::Tag;
 use super::queue::{HeldCall, Queue, Queued};
 use super::read::{read_block, takes_body};
 use super::reasoning::{self, TagPair};
-use super::section::{Section, Tries};
+use super::section::{self, Section, Tries};
 use super::spans::CodeSpans;
 use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
@@ -323,8 +323,7 @@ impl Parser {
         }
         let rest = self.input.rest();
         let may_open = |rest: &str| dialect::token(rest, false, dialects) != Token::None;
-        let held = self.behind_section
-            && (rest.trim_start_matches([' ', '\t']).is_empty() || may_open(rest.trim_start_matches([' ', '\t'])));
+        let held = self.behind_section && section::may_go_on(rest, may_open);
         // The lines before are text for certain, also where this one must wait.
         let shown = if self.skipping {
             rest.len()

@@ -44,15 +44,33 @@ pub(super) struct Tries {
     count: u32,
     /// Bytes there were.
     seen: usize,
+    /// Bytes in which a hint was looked for: each is looked at once.
+    searched: usize,
+}
+
+/// Bytes of a line before the token of a dialect: whitespace and the markers of list items.
+const MOST_LEAD: usize = 64;
+
+/// Whether this may stand before a token that begins a line.
+fn is_lead(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'>' | b'*' | b'-' | b'+' | b'.' | b')' | b'0'..=b'9')
+}
+
+/// Whether what came of a line behind a section may still become a token: it must wait.
+pub(super) fn may_go_on(rest: &str, may_open: impl Fn(&str) -> bool) -> bool {
+    let blanks = rest.bytes().take(MOST_LEAD).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    blanks < MOST_LEAD && (blanks == rest.len() || may_open(&rest[blanks..]))
 }
 
 /// Readings at a closing token. After these only a text of twice the length is read again.
 const MOST_TRIES: u32 = 16;
 
 impl Tries {
-    /// Whether a text of this length is worth another reading. `hint`: there is reason to believe that it is whole.
+    /// Whether a text of this length is worth another reading. `hint`: whether the bytes from here on give reason to believe
+    /// that it is whole.
     fn is_due(&mut self, length: usize, ended: bool, hint: impl FnOnce(usize) -> bool) -> bool {
-        let due = ended || length >= 2 * self.seen || self.count < MOST_TRIES && hint(self.seen);
+        let due = ended || length >= 2 * self.seen || self.count < MOST_TRIES && hint(self.searched);
+        self.searched = length;
         if due {
             self.count += 1;
             self.seen = length;
@@ -88,11 +106,16 @@ impl Parser {
         if dialects.is_empty() {
             return None;
         }
-        let (offset, in_item) = if self.behind_section {
-            (text.len() - text.trim_start_matches([' ', '\t']).len(), false)
-        } else {
-            self.containers.token_place(text)?
-        };
+        // Asked at every piece of a line that comes: of a long beginning only so much is looked at.
+        let lead = text.bytes().take(MOST_LEAD).take_while(|byte| is_lead(*byte)).count();
+        if lead == MOST_LEAD || !matches!(text.as_bytes().get(lead), Some(b'<' | b'[' | b'f')) {
+            return None; // nearly every line
+        }
+        let blank = || text.bytes().take(lead).all(|byte| matches!(byte, b' ' | b'\t'));
+        if self.behind_section && !blank() {
+            return None;
+        }
+        let (offset, in_item) = if self.behind_section { (lead, false) } else { self.containers.token_place(text)? };
         let in_span = !self.behind_section && self.containers.in_paragraph() && self.spans.is_open();
         if in_span || self.refused.is_some_and(|refused| refused >= self.input.offset(self.input.at + offset)) {
             return None;
@@ -319,9 +342,14 @@ impl Parser {
         let dialects = self.dialects();
         let ended = self.input.finished;
         let text = self.input.slice(self.input.at, self.input.len());
+        let Some(tries) = self.whole.as_mut() else { return false };
+        // Lines of whitespace before it are passed one by one; a long beginning of this one is quoted code.
+        if text.bytes().take(MOST_LEAD).take_while(|byte| matches!(byte, b' ' | b'\t')).count() > 3 {
+            self.whole = None;
+            return false;
+        }
         let calls = text.trim_start();
         let blanks = text.len() - calls.len();
-        let Some(tries) = self.whole.as_mut() else { return false };
         if calls.is_empty() && ended.is_none() && !dialects.is_empty() {
             return false; // whitespace is shown, and the beginning is still to come
         }
@@ -329,7 +357,7 @@ impl Parser {
         let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
         let quoted = indent.len() > 3 || indent.contains('\t');
         let fits = !dialects.is_empty() && !quoted && calls.len() <= self.options.limits.block;
-        let due = tries.is_due(calls.len(), ended.is_some(), |seen| seen < 256);
+        let due = tries.is_due(calls.len(), ended.is_some(), |before| before < 256);
         if fits && !due {
             return true;
         }

@@ -218,7 +218,7 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     let rest = scan.rest();
     let quote = &rest[..1];
     let triple = quote.repeat(3);
-    if scan_is_undecided(rest, quote) && !scan.is_over() && scan.rest().len() < 3 {
+    if rest.len() < 3 && rest.bytes().all(|byte| byte == quote.as_bytes()[0]) {
         // `""` may be an empty string, or the beginning of three quotes.
         return scan.wait();
     }
@@ -257,11 +257,6 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
             }
         }
     }
-}
-
-/// Whether only quotes are known of the text, so that it may still open a string in three of them.
-fn scan_is_undecided(rest: &str, quote: &str) -> bool {
-    rest.trim_start_matches(quote).is_empty()
 }
 
 /// An escape, whose backslash stands at `at`. Gives where it ends. One that Python does not know stays as it is.
