@@ -72,7 +72,8 @@ dialects! {
     Nemotron = "nemotron";
     /// `<longcat_tool_call>{..}</longcat_tool_call>`: LongCat.
     LongCat = "longcat";
-    /// `[f(a=1), g(b="x")]` as the whole reply, or between `<|python_start|>` and `<|python_end|>`: Llama 3.2 and 4.
+    /// `[f(a=1), g(b="x")]` as the whole reply, between `<|python_start|>` and `<|python_end|>`, or in a fence `tool_code`:
+    /// Llama 3.2 and 4, Gemma 3, Gemini.
     Pythonic = "pythonic";
     /// A reply that is nothing but calls in JSON: Llama 3, xLAM.
     BareJson = "bare_json";

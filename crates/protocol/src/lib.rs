@@ -23,6 +23,7 @@ mod messages;
 pub mod outcome;
 pub mod parse;
 pub mod prompt;
+mod readings;
 pub mod redact;
 pub mod reply;
 mod schema;

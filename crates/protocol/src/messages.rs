@@ -231,6 +231,12 @@ crate::texts! { "parse"
         pt: "{argument}: um corpo literal fica abaixo do objeto, não dentro da string; escreva {form}. \
              Se o texto for literal, escreva o primeiro < dele como \\u003c",
     }
+    body_in_dialect(argument) {
+        en: "{argument}: a verbatim body can only stand in a block with the info word `tool`; write the whole text here, or use \
+             such a block",
+        pt: "{argument}: um corpo literal só pode ficar em um bloco com a palavra `tool`; escreva o texto inteiro aqui ou use um \
+             bloco assim",
+    }
     body_before_closers(tag, form) {
         en: "the verbatim body {tag} stands before the closing braces of the object; write {form}",
         pt: "o corpo literal {tag} está antes das chaves de fechamento do objeto; escreva {form}",

@@ -111,7 +111,9 @@ pub(super) struct Block {
     pub(super) doubtful: bool,
     /// The closing fence was glued to what stands before it.
     glued: bool,
-    /// It is no block but a call in this dialect.
+    /// Its word is `tool_code`, and calls as Python writes them are read: they stand in it where it holds no object.
+    pub(super) python: bool,
+    /// The calls are written in this dialect.
     pub(super) dialect: Option<Dialect>,
     /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
     /// CommonMark sees no end.
@@ -152,6 +154,7 @@ impl Block {
             drifted_word: false,
             doubtful: false,
             glued: false,
+            python: false,
             dialect: None,
             speculates: false,
             bare: false,

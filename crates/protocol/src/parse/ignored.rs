@@ -117,8 +117,8 @@ impl IgnoredCalls {
     }
 
     /// A line of prose that is not blank: what was drawn ends, unless it stands in prose itself.
-    /// `in_code`: it may be part of a code span.
-    pub(super) fn prose(&mut self, line: &str, span: Span, in_code: bool) -> Option<Event<'static>> {
+    /// `quoted`: it belongs to a quote, or may be part of a code span.
+    pub(super) fn prose(&mut self, line: &str, span: Span, quoted: bool) -> Option<Event<'static>> {
         if let Some(suspect) = &mut self.drawn
             && suspect.is_in_prose()
         {
@@ -126,7 +126,7 @@ impl IgnoredCalls {
             return None;
         }
         let ended = self.end_drawn();
-        if self.lenient && !in_code {
+        if self.lenient && !quoted {
             self.drawn = Suspect::in_prose(line, span, self.limit);
         }
         ended

@@ -53,7 +53,6 @@ mod preview;
 mod queue;
 mod read;
 mod reasoning;
-mod section;
 mod spans;
 mod tag;
 

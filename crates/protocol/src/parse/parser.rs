@@ -13,12 +13,14 @@
 //!
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
-use super::block::{Block, Candidate, Ending, Stage};
-use super::call::Draft;
+mod ending;
+mod section;
+
+use super::block::{Block, Ending, Stage};
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
 use super::dialect::{self, Token};
-use super::event::{Event, Ignored, ReadError, Span};
+use super::event::{Event, Ignored, Span};
 use super::fast;
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
@@ -26,63 +28,63 @@ use super::line_gate::LineGate;
 use super::other_reading::{self, OtherReading};
 use super::preview::Tag;
 use super::queue::{HeldCall, Queue, Queued};
-use super::read::{read_block, takes_body};
+use super::read::takes_body;
 use super::reasoning::{self, TagPair};
-use super::section::{self, Section, Tries};
 use super::spans::CodeSpans;
 use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
-use crate::json::{MOST_NESTING, Problem};
-use crate::{FinishReason, Repair, ToolCall, messages};
+use crate::json::MOST_NESTING;
+use crate::{Dialect, FinishReason, ToolCall};
+use section::{Section, Tries};
 
 /// The streaming parser.
 #[derive(Debug)]
 pub struct Parser {
-    pub(super) options: Options,
+    options: Options,
     pub(super) input: Input,
-    pub(super) state: ParserState,
-    pub(super) containers: Containers,
+    state: ParserState,
+    containers: Containers,
     /// CommonMark's reading, or the parser's own, where they differ.
-    pub(super) other: Option<OtherReading>,
+    other: Option<OtherReading>,
     /// What `other` was behind the candidate of the open block.
     other_at_candidate: Option<OtherReading>,
-    pub(super) ignored: IgnoredCalls,
+    ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
-    pub(super) gate: LineGate,
+    gate: LineGate,
     /// The current line was longer than the limit: its rest is text.
-    pub(super) skipping: bool,
+    skipping: bool,
     /// What the open block has of the current line already.
     given: Given,
     /// The open tool block, or what is left of the last one: its body, which events borrow.
-    pub(super) block: Block,
-    pub(super) queue: Queue,
+    block: Block,
+    queue: Queue,
     calls: usize,
     /// How many blocks that were read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
-    pub(super) after_broken: bool,
+    after_broken: bool,
     /// Nothing more can be found until more is pushed.
     starved: bool,
     /// Code spans of the open paragraph.
-    pub(super) spans: CodeSpans,
+    spans: CodeSpans,
     /// The parser stands directly behind a call in a dialect, in its last line.
-    pub(super) behind_section: bool,
+    behind_section: bool,
     /// CommonMark was asked already what the current line is: prose.
-    pub(super) structured: bool,
+    structured: bool,
     /// The reply holds a tool block, or a call in a dialect.
-    pub(super) blocks: bool,
+    blocks: bool,
     /// Where the last token of a dialect stood that no call followed.
-    pub(super) refused: Option<usize>,
+    refused: Option<usize>,
     /// Nothing but whitespace was read of the reply, or of what follows reasoning: it may be calls from end to end.
-    pub(super) whole: Option<Tries>,
+    whole: Option<Tries>,
     /// Whether the fast path is taken. The test of its law switches it off.
     #[cfg(test)]
     pub(super) fast: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum ParserState {
+enum ParserState {
     Prose,
     Block,
     Reasoning(reasoning::Section),
@@ -246,14 +248,14 @@ impl Parser {
     }
 
     /// Queues the text up to `end`, an index of the input, that was not shown yet.
-    pub(super) fn show(&mut self, end: usize) {
+    fn show(&mut self, end: usize) {
         if let Some(span) = self.input.take_text(end) {
             self.queue.push(Queued::Text(span));
         }
     }
 
     /// Queues an event about text that is shown up to `at`, if there is one.
-    pub(super) fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
+    fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
         if let Some(event) = event {
             self.show(at);
             self.queue.push_event(event);
@@ -261,7 +263,7 @@ impl Parser {
     }
 
     /// The reply is over and read.
-    pub(super) fn end(&mut self) -> bool {
+    fn end(&mut self) -> bool {
         self.show(self.input.len());
         self.queue.release(false);
         self.state = ParserState::Done;
@@ -403,7 +405,7 @@ impl Parser {
     fn prose_tokens(&mut self, line: InputLine) {
         let text = self.input.slice(self.input.at, line.end);
         let blank = fence::is_blank(text);
-        let in_code = self.spans.is_open();
+        let quoted = self.spans.is_open() || self.containers.in_quote();
         if self.containers.in_quote() {
             self.spans.feed(text);
         } else if self.section_opens_behind(line.end - self.input.at) {
@@ -412,7 +414,7 @@ impl Parser {
         let ended = self.ignored.fence_ends(None);
         let text = self.input.slice(self.input.at, line.end);
         let span = self.input.span(self.input.at, line.end);
-        let found = if blank { self.ignored.blank() } else { self.ignored.prose(text, span, in_code) };
+        let found = if blank { self.ignored.blank() } else { self.ignored.prose(text, span, quoted) };
         self.announce(ended.or(found), line.end);
     }
 
@@ -446,7 +448,7 @@ impl Parser {
             LineKind::Prose if fence::is_blank(text) => None,
             LineKind::Prose => self.ignored.prose(text, span, false),
             LineKind::Opens(opening, offset) => {
-                let word = info_word(&opening);
+                let (word, is_code) = (info_word(&opening), opening.word() == "tool_code");
                 let holds_object = opening.info.contains('{');
                 let span = Span { start: span.start + offset, end: span.end };
                 if !matches!(word, InfoWord::Other) && !self.containers.in_quote() {
@@ -457,6 +459,7 @@ impl Parser {
                     self.open_block(span, self.input.line + 1);
                     self.block.forged = matches!(word, InfoWord::Result);
                     self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
+                    self.block.python = is_code && self.dialects().contains(Dialect::Pythonic);
                     self.block.doubtful = doubtful;
                     self.block.object_on_fence_line = holds_object;
                     return;
@@ -493,6 +496,8 @@ impl Parser {
         let ignored = self.ignored.end_all();
         self.show(at);
         self.announce(ignored, at);
+        // What follows is a document of its own, in which the block is not the last one.
+        self.drop_candidate(at);
         self.queue.release(false);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.chars().count());
@@ -774,189 +779,4 @@ fn loose_closing(containers: &Containers, run: &str) -> Option<bool> {
     let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '{' | '.'));
     let is_prose = behind.starts_with([' ', '\t']) && text.contains([' ', '\t']);
     (!begins || is_prose).then_some(!text.is_empty())
-}
-
-/// How a tool block ends.
-impl Parser {
-    /// The block ends at or before the line that ends at `line_end`.
-    fn end_block(&mut self, ending: Ending, line_end: usize) {
-        let by_itself = ending == Ending::Reply(FinishReason::Stop);
-        if by_itself && self.block.awaits_loose_body() {
-            self.block.drop_loose_bodies();
-        }
-        if let Ending::LooseFence { glued: true, .. } = ending {
-            self.block.end_at_glued_fence();
-        }
-        let is_whole = matches!(self.block.stage(), Stage::Complete | Stage::After);
-        if let Some(candidate) = self.block.candidate
-            && (by_itself
-                || matches!(ending, Ending::Container | Ending::NextFence)
-                || ending == Ending::Fence && !is_whole)
-        {
-            return self.go_back(candidate);
-        }
-        self.resume_prose();
-        if matches!(ending, Ending::NextFence | Ending::LooseFence { .. }) {
-            other_reading::part(&self.containers, &mut self.other);
-        }
-        if matches!(ending, Ending::Fence | Ending::LooseFence { .. }) {
-            self.block.span.end = self.input.offset(line_end);
-            // Any other line that ends the block is read again, as prose.
-            if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
-                if let Some(other) = &mut self.other {
-                    other.line(self.input.slice(self.input.at, line.end));
-                }
-                self.input.pass(line);
-            }
-        }
-        if let Some(other) = &mut self.other {
-            other.block_ends();
-        }
-        if ending != Ending::Container {
-            self.containers.close_leaf();
-        }
-        self.conclude(ending);
-        self.input.use_up(self.block.span.end);
-        if matches!(ending, Ending::Reply(_)) {
-            self.end();
-        }
-    }
-
-    /// The block is over and read.
-    fn resume_prose(&mut self) {
-        self.state = ParserState::Prose;
-        self.given = Given::Undecided(0);
-        self.other_at_candidate = None;
-    }
-
-    /// Says what the block is.
-    fn conclude(&mut self, ending: Ending) {
-        let span = self.block.span;
-        if self.block.forged {
-            return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
-        }
-        let stage = self.block.stage();
-        if self.options.bare && stage == Stage::Empty {
-            return; // nothing was said
-        }
-        let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
-        if cut && !self.options.bare && stage != Stage::Spoiled {
-            return self.incomplete();
-        }
-        let read = if ending == Ending::Container {
-            let inside = !matches!(stage, Stage::Complete | Stage::After);
-            Err(Problem { inside, ..Problem::new(self.block.body.len(), messages::list_item_ended()) })
-        } else {
-            read_block(&self.block, self.options.catalog.as_deref(), ending)
-        };
-        // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
-        let broke_off = read.as_ref().is_ok_and(|drafts| {
-            let repairs = drafts.first().map_or(&[][..], |draft| &draft.repairs);
-            self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
-                || !self.block.lines_behind(repairs).trim().is_empty()
-        });
-        match read.and_then(|drafts| self.admit(drafts, ending)) {
-            Ok(drafts) => {
-                self.after_broken |= broke_off;
-                self.queue_calls(drafts);
-            }
-            Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && stage != Stage::Spoiled => {
-                self.incomplete();
-            }
-            Err(problem) => {
-                self.after_broken |= broke_off || problem.inside;
-                self.malformed(&problem);
-            }
-        }
-    }
-
-    pub(super) fn incomplete(&mut self) {
-        self.block.span.end = self.input.offset(self.input.len());
-        let id = self.block.preview.first_id().into();
-        self.queue.push_event(Event::Incomplete { id, body: "".into(), span: self.block.span });
-    }
-
-    pub(super) fn malformed(&mut self, problem: &Problem) {
-        let (line, column) = self.block.place(problem.at);
-        let error = Box::new(ReadError { message: problem.message.clone(), line, column });
-        let id = self.block.preview.first_id().into();
-        self.queue.push_event(Event::Malformed { id, body: "".into(), error, span: self.block.span });
-    }
-
-    /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
-    pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
-        let misses_fence = matches!(ending, Ending::NextFence | Ending::Reply(FinishReason::Stop));
-        let (glued, text) = match ending {
-            Ending::LooseFence { glued, text } => (glued, text),
-            _ => (false, false),
-        };
-        let needed = [
-            (self.block.drifted_word, Repair::InfoWord),
-            (self.block.doubtful, Repair::DoubtfulFence),
-            (misses_fence && !self.options.bare, Repair::MissingFence),
-            (glued, Repair::GluedFence),
-            (text, Repair::TextAfterFence),
-            (self.after_broken, Repair::AfterBrokenBlock),
-        ];
-        for draft in &mut drafts {
-            draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
-        }
-        let most = self.options.limits.calls;
-        if self.calls + drafts.len() > most {
-            return Err(Problem::new(0, messages::too_many_calls(most)));
-        }
-        match drafts.iter().flat_map(|draft| &draft.repairs).next() {
-            Some(repair) if self.options.strict => Err(Problem::new(0, messages::not_as_taught(repair.name()))),
-            _ => Ok(drafts),
-        }
-    }
-
-    pub(super) fn queue_calls(&mut self, drafts: Vec<Draft>) {
-        self.calls += drafts.len();
-        for (index, draft) in drafts.into_iter().enumerate() {
-            let started = self.block.preview.take_provisional(index);
-            let ids = &mut self.block.preview.ids;
-            let own = ids.take(draft.id.as_deref().filter(|id| started.as_deref() != Some(id)));
-            let (id, replaces) = match (own, started) {
-                // Only the first call of a block was started, so only that one has an id to replace.
-                (Some(own), started) => (own, started.filter(|_| index == 0)),
-                (None, Some(started)) => (started, None),
-                (None, None) => (ids.give(), None),
-            };
-            let Draft { name, args, reason, repairs, .. } = draft;
-            let dialect = self.block.dialect;
-            let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
-            let span = self.block.span;
-            if self.queue.holds() {
-                self.queue.hold(call, index, &self.block.body, span, replaces);
-            } else {
-                self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
-            }
-        }
-    }
-
-    /// The doubtful closing fence was the end: the block is malformed, and what follows it is read again.
-    fn go_back(&mut self, candidate: Candidate) {
-        self.state = ParserState::Prose;
-        self.block.body.truncate(candidate.body);
-        self.block.span.end = candidate.end;
-        let message = match self.block.open_tag() {
-            Some(tag) => messages::body_end_missing(tag),
-            None => messages::fence_inside_open_text(),
-        };
-        self.malformed(&Problem::new(candidate.body, message));
-        self.containers.close_leaf();
-        self.after_broken = true;
-        self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
-        self.other = self.other_at_candidate.take();
-        if self.failed_speculations == MOST_SPECULATIONS
-            && let Some(commonmark) = self.other.take().and_then(OtherReading::into_commonmark)
-        {
-            self.containers = commonmark;
-        }
-        self.input.use_up(candidate.end);
-        self.input.go_back(candidate.next, candidate.next_line);
-        self.given = Given::Undecided(0);
-        self.skipping = false;
-    }
 }

@@ -7,7 +7,7 @@ use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag,
 use crate::json::{self, Problem, Status};
 use crate::messages;
 use crate::tool::find_param;
-use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec};
+use crate::{Args, Catalog, Param, ParamKind, Repair, Text, ToolSpec};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -308,6 +308,39 @@ fn letters(text: &str) -> String {
     bare_word(&text.replace("&lt;", "<")).to_owned()
 }
 
+/// Looks for bodies in the arguments of calls in a dialect, which has none: a body in the string that announces it is read, and
+/// an announcement without its body is refused, for a file would get it in place of its text. What a model was taught of the
+/// blocks of the protocol it also writes in the form of its training.
+pub(super) fn bodies_of_dialect(drafts: &mut [Draft], catalog: Option<&Catalog>) -> Result<(), Problem> {
+    for draft in drafts {
+        let spec = call::spec(catalog, &draft.name);
+        let mut inline = false;
+        for (arg, value) in &mut draft.args {
+            if let Value::String(text) = value
+                && takes_inline_body(spec, arg)
+                && let Some(Inline::Body { lines, .. }) = inline_body(&text.replace("\r\n", "\n"))
+            {
+                let keep = keeps_final_newline(spec, arg);
+                *value = if keep { lines } else { lines.strip_suffix('\n').unwrap_or(lines) }.into();
+                inline = true;
+                continue;
+            }
+            let objects = |param: &Param| matches!(param.kind, ParamKind::Objects(_));
+            let file = writes_file(spec, arg) || spec.and_then(|spec| spec.find(arg)).is_some_and(objects);
+            let announces = |text: &str| {
+                tag_of(text.trim()).is_some() || file && is_nearly_alone(text) || inline_body(text).is_some()
+            };
+            if (file || takes_body(catalog, Some(&draft.name), arg)) && holds(value, &announces) {
+                return Err(unfinished(0, messages::body_in_dialect(arg)));
+            }
+        }
+        if inline {
+            draft.repairs.push(Repair::InlineBody);
+        }
+    }
+    Ok(())
+}
+
 /// Whether an argument takes a body that stands in the string that announces it: a text of a tool of another server, and the
 /// content of a file where that is the only text of the tool.
 fn takes_inline_body(spec: Option<&ToolSpec>, arg: &str) -> bool {
@@ -361,7 +394,12 @@ fn refuse_tags(
 }
 
 fn args_hold(args: &Args, is_tag: impl Fn(&str) -> bool) -> bool {
-    let mut open: Vec<&Value> = args.values().collect();
+    args.values().any(|value| holds(value, &is_tag))
+}
+
+/// Whether a value is, or has in it, a text like this.
+fn holds(value: &Value, is_tag: &impl Fn(&str) -> bool) -> bool {
+    let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
             Value::String(text) if is_tag(text) => return true,

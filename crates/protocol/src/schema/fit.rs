@@ -2,7 +2,7 @@
 
 use super::Schema;
 use super::check::BUDGET;
-use crate::tool::readings;
+use crate::readings::readings;
 use serde_json::Value;
 
 /// Levels that are gone into, and schemas that are looked at for one value.

@@ -28,15 +28,13 @@ const LONGEST: u64 = 2000;
 const MOST_OPTIONAL: usize = 3;
 
 impl Schema {
-    /// A value that the schema allows, small and plain.
+    /// A value that the schema allows, small and plain. `None` where none was found within the budget.
     pub(crate) fn sample(&self) -> Option<Value> {
         let mut maker = Maker { schema: self, budget: BUDGET, tried: 0 };
         maker.value(&[&self.root], 0, 0)
     }
-}
 
-impl Schema {
-    /// The same with this text as one of the members of the root, where the schema allows that.
+    /// A [`sample`](Schema::sample) whose member `name` is `text`. `None` where the schema does not allow that text there.
     pub(crate) fn sample_with(&self, name: &str, text: &str) -> Option<Value> {
         let mut sample = self.sample()?;
         sample.as_object_mut()?.insert(name.to_owned(), text.into());

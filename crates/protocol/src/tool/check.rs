@@ -79,24 +79,7 @@ fn value_of(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFailure
     if let (ParamKind::Objects(fields), _) = (&param.kind, value) {
         return objects(param, fields, value, owner);
     }
-    if is_of(&param.kind, value) { Ok(()) } else { Err(wrong(owner, &param.name, &param.kind, value)) }
-}
-
-/// Whether the value is of the kind; the fields of objects are not looked into.
-pub(super) fn is_of(kind: &ParamKind, value: &Value) -> bool {
-    match kind {
-        ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
-        ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),
-        ParamKind::Integer { least, most } => match value.as_i64() {
-            Some(number) => (*least..=*most).contains(&number),
-            None => *most == i64::MAX && value.is_u64(), // no bound above
-        },
-        ParamKind::Flag => value.is_boolean(),
-        ParamKind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|known| known == word)),
-        ParamKind::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
-        ParamKind::Objects(_) => value.as_array().is_some_and(|items| items.iter().all(Value::is_object)),
-        ParamKind::Any => true,
-    }
+    if param.kind.holds(value) { Ok(()) } else { Err(wrong(owner, &param.name, &param.kind, value)) }
 }
 
 /// In JSON `"\b"` is a backspace and `"\t"` a tab: what was meant as a pattern or a path became something else.

@@ -6,8 +6,6 @@ mod check;
 mod fit;
 mod schema;
 
-pub(crate) use fit::readings;
-
 use crate::schema::Schema;
 use crate::{Args, ErrorCode, Repair, ToolCall, ToolFailure, close_names, messages};
 use serde::{Deserialize, Serialize};
@@ -63,6 +61,25 @@ pub enum ParamKind {
     Objects(Vec<Param>),
     /// Any JSON: what a tool of another server takes.
     Any,
+}
+
+impl ParamKind {
+    /// Whether the value is of the kind; the fields of objects are not looked into.
+    pub(crate) fn holds(&self, value: &Value) -> bool {
+        match self {
+            ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
+            ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),
+            ParamKind::Integer { least, most } => match value.as_i64() {
+                Some(number) => (*least..=*most).contains(&number),
+                None => *most == i64::MAX && value.is_u64(), // no bound above
+            },
+            ParamKind::Flag => value.is_boolean(),
+            ParamKind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|known| known == word)),
+            ParamKind::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+            ParamKind::Objects(_) => value.as_array().is_some_and(|items| items.iter().all(Value::is_object)),
+            ParamKind::Any => true,
+        }
+    }
 }
 
 /// What a call can ask for beyond what the sandbox gives every command. The policy asks a person about it.

@@ -63,7 +63,8 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
     Ok(Some(Projected { body: request.print(), offer, format, streamed, wants_usage }))
 }
 
-/// The same request with the model's reply and an answer to it behind its messages. `format`: what the next reply has to be.
+/// The request to the upstream that asks again: `body`, the request before, with the model's `reply` and an `answer` to it behind
+/// its messages. `format`: the form that the next reply must have.
 pub(super) fn asked_again(body: &str, reply: &str, answer: &str, format: Option<&RawValue>) -> Result<String, Trouble> {
     let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;

@@ -65,10 +65,10 @@ fn message(scan: &mut Scan<'_>, from: usize) -> Read {
     if channel == "analysis" {
         let start = scan.at;
         scan.thought = Some(match scan.until("<|end|>") {
-            Ok(text) => (start, start + text.len()),
+            Ok(text) => ((start, start + text.len()), true),
             Err(Stop::Incomplete) => {
                 scan.at = scan.text.len();
-                (start, scan.at)
+                ((start, scan.at), false)
             }
             Err(stop) => return Err(stop),
         });

@@ -144,8 +144,8 @@ pub(super) enum Reading {
     Nothing,
     /// Calls in this dialect, up to this byte.
     Calls(Dialect, Vec<Draft>, usize),
-    /// Reasoning, in these bytes, of a section up to the last one.
-    Thought((usize, usize), usize),
+    /// Reasoning: in which bytes, whether it was closed, and the end of the section.
+    Thought { text: (usize, usize), closed: bool, end: usize },
     /// The reply ended in the middle of a call.
     Incomplete(Dialect),
     /// A call that cannot be read, up to this byte.
@@ -166,7 +166,7 @@ pub(super) fn read(
         let problem = match (row.read)(&mut scan) {
             Ok(()) => {
                 return match scan.thought {
-                    Some(thought) => Reading::Thought(thought, scan.at),
+                    Some((text, closed)) => Reading::Thought { text, closed, end: scan.at },
                     None => Reading::Calls(row.dialect, scan.drafts, scan.at),
                 };
             }
@@ -191,6 +191,25 @@ pub(super) fn read(
         };
     }
     Reading::Nothing
+}
+
+/// Reads the inside of a block `tool_code`, in which Gemini and Gemma 3 write calls as Python does, one a line (Google's
+/// documentation of function calling with Gemma). `None` where something else stands there.
+pub(super) fn python_calls(text: &str, catalog: Option<&Catalog>) -> Option<Result<Vec<Draft>, Problem>> {
+    let mut scan = Scan::new(text, Some(FinishReason::Stop), catalog);
+    loop {
+        scan.skip_whitespace();
+        let read = match scan.peek() {
+            None => return (!scan.drafts.is_empty()).then_some(Ok(scan.drafts)),
+            Some(b'[') => python::list(&mut scan),
+            Some(_) => python::one(&mut scan),
+        };
+        match read {
+            Ok(()) => {}
+            Err(Stop::Bad(problem)) => return Some(Err(problem)),
+            Err(Stop::Not | Stop::More | Stop::Incomplete) => return None,
+        }
+    }
 }
 
 /// Whether `text`, of which the bytes from `seen` on are new, holds a token that a call behind `opener` may end with.

@@ -32,8 +32,8 @@ pub(super) struct Scan<'a> {
     ended: Option<FinishReason>,
     catalog: Option<&'a Catalog>,
     pub(super) drafts: Vec<Draft>,
-    /// The part of the text that is reasoning.
-    pub(super) thought: Option<(usize, usize)>,
+    /// The part of the text that is reasoning, and whether it was closed.
+    pub(super) thought: Option<((usize, usize), bool)>,
 }
 
 /// Repairs that a dialect does not need: what is another shape in a tool block is the dialect's own form.

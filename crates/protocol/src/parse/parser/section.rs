@@ -5,18 +5,19 @@
 //! What stands behind it is read by a pure function of the text ([`dialect`]), again and again while it comes: at each closing
 //! token, and whenever there is twice as much as the last time, so that the time stays linear.
 
-use super::block::Ending;
-use super::call::Draft;
-use super::dialect::whole::{self, Whole};
-use super::dialect::{self, Reading, Token};
-use super::event::Event;
-use super::ignored::Candidate;
-use super::other_reading::OtherReading;
-use super::parser::{Parser, ParserState};
-use super::queue::Queued;
-use super::reasoning;
+use super::{Parser, ParserState};
 use crate::clip::floor_boundary;
 use crate::json::Problem;
+use crate::parse::block::Ending;
+use crate::parse::call::Draft;
+use crate::parse::dialect::whole::{self, Whole};
+use crate::parse::dialect::{self, Reading, Token};
+use crate::parse::event::Event;
+use crate::parse::ignored::Candidate;
+use crate::parse::other_reading::OtherReading;
+use crate::parse::queue::Queued;
+use crate::parse::read::bodies_of_dialect;
+use crate::parse::reasoning;
 use crate::{Dialect, Dialects, FinishReason, Repair, messages};
 use serde_json::Value;
 
@@ -251,12 +252,12 @@ impl Parser {
                 self.go_to(offset);
                 self.end_section(end, Some(dialect), Ok(drafts));
             }
-            Reading::Thought((start, stop), end) => {
+            Reading::Thought { text: (start, stop), closed, end } => {
                 self.go_to(offset);
                 let at = self.input.at;
                 let text = self.input.span(at + start, at + stop);
                 let span = self.input.span(at, at + end);
-                self.queue.push(Queued::Reasoning { text, span, closed: Some(true) });
+                self.queue.push(Queued::Reasoning { text, span, closed: Some(closed) });
                 self.pass_section(end);
             }
         }
@@ -272,6 +273,7 @@ impl Parser {
     }
 
     fn incomplete_section(&mut self, dialect: Option<Dialect>) {
+        self.drop_candidate(self.input.at);
         let text = self.input.slice(self.input.at, self.input.len()).to_owned();
         let span = self.input.span(self.input.at, self.input.len());
         self.block.open(span, self.input.line, &self.options.limits, false);
@@ -309,6 +311,10 @@ impl Parser {
             }
             drafts
         });
+        let read = read.and_then(|mut drafts| {
+            bodies_of_dialect(&mut drafts, self.options.catalog.as_deref())?;
+            Ok(drafts)
+        });
         match read.and_then(|drafts| self.admit(drafts, Ending::Fence)) {
             Ok(drafts) => self.queue_calls(drafts),
             Err(problem) => {
@@ -333,7 +339,7 @@ impl Parser {
         self.spans.clear();
         self.state = ParserState::Prose;
         self.behind_section = true;
-        self.gate = super::line_gate::LineGate::default();
+        self.gate = crate::parse::line_gate::LineGate::default();
     }
 
     /// A reply, or what follows reasoning, begins here: reads it as calls from end to end. Returns whether it must wait for

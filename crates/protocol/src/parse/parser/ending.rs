@@ -1,0 +1,208 @@
+//! How a tool block ends, and what it is then: calls, a broken block, a made-up result, or prose from a doubtful fence on.
+
+use super::{Given, MOST_SPECULATIONS, Parser, ParserState};
+use crate::json::Problem;
+use crate::parse::block::{Candidate, Ending, Stage};
+use crate::parse::call::Draft;
+use crate::parse::dialect;
+use crate::parse::event::{Event, ReadError};
+use crate::parse::other_reading::{self, OtherReading};
+use crate::parse::read::{bodies_of_dialect, read_block};
+use crate::{Dialect, FinishReason, Repair, ToolCall, messages};
+
+impl Parser {
+    /// The block ends at or before the line that ends at `line_end`.
+    pub(super) fn end_block(&mut self, ending: Ending, line_end: usize) {
+        let by_itself = ending == Ending::Reply(FinishReason::Stop);
+        if by_itself && self.block.awaits_loose_body() {
+            self.block.drop_loose_bodies();
+        }
+        if let Ending::LooseFence { glued: true, .. } = ending {
+            self.block.end_at_glued_fence();
+        }
+        let is_whole = matches!(self.block.stage(), Stage::Complete | Stage::After);
+        if let Some(candidate) = self.block.candidate
+            && (by_itself
+                || matches!(ending, Ending::Container | Ending::NextFence)
+                || ending == Ending::Fence && !is_whole)
+        {
+            return self.go_back(candidate);
+        }
+        self.resume_prose();
+        if matches!(ending, Ending::NextFence | Ending::LooseFence { .. }) {
+            other_reading::part(&self.containers, &mut self.other);
+        }
+        if matches!(ending, Ending::Fence | Ending::LooseFence { .. }) {
+            self.block.span.end = self.input.offset(line_end);
+            // Any other line that ends the block is read again, as prose.
+            if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
+                if let Some(other) = &mut self.other {
+                    other.line(self.input.slice(self.input.at, line.end));
+                }
+                self.input.pass(line);
+            }
+        }
+        if let Some(other) = &mut self.other {
+            other.block_ends();
+        }
+        if ending != Ending::Container {
+            self.containers.close_leaf();
+        }
+        self.conclude(ending);
+        self.input.use_up(self.block.span.end);
+        if matches!(ending, Ending::Reply(_)) {
+            self.end();
+        }
+    }
+
+    /// The block is over and read.
+    pub(super) fn resume_prose(&mut self) {
+        self.state = ParserState::Prose;
+        self.given = Given::Undecided(0);
+        self.other_at_candidate = None;
+    }
+
+    /// Says what the block is.
+    pub(super) fn conclude(&mut self, ending: Ending) {
+        let span = self.block.span;
+        if self.block.forged {
+            return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
+        }
+        let stage = self.block.stage();
+        if self.options.bare && stage == Stage::Empty {
+            return; // nothing was said
+        }
+        let cut = matches!(ending, Ending::Reply(reason) if reason.is_early());
+        if cut && !self.options.bare && stage != Stage::Spoiled {
+            return self.incomplete();
+        }
+        let read = if ending == Ending::Container {
+            let inside = !matches!(stage, Stage::Complete | Stage::After);
+            Err(Problem { inside, ..Problem::new(self.block.body.len(), messages::list_item_ended()) })
+        } else if let Some(read) = self.python() {
+            self.block.dialect = Some(Dialect::Pythonic);
+            read
+        } else {
+            read_block(&self.block, self.options.catalog.as_deref(), ending)
+        };
+        // Whether or not strict mode takes what was read: what follows may have been meant as the rest of it.
+        let broke_off = read.as_ref().is_ok_and(|drafts| {
+            let repairs = drafts.first().map_or(&[][..], |draft| &draft.repairs);
+            self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
+                || !self.block.lines_behind(repairs).trim().is_empty()
+        });
+        match read.and_then(|drafts| self.admit(drafts, ending)) {
+            Ok(drafts) => {
+                self.after_broken |= broke_off;
+                self.queue_calls(drafts);
+            }
+            Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && stage != Stage::Spoiled => {
+                self.incomplete();
+            }
+            Err(problem) => {
+                self.after_broken |= broke_off || problem.inside;
+                self.malformed(&problem);
+            }
+        }
+    }
+
+    /// The calls of a block in which Python may stand, where it does.
+    fn python(&self) -> Option<Result<Vec<Draft>, Problem>> {
+        let catalog = self.options.catalog.as_deref();
+        let read = self.block.python.then(|| dialect::python_calls(&self.block.body, catalog))??;
+        Some(read.and_then(|mut drafts| {
+            bodies_of_dialect(&mut drafts, catalog)?;
+            Ok(drafts)
+        }))
+    }
+
+    pub(super) fn incomplete(&mut self) {
+        self.block.span.end = self.input.offset(self.input.len());
+        let id = self.block.preview.first_id().into();
+        self.queue.push_event(Event::Incomplete { id, body: "".into(), span: self.block.span });
+    }
+
+    pub(super) fn malformed(&mut self, problem: &Problem) {
+        let (line, column) = self.block.place(problem.at);
+        let error = Box::new(ReadError { message: problem.message.clone(), line, column });
+        let id = self.block.preview.first_id().into();
+        self.queue.push_event(Event::Malformed { id, body: "".into(), error, span: self.block.span });
+    }
+
+    /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
+    pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
+        let misses_fence = matches!(ending, Ending::NextFence | Ending::Reply(FinishReason::Stop));
+        let (glued, text) = match ending {
+            Ending::LooseFence { glued, text } => (glued, text),
+            _ => (false, false),
+        };
+        let needed = [
+            (self.block.drifted_word, Repair::InfoWord),
+            (self.block.doubtful, Repair::DoubtfulFence),
+            (misses_fence && !self.options.bare, Repair::MissingFence),
+            (glued, Repair::GluedFence),
+            (text, Repair::TextAfterFence),
+            (self.after_broken, Repair::AfterBrokenBlock),
+        ];
+        for draft in &mut drafts {
+            draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
+        }
+        let most = self.options.limits.calls;
+        if self.calls + drafts.len() > most {
+            return Err(Problem::new(0, messages::too_many_calls(most)));
+        }
+        match drafts.iter().flat_map(|draft| &draft.repairs).next() {
+            Some(repair) if self.options.strict => Err(Problem::new(0, messages::not_as_taught(repair.name()))),
+            _ => Ok(drafts),
+        }
+    }
+
+    pub(super) fn queue_calls(&mut self, drafts: Vec<Draft>) {
+        self.calls += drafts.len();
+        for (index, draft) in drafts.into_iter().enumerate() {
+            let started = self.block.preview.take_provisional(index);
+            let ids = &mut self.block.preview.ids;
+            let own = ids.take(draft.id.as_deref().filter(|id| started.as_deref() != Some(id)));
+            let (id, replaces) = match (own, started) {
+                // Only the first call of a block was started, so only that one has an id to replace.
+                (Some(own), started) => (own, started.filter(|_| index == 0)),
+                (None, Some(started)) => (started, None),
+                (None, None) => (ids.give(), None),
+            };
+            let Draft { name, args, reason, repairs, .. } = draft;
+            let dialect = self.block.dialect;
+            let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
+            let span = self.block.span;
+            if self.queue.holds() {
+                self.queue.hold(call, index, &self.block.body, span, replaces);
+            } else {
+                self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
+            }
+        }
+    }
+
+    /// The doubtful closing fence was the end: the block is malformed, and what follows it is read again.
+    pub(super) fn go_back(&mut self, candidate: Candidate) {
+        self.state = ParserState::Prose;
+        self.block.body.truncate(candidate.body);
+        self.block.span.end = candidate.end;
+        let message = match self.block.open_tag() {
+            Some(tag) => messages::body_end_missing(tag),
+            None => messages::fence_inside_open_text(),
+        };
+        self.malformed(&Problem::new(candidate.body, message));
+        self.containers.close_leaf();
+        self.after_broken = true;
+        self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
+        self.other = self.other_at_candidate.take();
+        if self.failed_speculations == MOST_SPECULATIONS
+            && let Some(commonmark) = self.other.take().and_then(OtherReading::into_commonmark)
+        {
+            self.containers = commonmark;
+        }
+        self.input.use_up(candidate.end);
+        self.input.go_back(candidate.next, candidate.next_line);
+        self.given = Given::Undecided(0);
+        self.skipping = false;
+    }
+}
