@@ -55,11 +55,13 @@ pub(super) fn read_line<'a>(
     if !reading.is_doubtful {
         return (kind, false);
     }
-    if only_blanks
+    if reading.is_commonmark
+        && only_blanks
         && matches!(&kind, LineKind::Opens(opening, _) if opening.info.is_empty())
         && matches!(its_kind, LineKind::Closes(_))
     {
-        // The closing fence of the block that has ended already.
+        // The closing fence, for CommonMark, of the block that the parser has ended already. Where the parser follows CommonMark
+        // itself, no block of its own has ended early, and the fence is what CommonMark makes of it.
         own.close_leaf();
         return (LineKind::Prose, false);
     }
