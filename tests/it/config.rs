@@ -3,5 +3,7 @@
 #[cfg(feature = "session")]
 mod answers;
 #[cfg(feature = "cli")]
+mod profile;
+#[cfg(feature = "cli")]
 mod program;
 mod settings;

@@ -20,13 +20,14 @@ pub use messages::stopped;
 
 use reply::Reply;
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
 use toolfence_protocol::format::Format;
+use toolfence_protocol::learned::{Learned, Learning};
 use toolfence_protocol::parse::{self, Event};
-use toolfence_protocol::{Args, Catalog, Dialect, FinishReason, Message, Role, ToolCall, ToolResult};
+use toolfence_protocol::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
 use toolfence_protocol::{Language, Text};
 use work::{Judge, Work};
 
@@ -41,6 +42,8 @@ pub struct SessionOptions {
     /// How replies are read. Where it is unknown whether the template of the backend opens reasoning, the first reply that
     /// shows it makes the session read those after it accordingly.
     pub parser: parse::Options,
+    /// What earlier sessions have shown of the backend: their [`Session::learned`]. What `parser` says counts over it.
+    pub learned: Learned,
     /// How results are written. Its language becomes that of the session.
     pub format: Format,
     /// The language of what the model is told: notes, failures, and the reminder of the protocol.
@@ -65,6 +68,7 @@ impl Default for SessionOptions {
             system: String::new(),
             history: Vec::new(),
             parser: parse::Options::default(),
+            learned: Learned::default(),
             format: Format::default(),
             language: Language::default(),
             rounds: 20,
@@ -205,10 +209,8 @@ pub struct Session {
     actions: VecDeque<Action>,
     /// What stands first in the next user message.
     owed: Vec<String>,
-    /// How many calls the model has written in each dialect.
-    dialects: BTreeMap<Dialect, u32>,
-    /// A reply has shown that the template of the backend opens reasoning; the host did not say so.
-    learned_opened: bool,
+    /// What the replies have shown of the backend.
+    learning: Learning,
 }
 
 enum State {
@@ -243,6 +245,7 @@ impl Session {
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
         let mut echoes = echo::Echoes::default();
         echoes.earlier(&history, &catalog);
+        let learning = Learning::from(options.learned);
         Session {
             options,
             judge: Judge { catalog, policy, facts, echoes },
@@ -251,8 +254,7 @@ impl Session {
             turn: round::Turn::default(),
             actions: VecDeque::new(),
             owed: Vec::new(),
-            dialects: BTreeMap::new(),
-            learned_opened: false,
+            learning,
         }
     }
 
@@ -277,6 +279,12 @@ impl Session {
         &self.judge.catalog
     }
 
+    /// What the replies of this session, and those of [`SessionOptions::learned`], have shown of the backend. A host that keeps
+    /// it by backend and model can hand it to the next session.
+    pub fn learned(&self) -> Learned {
+        self.learning.learned()
+    }
+
     /// What decides about calls, with what the person has allowed so far.
     pub fn policy(&self) -> &Policy {
         &self.judge.policy
@@ -291,10 +299,7 @@ impl Session {
     /// replies of that session have shown of the backend.
     pub fn follows(&mut self, before: &mut Session) {
         self.judge.echoes = std::mem::take(&mut before.judge.echoes);
-        if before.learned_opened && self.options.parser.reasoning == parse::Reasoning::Unknown {
-            self.learned_opened = true;
-            self.options.parser.reasoning = parse::Reasoning::Opened;
-        }
+        self.learning = std::mem::take(&mut before.learning);
     }
 
     /// Whether the session waits for the user.

@@ -4,7 +4,6 @@ use super::guard::Guard;
 use super::reply::{Found, Item, Reply};
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
-use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
@@ -29,9 +28,6 @@ pub(super) struct Turn {
     /// The next reply is the last: nothing in it runs.
     last: bool,
 }
-
-/// Calls in one dialect after which it is known to be the model's.
-const KNOWN_AFTER: u32 = 3;
 
 impl Session {
     /// A new turn.
@@ -146,23 +142,8 @@ impl Session {
         self.tell_results(&work.into_results(), notes);
     }
 
-    /// A model that has written some calls in one dialect writes no other: what looks like a call in another one is
-    /// doubtful from then on.
-    fn learn_dialect(&mut self, found: &Found) {
-        for item in &found.items {
-            let Item::Call(call) = item else { continue };
-            let Some(dialect) = call.dialect else { continue };
-            let calls = self.dialects.entry(dialect).or_default();
-            *calls += 1;
-            if *calls == KNOWN_AFTER && self.options.parser.dialect.is_none() {
-                self.options.parser.dialect = Some(dialect);
-            }
-        }
-    }
-
     fn close_reply(&mut self, reply: Reply) {
         let (text, found) = reply.close();
-        self.learn_dialect(&found);
         let empty = !self.keep(text);
         self.learn(&found);
         if self.turn.last {
@@ -190,17 +171,13 @@ impl Session {
         }
     }
 
-    /// Draws conclusions about the backend: a closing tag without an opening one shows that its template opens the reasoning of
-    /// every reply. A reply that then ends by itself and has no such tag shows that it does not always.
+    /// Draws conclusions about the backend.
     fn learn(&mut self, found: &Found) {
-        let reasoning = &mut self.options.parser.reasoning;
-        if found.summary.opened.is_some() {
-            self.learned_opened = true;
-            *reasoning = Reasoning::Opened;
-        } else if self.learned_opened && found.summary.unclosed && found.end == Some(FinishReason::Stop) {
-            self.learned_opened = false;
-            *reasoning = Reasoning::Unknown;
-        }
+        let dialects = found.items.iter().filter_map(|item| match item {
+            Item::Call(call) => call.dialect,
+            Item::Broken(_) => None,
+        });
+        self.learning.note(&self.options.parser, &found.summary, found.end, dialects);
     }
 
     fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
@@ -288,7 +265,9 @@ impl Session {
     }
 
     fn call_model(&mut self) {
-        self.state = State::Streaming(Box::new(Reply::new(self.options.parser.clone(), self.turn.last)));
+        let mut parser = self.options.parser.clone();
+        self.learning.apply(&mut parser);
+        self.state = State::Streaming(Box::new(Reply::new(parser, self.turn.last)));
         self.actions.push_back(Action::CallModel);
     }
 

@@ -376,12 +376,30 @@ pub(crate) enum ConfigCommand {
     /// Show the project's file and trust it as it is: then it may also choose backend and model. Changed, it is untrusted
     /// again
     Trust(TrustArguments),
+    /// What replies have shown of the backend and its model, which is kept from run to run; or forget it
+    Profile(ProfileArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// As one JSON object: {"v":1,"values":[{"key":..,"value":..,"origin":{"layer":..,"name":..,"line":..}}],..}
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A profile says how replies are read: that the template of the backend opens the reasoning, and in which dialect the model
+/// writes its calls. `reasoning` and `dialects`, where they are set, count over it.
+#[derive(Debug, Args)]
+pub(crate) struct ProfileArguments {
+    /// Every backend and model there is a profile of, in place of the one that the settings name
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Forget it
+    #[arg(long)]
+    pub(crate) forget: bool,
+    /// As one JSON object: {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
+    /// "reasoning":{..}?}]}
+    #[arg(long, conflicts_with = "forget")]
     pub(crate) json: bool,
 }
 

@@ -1,6 +1,7 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
 use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
+use crate::config::profile::{Profile, Profiles};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
@@ -23,7 +24,7 @@ use toolfence::tools::Checker;
 use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
-use toolfence::{Dialect, Dialects, Language, Text, prompt};
+use toolfence::{Dialect, Dialects, Language, Learned, Text, prompt};
 
 /// The personas that come with the program: name, English, Portuguese.
 const PERSONAS: &[(&str, &str, &str)] = &[
@@ -50,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) history: Option<Arc<History>>,
     /// A reply is the inside of one tool block.
     pub(crate) bare: bool,
+    /// Where it is kept what replies have shown of backends.
+    profiles: Option<Profiles>,
 }
 
 impl Setup {
@@ -71,8 +74,9 @@ impl Setup {
         let audit = log.filter(|_| config.text("audit") != Some("off"));
         let history = history(&config, layers.places.state.as_deref(), root)?;
         let policy = policy.protect(layers.places.inside_the_root());
+        let profiles = Profiles::of(&layers.places);
         let setup = Setup::build(config, persona, root, policy, history)?;
-        Ok(Setup { audit, ..setup })
+        Ok(Setup { audit, profiles, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
@@ -104,13 +108,31 @@ impl Setup {
             toolbox = toolbox.only(names);
         }
         let language = shown::language();
-        Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit: None, history, bare: false })
+        let (audit, profiles, bare) = (None, None, false);
+        Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit, history, bare, profiles })
     }
 
-    /// An agent in the person's service.
+    /// An agent that talks to the backend of the settings, and the profile in which it is kept what its replies show of that.
+    pub(crate) fn talking(&self) -> Result<(Agent, Option<Profile>), Failure> {
+        let profile = match (&self.profiles, server(&self.config, &self.persona)?) {
+            (Some(profiles), Some((base_url, model))) => {
+                Some(Profile::open(profiles.clone(), base_url, model, &self.config))
+            }
+            _ => None,
+        };
+        let learned = profile.as_ref().map(Profile::learned).unwrap_or_default();
+        Ok((self.agent_knowing(learned, self.backend()?)?, profile))
+    }
+
+    /// An agent in the person's service, with a backend of which nothing is known.
     pub(crate) fn agent(&self, backend: Arc<dyn Backend>) -> Result<Agent, Failure> {
+        self.agent_knowing(Learned::default(), backend)
+    }
+
+    fn agent_knowing(&self, learned: Learned, backend: Arc<dyn Backend>) -> Result<Agent, Failure> {
         let catalog = Arc::new(self.toolbox.catalog());
         let mut session = SessionOptions::default();
+        session.learned = learned;
         session.language = self.language;
         session.parser = self.parser()?;
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
@@ -178,11 +200,7 @@ impl Setup {
     }
 
     fn http(&self, base_url: Option<String>) -> Result<Arc<dyn Backend>, Failure> {
-        let model = self.config.text("model").map(str::to_owned).or_else(|| self.persona.model.clone());
-        let local = base_url.is_some().then(|| "default".to_owned());
-        let Some(model) = model.or(local) else {
-            return Err(Failure::wrong_use(messages::provider_needs_model()));
-        };
+        let model = model(&self.config, &self.persona, base_url.is_some())?;
         let preset = if base_url.is_none() { Preset::of_model(&model).map(|(preset, _)| preset) } else { None };
         let mut wanted = HttpOptions::new(model);
         wanted.key = key(preset);
@@ -199,6 +217,27 @@ impl Setup {
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string().into()))?;
         Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.text()))?))
     }
+}
+
+/// The model that is asked for. A server of one's own may have only one, and take any name for it.
+fn model(config: &Config, persona: &Persona, own: bool) -> Result<String, Failure> {
+    let model = config.text("model").map(str::to_owned).or_else(|| persona.model.clone());
+    let only = own.then(|| "default".to_owned());
+    model.or(only).ok_or_else(|| Failure::wrong_use(messages::provider_needs_model()))
+}
+
+/// The URL of the server that answers and the model as that knows it; `None` where recordings answer.
+pub(crate) fn server(config: &Config, persona: &Persona) -> Result<Option<(String, String)>, Failure> {
+    Ok(match config.choice("backend")? {
+        BackendKind::Replay => None,
+        BackendKind::Http => {
+            Some((config.text("base_url").unwrap_or_default().to_owned(), model(config, persona, true)?))
+        }
+        BackendKind::Provider => {
+            let model = model(config, persona, false)?;
+            Preset::of_model(&model).map(|(preset, name)| (preset.base_url.to_owned(), name.to_owned()))
+        }
+    })
 }
 
 /// The files of the project at this root.

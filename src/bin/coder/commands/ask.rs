@@ -16,12 +16,13 @@ pub(crate) fn run(options: &Options, prompt: &str) -> Result<ExitCode, Failure> 
     let setup = Setup::new(options)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
-    let mut agent = setup.agent(setup.backend()?)?;
+    let (mut agent, mut profile) = setup.talking()?;
     agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut view = View::new(person, agent.canceller(), true);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
     view.end()?;
+    profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
     setup.tell_notes();
     status_of(&stopped.map_err(Failure::broken)?)
 }

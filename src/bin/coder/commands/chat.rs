@@ -15,7 +15,7 @@ use toolfence::agent::Agent;
 /// Talks until the input ends.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    let mut agent = setup.agent(setup.backend()?)?;
+    let (mut agent, mut profile) = setup.talking()?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = setup.workspace.root_path().display().to_string();
@@ -31,7 +31,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
             command if command.starts_with('/') => typed(command, &setup, &mut agent, &mut out)?,
-            text => turn(&turns, &mut agent, text, &setup, &mut out)?,
+            text => {
+                turn(&turns, &mut agent, text, &setup, &mut out)?;
+                profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
+            }
         }
     }
     out.write("\n")?;

@@ -1,8 +1,10 @@
 //! `coder config`: the files of settings, what they hold, and what counts of all of it.
 
-use crate::args::{ConfigCommand, Options, ShowArguments, TrustArguments};
+use crate::args::{ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
+use crate::commands::undo::age;
 use crate::config::places::{self, Places};
-use crate::config::{Config, Layers, Project, keys, trust};
+use crate::config::profile::{Fact, Known, Profiles, counting};
+use crate::config::{Config, Layers, Project, keys, profile, trust};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::runtime::cannot_start;
@@ -26,6 +28,7 @@ pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode
         ConfigCommand::Init => init(&settled(options)?),
         ConfigCommand::Path => path(&settled(options)?),
         ConfigCommand::Trust(arguments) => trust(options, &settled(options)?, arguments),
+        ConfigCommand::Profile(arguments) => profile(options, arguments),
     }
 }
 
@@ -44,7 +47,10 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     set_colours(config.choice("color")?);
     let mut out = Terminal::stdout();
     if arguments.json {
-        out.line(&told(&layers, &config).to_string())?;
+        let mut told = told(&layers, &config);
+        told["profile"] =
+            learned(&layers, &config, &persona)?.into_iter().map(|(key, value)| (key, json!(value))).collect();
+        out.line(&told.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     keys::all().iter().try_for_each(|key| shown(&config, &persona, key, &mut out))?;
@@ -56,6 +62,9 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     };
     out.write("\n")?;
     out.styled_line(Style::Dim, &messages::project_file(places.project.display().to_string(), project))?;
+    for (key, value) in learned(&layers, &config, &persona)? {
+        out.styled_line(Style::Dim, &messages::profile_counts(key, value))?;
+    }
     config.merged.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -173,6 +182,55 @@ fn path(places: &Places) -> Result<ExitCode, Failure> {
         let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
         let shown = if path.is_some_and(Path::exists) { shown.into() } else { messages::not_there(shown) };
         out.line(&format!("{:<9}{}", name.words(), shown.words()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What counts of the profile of the backend that the settings name, by the keys in whose place it counts.
+fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+    let Some((base_url, model)) = setup::server(config, persona)? else { return Ok(Vec::new()) };
+    let known = Profiles::of(&layers.places).map(|profiles| profiles.learned(&base_url, &model));
+    let counts = counting(known.unwrap_or_default(), config);
+    let dialect = counts.dialect.map(|dialect| ("dialects", dialect.name()));
+    Ok(dialect.into_iter().chain(counts.opened.then_some(("reasoning", "opened"))).collect())
+}
+
+fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
+    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let config = layers.merged();
+    set_colours(config.choice("color")?);
+    let mut out = Terminal::stdout();
+    let no_place = || Failure::wrong_use(messages::no_place_for_profiles());
+    let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
+    let server = setup::server(&config, &persona)?;
+    let known: Vec<Known> = match &server {
+        _ if arguments.all => profiles.all(),
+        Some((base_url, model)) => profiles.known(base_url, model).into_iter().collect(),
+        None => return Err(Failure::wrong_use(messages::recordings_have_no_profile())),
+    };
+    if arguments.json {
+        out.line(&json!({"v": super::SCHEMA, "profiles": known}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if known.is_empty() {
+        out.line(&match server.filter(|_| !arguments.all) {
+            Some((base_url, model)) => messages::nothing_known_of(profile::address(&base_url), model),
+            None => messages::nothing_known_of_any(),
+        })?;
+    }
+    for known in &known {
+        if arguments.forget {
+            profiles.forget(&known.base_url, &known.model)?;
+            out.line(&messages::profile_forgotten(&known.base_url, &known.model))?;
+            continue;
+        }
+        out.line(&format!("{}  {}", known.base_url, known.model))?;
+        for (key, fact) in [("dialect", &known.dialect), ("reasoning", &known.reasoning)] {
+            let Some(Fact { value, at, .. }) = fact else { continue };
+            out.write(&format!("  {key:<10} {value:<12} "))?;
+            let shown_by = fact.as_ref().map(Fact::shown_by).unwrap_or_default();
+            out.styled_line(Style::Dim, &messages::learned_ago(shown_by, age(*at)))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

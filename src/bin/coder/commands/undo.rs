@@ -241,7 +241,7 @@ fn list(setup: &Setup, as_json: bool, out: &mut Terminal) -> Result<(), Failure>
 }
 
 /// How long ago something was.
-fn age(at: u64) -> Text {
+pub(crate) fn age(at: u64) -> Text {
     let then = SystemTime::UNIX_EPOCH + Duration::from_millis(at);
     let seconds = SystemTime::now().duration_since(then).map_or(0, |age| age.as_secs());
     match seconds {

@@ -4,6 +4,7 @@
 
 pub(crate) mod keys;
 pub(crate) mod places;
+pub(crate) mod profile;
 pub(crate) mod trust;
 mod typed;
 

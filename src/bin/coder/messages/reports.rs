@@ -269,3 +269,55 @@ toolfence::program::texts! { "coder"
         pt: "Só foi possível lê-la por um palpite, e ela faz mais do que ler.",
     }
 }
+
+// `coder config profile`: what replies have shown of a backend.
+toolfence::program::texts! { "coder"
+    closing_tag_showed_it() {
+        en: "a reply closed a reasoning that it had not opened",
+        pt: "uma resposta fechou um raciocínio que não tinha aberto",
+    }
+    three_calls_showed_it() {
+        en: "three calls came in it",
+        pt: "três chamadas vieram nele",
+    }
+    learned_ago(shown_by, age) {
+        en: "{shown_by}, {age}",
+        pt: "{shown_by}, {age}",
+    }
+    profile_counts(key, value) {
+        en: "{key} is not set, and replies of this backend have shown: {value} (coder config profile)",
+        pt: "{key} não está definido, e respostas deste backend mostraram: {value} (coder config profile)",
+    }
+    nothing_known_of(server, model) {
+        en: "nothing is known of {model} at {server}",
+        pt: "nada se sabe de {model} em {server}",
+    }
+    nothing_known_of_any() {
+        en: "there is no profile of any backend",
+        pt: "não há perfil de nenhum backend",
+    }
+    profile_forgotten(server, model) {
+        en: "forgot what was known of {model} at {server}",
+        pt: "o que se sabia de {model} em {server} foi esquecido",
+    }
+    recordings_have_no_profile() {
+        en: "the backend is a recording, and a recording has no profile; --all shows the profiles of all backends",
+        pt: "o backend é uma gravação, e uma gravação não tem perfil; --all mostra os perfis de todos os backends",
+    }
+    no_place_for_profiles() {
+        en: "there is no place for profiles: set HOME or XDG_STATE_HOME",
+        pt: "não há lugar para perfis: defina HOME ou XDG_STATE_HOME",
+    }
+    profile_unreadable(path, why) {
+        en: "the profile of this backend cannot be read and is not used: {path}: {why}",
+        pt: "não foi possível ler o perfil deste backend, que não é usado: {path}: {why}",
+    }
+    profile_of_version(version) {
+        en: "it is of version {version}, and this program knows version 1",
+        pt: "é da versão {version}, e este programa conhece a versão 1",
+    }
+    profile_not_kept(why) {
+        en: "what replies have shown of this backend is not kept: {why}",
+        pt: "o que as respostas mostraram deste backend não é guardado: {why}",
+    }
+}

@@ -11,10 +11,8 @@ toolfence::program::texts! { "coder"
         pt: "uma chamada de {tool} acima foi só pensamento e não conta",
     }
     all_was_thought() {
-        en: "all above was thought, for the backend opens the reasoning itself; set reasoning = \"opened\" to have it read so from \
-             the start",
-        pt: "tudo acima foi pensamento, pois o próprio backend abre o raciocínio; defina reasoning = \"opened\" para que seja lido \
-             assim desde o início",
+        en: "all above was thought, for the backend opens the reasoning itself; its replies are read so from now on",
+        pt: "tudo acima foi pensamento, pois o próprio backend abre o raciocínio; daqui em diante as respostas dele são lidas assim",
     }
     indented_call() {
         en: "an indented call does not count",

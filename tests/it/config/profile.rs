@@ -1,0 +1,216 @@
+//! What replies show of a backend is known in the next run: a server that says what a case wants, and a `coder` for each run.
+
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+use toolfence_kit::{Program, Ran};
+
+/// What the server says next, and why it ends there. It has nothing more to say when they are used up.
+type Replies = Arc<Mutex<Vec<(String, &'static str)>>>;
+
+/// A home, a project, and a server.
+struct Place {
+    folder: TempDir,
+    url: String,
+    replies: Replies,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let replies = Replies::default();
+        let said = replies.clone();
+        std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &said)));
+        Place { folder, url, replies }
+    }
+
+    fn there(&self, name: &str) -> bool {
+        self.folder.path().join("project").join(name).exists()
+    }
+
+    fn profiles(&self) -> PathBuf {
+        self.folder.path().join("state/toolfence/profiles")
+    }
+
+    fn files(&self, ending: &str) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.profiles()).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
+    }
+
+    fn coder(&self, args: &[&str]) -> Ran {
+        let project = self.folder.path().join("project");
+        Program::new(env!("CARGO_BIN_EXE_coder"), self.folder.path())
+            .args(&["--base-url", &self.url])
+            .args(args)
+            .run(&project, "")
+    }
+
+    /// One question to a model that says this.
+    fn asks(&self, args: &[&str], replies: &[(&str, &'static str)]) -> Ran {
+        *self.replies.lock().unwrap() = replies.iter().rev().map(|(text, end)| ((*text).to_owned(), *end)).collect();
+        let ran = self.coder(&[&["-p", "begin", "--yes"], args].concat());
+        let said = self.replies.lock().unwrap().is_empty() && !ran.said().contains("Nothing more.");
+        assert!(said, "all was asked for, and no more: {}", ran.said());
+        ran
+    }
+
+    fn known(&self) -> Value {
+        let ran = self.coder(&["config", "profile", "--json"]);
+        serde_json::from_str::<Value>(&ran.out).unwrap()["profiles"].take()
+    }
+}
+
+fn answer(mut stream: TcpStream, said: &Replies) {
+    let (mut request, mut buffer) = (Vec::new(), [0; 65536]);
+    loop {
+        let got = stream.read(&mut buffer).unwrap();
+        request.extend_from_slice(&buffer[..got]);
+        let text = String::from_utf8_lossy(&request).to_lowercase();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        if got == 0 || length.is_some_and(|length: usize| body.len() >= length) {
+            break;
+        }
+    }
+    let (text, end) = said.lock().unwrap().pop().unwrap_or_else(|| ("Nothing more.".to_owned(), "stop"));
+    let event = |delta: Value, end: Option<&str>| {
+        format!("data: {}\n\n", json!({"choices": [{"index": 0, "finish_reason": end, "delta": delta}]}))
+    };
+    let events = event(json!({"content": text}), None) + &event(json!({}), Some(end)) + "data: [DONE]\n\n";
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let _ = stream.write_all(format!("{head}{events}").as_bytes()); // a client that has enough goes away
+}
+
+fn write(name: &str) -> String {
+    format!("```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"{name}\", \"content\": \"x\"}}}}\n```\n")
+}
+
+/// A reply that breaks off before the closing tag is where it counts: without the profile its call would run.
+#[test]
+fn the_next_run_reads_reasoning_from_its_first_reply_on() {
+    let place = Place::new();
+    let thought = format!("I could write\n\n{}\nbut no.\n</think>\n\nIt is so.\n", write("thought.txt"));
+    let first = place.asks(&[], &[(&thought, "stop")]);
+    assert_eq!(first.status, 0, "{}", first.said());
+    assert!(first.err.contains("its replies are read so from now on"), "{}", first.err);
+    let known = place.known();
+    let reasoning = &known[0]["reasoning"];
+    assert_eq!((&known[0]["base_url"], &known[0]["model"]), (&json!(place.url), &json!("default")));
+    assert_eq!((&reasoning["value"], &reasoning["how"]), (&json!("opened"), &json!("closing_tag")), "{known}");
+
+    let broken_off = write("ran.txt");
+    let ran = place.asks(&[], &[(&broken_off, "length"), ("</think>\nI see.", "stop")]);
+    assert!(!place.there("ran.txt") && !place.there("thought.txt"), "{}", ran.said());
+    let whole = format!("Hm.\n{}</think>\n{}", write("thought.txt"), write("meant.txt"));
+    let second = place.asks(&[], &[(&whole, "stop"), ("</think>\nDone.", "stop")]);
+    assert!(place.there("meant.txt") && !place.there("thought.txt"), "{}", second.said());
+    assert!(!second.err.contains("from now on"), "{}", second.err);
+
+    // A setting counts over it; another model has its own.
+    place.asks(&["--reasoning", "unknown"], &[(&broken_off, "length"), ("Done.", "stop")]);
+    assert!(place.there("ran.txt"));
+    std::fs::remove_file(place.folder.path().join("project/ran.txt")).unwrap();
+    place.asks(&["--model", "other"], &[(&broken_off, "length"), ("Done.", "stop")]);
+    assert!(place.there("ran.txt"));
+
+    // A reply that ends by itself and closes nothing shows that it is not always so, and that is kept too.
+    place.asks(&[], &[("I think.\n", "stop"), ("Yes.\n", "stop")]);
+    assert_eq!((place.known(), place.files("json").len()), (json!([]), 0));
+}
+
+#[test]
+fn the_next_run_knows_the_dialect() {
+    let hermes = "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {}}\n</tool_call>";
+    let llama = "<function=write_file>{\"path\": \"ran.txt\", \"content\": \"x\"}</function>";
+    let place = Place::new();
+    place.asks(&[], &[(hermes, "stop"), (hermes, "stop"), ("Two files.", "stop")]);
+    assert_eq!(place.known(), json!([]), "two calls show nothing yet");
+    place.asks(&[], &[(llama, "stop"), ("Done.", "stop")]);
+    assert!(place.there("ran.txt"));
+    std::fs::remove_file(place.folder.path().join("project/ran.txt")).unwrap();
+
+    place.asks(&[], &[(hermes, "stop"), (hermes, "stop"), (hermes, "stop"), ("None.", "stop")]);
+    let known = place.known();
+    assert_eq!((&known[0]["dialect"]["value"], &known[0]["dialect"]["how"]), (&json!("hermes"), &json!("three_calls")));
+    let refused = place.asks(&[], &[(llama, "stop"), ("Well.", "stop")]);
+    assert!(!place.there("ran.txt") && refused.err.contains("malformed_call"), "{}", refused.said());
+    place.asks(&["--dialects", "all"], &[(llama, "stop"), ("Done.", "stop")]);
+    assert!(place.there("ran.txt"), "an option counts over it");
+
+    // Another model has taken its place: three calls, of which those that read run, show that.
+    let looks = "<function=list_files>{}</function>";
+    place.asks(&[], &[(looks, "stop"), (looks, "stop"), (looks, "stop"), ("None.", "stop")]);
+    assert_eq!(place.known()[0]["dialect"]["value"], "llama");
+}
+
+#[test]
+fn a_profile_is_shown_and_forgotten() {
+    let place = Place::new();
+    let nothing = place.coder(&["config", "profile"]);
+    assert_eq!((nothing.status, nothing.out), (0, format!("nothing is known of default at {}\n", place.url)));
+    for model in ["a", "b"] {
+        place.asks(&["--model", model], &[("Hm.\n</think>\nYes.\n", "stop")]);
+    }
+    let shown = place.coder(&["config", "profile", "--model", "a"]).out;
+    assert!(shown.contains("reasoning  opened") && shown.contains(" s ago"), "{shown}");
+    let counts = |args: &[&str]| place.coder(&[&["config", "show", "--json", "--model", "a"], args].concat()).out;
+    let profile = |out: &str| serde_json::from_str::<Value>(out).unwrap()["profile"].take();
+    assert_eq!(profile(&counts(&[])), json!({"reasoning": "opened"}));
+    assert_eq!(profile(&counts(&["--reasoning", "known"])), json!({}));
+    let line = "reasoning is not set, and replies of this backend have shown: opened";
+    assert!(place.coder(&["config", "show", "--model", "a"]).out.contains(line));
+
+    assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning  opened").count(), 2);
+    assert_eq!(place.coder(&["config", "profile", "--forget", "--model", "a"]).status, 0);
+    assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning  opened").count(), 1);
+    assert!(place.coder(&["config", "profile", "--forget", "--all"]).out.contains("forgot what was known of b"));
+    assert!(place.files("json").is_empty());
+    let recorded = place.coder(&["config", "profile", "--backend", "replay"]);
+    assert_eq!(recorded.status, 2, "{}", recorded.said());
+}
+
+#[test]
+fn a_damaged_profile_is_told_once_and_stops_nothing() {
+    let place = Place::new();
+    place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
+    let path = place.files("json").remove(0);
+    std::fs::write(&path, "{\"v\":1,").unwrap();
+    let told = |ran: &Ran| ran.err.matches("the profile of this backend cannot be read").count();
+    let first = place.asks(&[], &[("Yes.\n", "stop")]);
+    assert_eq!((first.status, told(&first)), (0, 1), "{}", first.err);
+    assert_eq!(told(&place.asks(&[], &[("Yes.\n", "stop")])), 0);
+    assert_eq!(place.files("broken").len(), 1, "it is kept for whoever wants to look");
+    place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
+    assert_eq!(place.known()[0]["reasoning"]["value"], "opened", "and learned anew");
+    // Where nothing can be kept the work goes on, and that is told.
+    let place = Place::new();
+    std::fs::create_dir_all(place.profiles().parent().unwrap()).unwrap();
+    std::fs::write(place.profiles(), "no folder").unwrap();
+    let ran = place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
+    assert!(ran.status == 0 && ran.err.contains("is not kept"), "{}", ran.said());
+}
+
+/// A password in a URL is for the server.
+#[test]
+fn no_password_is_kept() {
+    let place = Place::new();
+    let url = place.url.replace("http://", "http://me:hidden@");
+    *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
+    let project = place.folder.path().join("project");
+    let coder = Program::new(env!("CARGO_BIN_EXE_coder"), place.folder.path());
+    coder.args(&["--base-url", &url, "-p", "begin"]).run(&project, "");
+    let kept = std::fs::read_to_string(only(&place.files("json"))).unwrap();
+    assert!(!kept.contains("hidden") && !kept.contains("me:"), "{kept}");
+    assert_eq!(place.known()[0]["reasoning"]["value"], "opened", "with the password or without, it is one server");
+}
+
+fn only(files: &[PathBuf]) -> &Path {
+    assert_eq!(files.len(), 1);
+    &files[0]
+}
