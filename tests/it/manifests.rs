@@ -162,6 +162,33 @@ fn the_paths_of_the_architecture_exist() {
     assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
 }
 
+/// Of each crate the table of crates says which others it depends on, and each stands above all that depend on it.
+#[test]
+fn the_table_of_crates_is_what_the_manifests_say() {
+    let text = read("ARCHITECTURE.md");
+    let section = text.split("\n## The crates\n").nth(1).expect("a section about crates");
+    let rows =
+        section.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| `crates/"));
+    let mut wrong = Vec::new();
+    let mut above = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let name = cells[1].trim_matches('`').trim_start_matches("crates/").to_owned();
+        let words = cells[3].split(|c: char| !c.is_ascii_lowercase());
+        let told: BTreeSet<String> = words.filter(|word| above.contains(*word)).map(str::to_owned).collect();
+        let manifest = read(format!("crates/{name}/Cargo.toml"));
+        let dependencies = entries(&manifest, "[dependencies]").into_iter().map(|(entry, _)| name_of(entry));
+        let named: BTreeSet<String> =
+            dependencies.filter_map(|entry| entry.strip_prefix("toolfence-")).map(str::to_owned).collect();
+        if told != named {
+            wrong.push(format!("{name}: the table says {told:?}, the manifest {named:?}"));
+        }
+        above.insert(name);
+    }
+    assert_eq!(above, crates().into_iter().collect(), "every crate has its row");
+    assert_none(wrong);
+}
+
 /// A row of the table of features: the features it includes, and the packages it adds.
 struct Row {
     includes: Vec<String>,

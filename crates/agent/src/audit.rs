@@ -23,12 +23,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolfence_policy::{Cleared, Decision, Pending};
+use toolfence_project::random_name;
 use toolfence_protocol::clip::clip;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, Effect, Error, Language, Result, ToolCall, ToolResult};
 use toolfence_sandbox::isolation::Kind;
-use toolfence_sandbox::random_name;
 use toolfence_session::Answer;
 use toolfence_tools::CommandRunner;
 

@@ -10,6 +10,3 @@ pub mod environment;
 pub mod isolation;
 mod messages;
 pub mod process;
-mod random;
-
-pub use random::random_name;

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
-use toolfence_sandbox::random_name;
+use toolfence_project::random_name;
 
 /// The folder, from the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];

@@ -1,12 +1,12 @@
 //! What the status of a file (stat(2)) says: whether it is still the same file, with the same content, and since when.
 //!
-//! Every comparison of two files of this crate is here. [`toolfence_sandbox::isolation::Identity`] is the file alone, whatever is
+//! Every comparison of two files of this crate is here. [`toolfence_project::Identity`] is the file alone, whatever is
 //! in it.
 
 use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
-use toolfence_sandbox::isolation::identity_of;
+use toolfence_project::identity_of;
 
 /// The bits of a mode that can be set (chmod(2)).
 const BITS: RawMode = 0o7777;

@@ -14,7 +14,7 @@ use toolfence::program::workspace::Access;
 use toolfence::sandbox::Settings;
 use toolfence::tools::CommandRunner;
 use toolfence::{Args, ToolCall};
-use toolfence_sandbox::isolation::MaskKind;
+use toolfence_project::MaskKind;
 
 const NAMES: &str = include_str!("../../cases/names.tsv");
 const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY-----\nneedle\n";

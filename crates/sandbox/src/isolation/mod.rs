@@ -56,6 +56,4 @@ pub use enclosure::{Enclosure, enter_if_asked};
 #[cfg(target_os = "linux")]
 use trouble::Trouble;
 use types::Engine;
-pub use types::{
-    Container, Entry, Identity, Kind, Mask, MaskKind, Mode, Project, Report, Request, Settings, identity_of,
-};
+pub use types::{Container, Entry, Kind, Mode, Report, Request, Settings};

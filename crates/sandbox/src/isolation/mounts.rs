@@ -5,13 +5,14 @@
 
 use super::plan::{Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
-use super::{Identity, Trouble, identity_of, memory, rights};
+use super::{Trouble, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use std::io;
 use std::path::{Path, PathBuf};
+use toolfence_project::{Identity, identity_of};
 
 /// Where private folders, layers and masks have their store.
 const STORE: &str = "/.store";

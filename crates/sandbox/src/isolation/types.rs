@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use toolfence_project::Mask;
 use toolfence_protocol::Text;
 
 /// Which sandbox is wanted around every command.
@@ -215,58 +216,6 @@ pub struct Report {
     pub helper: Option<PathBuf>,
     /// Whether they fully hold: files, processes and network.
     pub holds: bool,
-}
-
-/// A project as the sandbox must know it.
-pub trait Project {
-    /// The real path of the root.
-    fn path(&self) -> &Path;
-
-    /// Device and inode of the root.
-    fn identity(&self) -> Identity;
-
-    /// The PATH of its commands.
-    fn search_path(&self) -> &OsStr;
-
-    /// Whether a file or folder is hidden of those that are shown beside the project: `below` is its name in the folder
-    /// `shown`.
-    fn hides_beside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool;
-}
-
-/// A file or folder of the project that is not as the others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mask {
-    /// Relative to the root, without links.
-    pub path: PathBuf,
-    /// Which one is meant.
-    pub is: Identity,
-    /// What is done to it.
-    pub how: MaskKind,
-}
-
-/// What is done to a file or folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum MaskKind {
-    /// The mask keeps the file or folder in its place: it cannot be renamed or removed.
-    Keep,
-    /// It cannot be renamed, removed or changed.
-    Freeze,
-    /// It cannot be renamed, removed, changed or read.
-    Hide,
-    /// Its content cannot be read. It may be removed, renamed or replaced: what stands in a folder that git ignores is the
-    /// build's, and a mask must not keep `rm -rf dist` from working.
-    HideRemovable,
-}
-
-/// Device and inode of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Identity(pub u64, pub u64);
-
-/// The identity of the file whose status this is.
-#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-pub fn identity_of(stat: &rustix::fs::Stat) -> Identity {
-    Identity(stat.st_dev as u64, stat.st_ino as u64)
 }
 
 /// A command that is to run inside.

@@ -1,9 +1,10 @@
 //! Systems without a sandbox: everything is said to be down, and nothing is set up.
 
-use super::{Entry, Kind, Project, Report, Request, Settings};
+use super::{Entry, Kind, Report, Request, Settings};
 use crate::messages;
 use std::ffi::OsStr;
 use std::path::Path;
+use toolfence_project::Project;
 use toolfence_protocol::Text;
 
 /// Does nothing on this system, where no program is ever started as a helper.

@@ -2,8 +2,8 @@
 
 use crate::messages;
 use std::path::Path;
+use toolfence_project::MaskKind;
 use toolfence_protocol::Text;
-use toolfence_sandbox::isolation::MaskKind;
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::{MaskSet, Workspace, names};
 

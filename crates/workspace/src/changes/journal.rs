@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
-use toolfence_sandbox::random_name;
+use toolfence_project::random_name;
 
 const TEMPORARY: &str = ".tmp";
 const JOURNAL: &str = ".journal";

@@ -18,8 +18,8 @@ use rustix::fs::FileType;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use toolfence_project::{Identity, MaskKind, identity_of};
 use toolfence_protocol::{Language, Text};
-use toolfence_sandbox::isolation::{Identity, MaskKind, identity_of};
 
 /// Files that are read, the bytes of one and of all of them, and the lines that are kept. What is beyond is said to be.
 const MOST_FILES: usize = 256;

@@ -3,7 +3,7 @@
 use crate::masks::set::MaskSet;
 use crate::names;
 use crate::root::Root;
-use toolfence_sandbox::isolation::{Mask, MaskKind, identity_of};
+use toolfence_project::{Mask, MaskKind, identity_of};
 
 /// What a command finds without its mask, because another process on the host has put another file in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use toolfence_git::config::{links_of, path_value, pointed};
 use toolfence_git::way::Way;
 use toolfence_git::{hooks, made};
+use toolfence_project::{Identity, MaskKind};
 use toolfence_rules::GIT_HOOKS;
-use toolfence_sandbox::isolation::{Identity, MaskKind};
 
 /// What a command may do with the repositories of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

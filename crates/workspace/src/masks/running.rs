@@ -25,9 +25,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_git::way::{Step, Way};
+use toolfence_project::{Identity, Mask, MaskKind, random_name};
 use toolfence_protocol::Text;
-use toolfence_sandbox::isolation::{Identity, Mask, MaskKind};
-use toolfence_sandbox::random_name;
 
 /// The most bytes of a record that is read.
 const MOST_BYTES: u64 = 64 << 20;

@@ -20,8 +20,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolfence_git::made::looks_bare;
+use toolfence_project::{Identity, Mask, MaskKind, identity_of};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
-use toolfence_sandbox::isolation::{Identity, Mask, MaskKind, identity_of};
 
 /// Folders looked at before the walk is given up.
 const MOST_FOLDERS: usize = 1_000_000;

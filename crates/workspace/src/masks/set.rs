@@ -3,7 +3,7 @@
 use crate::masks::repositories::{Repository, Used};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use toolfence_sandbox::isolation::{Identity, Mask, MaskKind};
+use toolfence_project::{Identity, Mask, MaskKind};
 
 /// What the sandbox has to mask for one command, and what was there when it was looked for.
 #[derive(Debug, Clone, Default)]

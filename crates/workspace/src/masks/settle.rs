@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::made;
 use toolfence_git::way::{Step, Way};
+use toolfence_project::identity_of;
 use toolfence_protocol::Text;
-use toolfence_sandbox::isolation::identity_of;
 
 /// What stands behind a name that was set aside, with a number.
 const ASIDE: &str = ".set-aside";

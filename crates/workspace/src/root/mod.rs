@@ -31,10 +31,10 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use toolfence_project::{Identity, Project, identity_of};
 use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure};
 use toolfence_rules::{Blocked, Harmless, PathRules};
-use toolfence_sandbox::isolation::{Identity, Project, identity_of};
 use twins::Twins;
 
 /// The most files that a root remembers as masked: a hostile tree must not fill the memory.

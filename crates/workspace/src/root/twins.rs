@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use rustix::fs::{FileType, Stat};
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use toolfence_sandbox::isolation::{Identity, identity_of};
+use toolfence_project::{Identity, identity_of};
 
 /// Entries looked at before the search is given up; then a file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;

@@ -11,7 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use toolfence_sandbox::random_name;
+use toolfence_project::random_name;
 
 /// Bytes of an index that are read.
 const MOST_BYTES: u64 = 256 << 20;

@@ -133,8 +133,8 @@ fn option(name: &str, value: &OsStr) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Identity;
     use super::*;
+    use toolfence_project::Identity;
 
     fn plan(writable: bool, network: bool) -> Plan {
         Plan {

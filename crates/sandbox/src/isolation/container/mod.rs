@@ -9,7 +9,7 @@ use super::bubblewrap::Blank;
 use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
 use crate::messages;
-use crate::{environment, random_name};
+use crate::environment;
 use argv::{Line, MaskedPath};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 pub(super) use supervisor::main;
+use toolfence_project::random_name;
 use toolfence_protocol::Text;
 
 /// How long the engine may take to say whether it is there.

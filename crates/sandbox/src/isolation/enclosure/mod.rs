@@ -5,13 +5,12 @@ mod probe;
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
-use super::{
-    Entry, Identity, Kind, MaskKind, Mode, Project, Report, Request, Settings, container, enter, helper, supervise,
-};
+use super::{Entry, Kind, Mode, Report, Request, Settings, container, enter, helper, supervise};
 use crate::messages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use toolfence_project::{Identity, MaskKind, Project};
 use toolfence_protocol::Text;
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
