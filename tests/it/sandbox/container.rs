@@ -9,6 +9,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use toolfence::ErrorCode;
 use toolfence::sandbox::Container;
 use toolfence::sandbox::{Kind, Settings};
@@ -18,7 +19,16 @@ const SCRIPT: &str = r#"#!/bin/bash
 here=$(dirname "$0")
 printf '%s\n' "$*" >>"$here/told"
 case $1 in
-    image) [ "${!#}" = present ] || { echo "Error: no such image: ${!#}" >&2; exit 1; } ;;
+    image)
+        case ${!#} in
+            present) exit 0 ;;
+            # More than a pipe holds.
+            loud) for i in {1..5000}; do echo "warning: line $i of many" >&2; done ;;
+            # What keeps stderr open when the client has ended.
+            busy) sleep 20 & ;;
+        esac
+        echo "Error: no such image: ${!#}" >&2
+        exit 1 ;;
     rm) kill -KILL -- -"$(cat "$here/${!#}")" 2>/dev/null ;;
     run)
         shift
@@ -121,10 +131,18 @@ fn without_it_nothing_runs() {
     let missing = Container::podman("i").program(PathBuf::from("/nowhere/podman"));
     for (settings, why) in [
         (settings(&place, "absent"), "podman says: Error: no such image: absent"),
+        (settings(&place, "loud"), "podman says: Error: no such image: loud"),
+        (settings(&place, "busy"), "podman says: Error: no such image: busy"),
         (Settings::new().container(missing).helper(HELPER), "No such file or directory"),
     ] {
+        let started = Instant::now();
         let report = super::runner(&place.root, settings.clone()).sandbox_report().clone();
         assert!(report.kind == Kind::Nothing && !report.holds && report.why[0].to_string().contains(why), "{report:?}");
+        assert!(
+            started.elapsed() < Duration::from_secs(15),
+            "the client had ended long before: {:?}",
+            started.elapsed()
+        );
         let result = place.anyhow(settings, json!({"command": "touch ran"}));
         let error = result.error.expect("it is refused");
         assert!(

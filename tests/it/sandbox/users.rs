@@ -145,3 +145,19 @@ fn a_project_that_holds_the_home_has_no_sandbox() {
     let missing = missing.sandbox_report().clone();
     assert!(missing.kind == Kind::Nothing && missing.why[0].to_string().contains("No such file"), "{missing:?}");
 }
+
+/// What stands in the place of the helper says something and does not end.
+#[test]
+fn a_program_that_is_no_helper_holds_nobody_up() {
+    let place = Place::new();
+    let program = place.beside.join("helper");
+    std::fs::write(&program, "#!/bin/sh\necho no >&0\nexec sleep 60\n").expect("a file can be written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let workspace = super::runner(&place.root, Settings::new()).workspace().clone();
+    let settings = Settings::new().at_most(Kind::Landlock).helper(program);
+    let started = std::time::Instant::now();
+    let runner = toolfence::tools::CommandRunner::new(workspace, settings);
+    let report = runner.sandbox_report();
+    assert!(report.kind == Kind::Nothing && report.why[0].to_string().contains("raised: no."), "{report:?}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
+}

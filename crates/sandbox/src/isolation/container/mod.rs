@@ -8,18 +8,21 @@ mod supervisor;
 use super::bubblewrap::Blank;
 use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
-use crate::messages;
 use crate::environment;
+use crate::messages;
 use argv::{Line, MaskedPath};
+use rustix::fs::MemfdFlags;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 pub(super) use supervisor::main;
 use toolfence_project::random_name;
 use toolfence_protocol::Text;
+use wait_timeout::ChildExt;
 
 /// How long the engine may take to say whether it is there.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -97,37 +100,35 @@ impl Found {
     }
 }
 
-/// Asks the engine's client something; the error is its last line.
+/// Asks the engine's client something; the error is the last line of what the client prints on stderr.
 fn asked(program: &Path, words: &[&str]) -> Result<(), Text> {
+    // The client writes to a file in memory. A pipe would hold it up when it is full, and would stay open as long as a process
+    // that the client left behind.
+    let said = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
+    let said = File::from(said);
+    let stderr = said.try_clone().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
         .args(words)
         .env_clear()
         .envs(environment::of_client())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
+        .stderr(stderr)
         .spawn()
         .map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(messages::engine_says_nothing_in_time(PATIENCE.as_secs()));
-            }
-        }
+    let Ok(Some(status)) = child.wait_timeout(PATIENCE) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(messages::engine_says_nothing_in_time(PATIENCE.as_secs()));
     };
     if status.success() {
         return Ok(());
     }
-    let mut said = String::new();
-    const LONGEST: u64 = 4096;
-    if let Some(stderr) = child.stderr.take() {
-        let _ = stderr.take(LONGEST).read_to_string(&mut said);
-    }
+    const LONGEST: usize = 4096;
+    let mut end = [0; LONGEST];
+    let from = said.metadata().map_or(0, |said| said.len().saturating_sub(LONGEST as u64));
+    let bytes = said.read_at(&mut end, from).unwrap_or(0);
+    let said = String::from_utf8_lossy(&end[..bytes]);
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
     Err(last.map_or_else(messages::engine_failed, |last| {
         last.chars().filter(|c| !c.is_control()).collect::<String>().into()

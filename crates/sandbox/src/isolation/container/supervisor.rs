@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use wait_timeout::ChildExt;
 
 /// How long a client may take to end once its container is removed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -77,8 +78,7 @@ fn end(told: &Told, client: &mut Child) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         remove(told)?;
-        std::thread::sleep(PAUSE);
-        if client.try_wait()?.is_some() {
+        if client.wait_timeout(PAUSE)?.is_some() {
             return Ok(());
         }
     }

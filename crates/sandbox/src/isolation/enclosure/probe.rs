@@ -11,9 +11,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use toolfence_protocol::Text;
+use wait_timeout::ChildExt;
 
 /// How long a trial may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the helper may take to end after its answer.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// The best kind that stands, and why no better one does.
 pub(super) fn report(enclosure: &Enclosure) -> Report {
@@ -91,12 +95,12 @@ fn ask(entry: &Entry) -> io::Result<String> {
         .stderr(Stdio::null())
         .spawn()?;
     let answer = ours.write_all(&entry.told).and_then(|()| first_line(&mut ours));
-    // The helper ends when the line to it does; one that is no helper is ended.
+    // The helper ends when the line to it does. A program that is no helper may hear nothing of that, and is killed.
     drop(ours);
-    if answer.is_err() {
+    if answer.is_err() || !matches!(child.wait_timeout(ENDING), Ok(Some(_))) {
         let _ = child.kill();
+        child.wait()?;
     }
-    child.wait()?;
     answer
 }
 
