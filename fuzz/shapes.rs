@@ -247,6 +247,23 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("parameters", |n| format!("<function=a>{}", "<parameter=p>x".repeat(4 * n))),
     ("closers of a parameter", |n| format!("<function=a><parameter=p>{}", "</parameter> x".repeat(4 * n))),
     ("blanks behind a parameter", |n| format!("<function=a><parameter=p>x</parameter>{}", " \n".repeat(8 * n))),
+    ("parameters that are whole", |n| {
+        format!("<function=a>{}", "<parameter=p>x</parameter>\n".repeat(2 * n)) // the second one is a fault
+    }),
+    ("parameters of many names", |n| {
+        let parameters: String = (0..n).map(|i| format!("<parameter=p{i}>x</parameter>\n")).collect();
+        format!("<function=a>{parameters}</function>")
+    }),
+    ("many names behind a long text", |n| {
+        let parameters: String = (0..n).map(|i| format!("<parameter=p{i}>x</parameter>\n")).collect();
+        format!("<function=a><parameter=p>{}</parameter>{parameters}", "x ".repeat(8 * n))
+    }),
+    ("brackets in a string of a call", |n| {
+        format!("<tool_call>{{\"name\": \"a\", \"arguments\": {{\"x\": \"{}", "}]".repeat(8 * n))
+    }),
+    ("strings of a call", |n| {
+        format!("<tool_call>{{\"name\": \"a\", \"arguments\": {{\"x\": [{}", "\"y\", ".repeat(4 * n))
+    }),
     ("keys", |n| format!("<tool_call>a{}", "<arg_key>k</arg_key><arg_value>".repeat(2 * n))),
     ("a long list", |n| format!("[f(a=[{}", "1, ".repeat(8 * n))),
     ("lists in lists", |n| format!("[f(a={}", "[".repeat(8 * n))),

@@ -7,6 +7,7 @@
 mod markdown;
 
 use libfuzzer_sys::fuzz_target;
+use std::collections::HashMap;
 use toolfence::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
 use toolfence::{Dialect, Dialects, FinishReason, Repair};
 
@@ -36,6 +37,7 @@ fuzz_target!(|data: &[u8]| {
     let polls = usize::from(ending & 0x10 != 0);
     assert_eq!(whole, events(&reply, chunk, polls, reason, &options), "the events depend on when they are polled");
     settled_only(&reply, chunk, reason, &options);
+    told_is_said(&whole);
     spans_cover(&reply, &whole);
     fences_are_commonmark(&reply);
     if let Err(problem) = markdown::doubtful_fences(&reply, false) {
@@ -62,6 +64,27 @@ fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Optio
         rest.extend(apart.map(Event::into_owned));
     }
     assert_eq!(events(reply, chunk, usize::MAX, reason, &settled), rest, "without a preview something else is told");
+}
+
+/// Whatever was started is called or withdrawn under its id, and a call has the name under which it was told.
+fn told_is_said(events: &[Event<'_>]) {
+    let mut open: HashMap<&str, &str> = HashMap::new();
+    for event in events {
+        match event {
+            Event::Started { id, name } => assert_eq!(open.insert(id, name), None, "{id} is started twice"),
+            Event::Progress { id, .. } => assert!(open.contains_key(id.as_ref()), "{id} is not open"),
+            Event::Call { call, replaces, .. } => {
+                if let Some(name) = open.remove(replaces.as_deref().unwrap_or(&call.id)) {
+                    assert_eq!(name, call.name, "a call was told under another name");
+                }
+            }
+            Event::Malformed { id, .. } | Event::Incomplete { id, .. } | Event::Ignored { id: Some(id), .. } => {
+                open.remove(id.as_ref());
+            }
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "started and forgotten: {open:?}");
 }
 
 /// The merged events of a reply, the provisional ones included. So many are polled after a piece, and more now and then.

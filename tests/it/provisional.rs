@@ -1,9 +1,9 @@
 //! What is told before a block is decided: provisional events, what is held back, what a limit ends.
 
-use crate::parse::{cases, events};
+use crate::parse::{cases, events, options as parse_options};
 use std::collections::HashMap;
-use toolfence::FinishReason;
 use toolfence::parse::{Event, Options, Parser, Reasoning};
+use toolfence::{Dialect, FinishReason};
 use toolfence_kit::{Pieces, Random};
 
 /// What became of a provisional id.
@@ -140,6 +140,117 @@ fn what_was_told_is_what_the_call_says() {
         assert!(told.is_empty(), "started and forgotten: {reply}");
     }
     assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
+}
+
+/// What was told of a call's arguments while it came is the beginning of what they are, and the name is its name: in every
+/// case, wherever the reply ends. In a dialect that can be told, the first call of each section is told before it is whole.
+#[test]
+fn what_the_cases_tell_is_what_their_calls_say() {
+    // Calls as Python writes them are read whole, and bare JSON is a call only where nothing follows it.
+    let untold = [Dialect::Pythonic, Dialect::Olmo, Dialect::Lfm2, Dialect::BareJson];
+    let mut seen: HashMap<Dialect, usize> = HashMap::new();
+    for case in cases() {
+        for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
+            let (reply, title) = (&case.reply[..cut], &case.title);
+            let mut told: HashMap<String, (String, Vec<(String, String)>)> = HashMap::new();
+            for event in events(reply, &case.options, 5, true) {
+                match event {
+                    Event::Started { id, name } => drop(told.insert(id.into(), (name.into(), Vec::new()))),
+                    Event::Progress { id, arg, text } => {
+                        let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
+                        texts.push((arg.into(), text.into()));
+                    }
+                    Event::Call { call, replaces, index, .. } => {
+                        let began = told.remove(replaces.as_deref().unwrap_or(&call.id));
+                        // JSON that had to be mended may be no JSON from its first key on.
+                        if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
+                            assert!(began.is_some() || untold.contains(&dialect), "{title}: {reply:?}");
+                            *seen.entry(dialect).or_default() +=
+                                began.iter().map(|(_, texts)| texts.len()).sum::<usize>();
+                        }
+                        let Some((name, texts)) = began else { continue };
+                        assert_eq!(name, call.name, "{title}: {reply:?}");
+                        let args = serde_json::Value::Object(call.args);
+                        for (arg, text) in texts {
+                            let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
+                            let begins = meant.is_some_and(|meant| meant.starts_with(text.trim_end_matches('\n')));
+                            assert!(begins, "{title}: {arg} is {meant:?} and was told as {text:?}: {reply:?}");
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    for dialect in Dialect::ALL.iter().filter(|dialect| !untold.contains(dialect)) {
+        assert!(
+            seen.get(dialect).is_some_and(|texts| *texts > 0),
+            "{dialect}: no text of an argument was told: {seen:?}"
+        );
+    }
+}
+
+/// A text is told while it is written, long before its call is whole, in each of the ways in which dialects write texts.
+#[test]
+fn a_long_text_in_a_dialect_is_told_while_it_comes() {
+    let line = "    print('one more line')\n";
+    let written = line.replace('\n', "\\n");
+    let json = |before: &str, behind: &str| (before.to_owned(), written.clone(), behind.to_owned());
+    let raw = |before: &str, behind: &str| (before.to_owned(), line.to_owned(), behind.to_owned());
+    for (before, line, behind) in [
+        json(
+            "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"",
+            "\"}}\n</tool_call>",
+        ),
+        json("Sure.\n[TOOL_CALLS]write_file[ARGS]{\"path\": \"a\", \"content\": \"", "\"}"),
+        json("[TOOL_CALLS] [{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"", "\"}}]"),
+        json("<|tools_prefix|>[{\"write_file\": {\"path\": \"a\", \"content\": \"", "\"}}]<|tools_suffix|>"),
+        raw(
+            "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n",
+            "\n</parameter>\n</function>\n</tool_call>",
+        ),
+        raw(
+            "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n<arg_key>content</arg_key>\n<arg_value>",
+            "</arg_value>\n</tool_call>",
+        ),
+        raw(
+            "<invoke name=\"write_file\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"content\">",
+            "</parameter>\n</invoke>",
+        ),
+        raw(
+            "<start_function_call>call:write_file{path:<escape>a<escape>,content:<escape>",
+            "<escape>}<end_function_call>",
+        ),
+    ] {
+        let mut parser = Parser::new(parse_options("dialects").0);
+        let mut shown = String::new();
+        let mut push = |parser: &mut Parser, text: &str| {
+            for piece in Pieces::every(text, 6) {
+                parser.push(piece);
+                for event in poll_all(parser) {
+                    match event {
+                        Event::Progress { arg, text, .. } if arg == "content" => shown.push_str(&text),
+                        Event::Call { call, .. } => assert_eq!(call.args["content"], shown.as_str(), "{before}"),
+                        _ => {}
+                    }
+                }
+            }
+            shown.len()
+        };
+        push(&mut parser, &before);
+        let line_length = "    print('one more line')\n".len();
+        for number in 1..=300 {
+            let told = push(&mut parser, &line);
+            assert!(told + 12 >= number * line_length, "{told} bytes of {number} lines: {before}");
+        }
+        push(&mut parser, &behind);
+        parser.finish(FinishReason::Stop);
+        let last = poll_all(&mut parser);
+        assert!(
+            !last.iter().any(|event| matches!(event, Event::Malformed { .. } | Event::Incomplete { .. })),
+            "{last:?}"
+        );
+    }
 }
 
 /// Who wants no provisional events gets the same others.

@@ -283,6 +283,10 @@ crate::texts! { "parse"
         en: "a comma or a closing bracket is wanted between arguments; write key:value",
         pt: "falta uma vírgula ou um fechamento entre os argumentos; escreva chave:valor",
     }
+    dialect_unreadable(token) {
+        en: "what stands here is not what a call behind {token} has there; write the whole call again",
+        pt: "o que está aqui não é o que uma chamada depois de {token} tem neste lugar; escreva a chamada inteira de novo",
+    }
     dialect_too_large(most) {
         en: "the call is longer than {most} bytes; split the work",
         pt: "a chamada passa de {most} bytes; divida o trabalho",

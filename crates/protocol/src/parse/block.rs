@@ -109,6 +109,8 @@ pub(super) struct Block {
     pub(super) drifted_word: bool,
     /// Only one of two readings sees the opening fence.
     pub(super) doubtful: bool,
+    /// A call in a dialect stands where it is a guess, or its end was guessed.
+    pub(super) guessed: bool,
     /// The closing fence was glued to what stands before it.
     glued: bool,
     /// Its word is `tool_code`, and calls as Python writes them are read: they stand in it where it holds no object.
@@ -153,6 +155,7 @@ impl Block {
             forged: false,
             drifted_word: false,
             doubtful: false,
+            guessed: false,
             glued: false,
             python: false,
             dialect: None,
@@ -189,6 +192,20 @@ impl Block {
         self.body.push_str(text);
         self.prefixes.push(Prefix { line: 0, taken, pad: 0 });
         self.dialect = dialect;
+    }
+
+    /// Follows the JSON of a call in some dialect up to the end of its first value. Returns whether more of it may come.
+    pub(super) fn follow(&mut self, json: &str, queue: &mut Queue) -> bool {
+        let mut rest = json;
+        while !rest.is_empty() {
+            let end = memchr::memchr2(b'}', b']', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
+            self.lexer.feed(&rest[..end], &mut Listener { preview: &mut self.preview, queue });
+            rest = &rest[end..];
+            if !self.preview.values.is_empty() || matches!(self.lexer.status(), Status::Broken { .. }) {
+                return false;
+            }
+        }
+        true
     }
 
     /// How far the block is.
@@ -249,6 +266,7 @@ impl Block {
         let canonical = !self.drifted_word
             && !self.doubtful
             && !self.glued
+            && !self.guessed
             && !self.preview.saw_mark
             && !self.preview.loose
             && self.preview.tags.is_empty();

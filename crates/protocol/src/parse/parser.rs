@@ -14,6 +14,7 @@
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
 mod ending;
+mod follower;
 mod section;
 
 use super::block::{Block, Ending, Stage};
@@ -88,7 +89,7 @@ enum ParserState {
     Prose,
     Block,
     Reasoning(reasoning::Section),
-    Section(Section),
+    Section(Box<Section>),
     Done,
 }
 

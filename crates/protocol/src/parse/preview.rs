@@ -5,6 +5,7 @@
 //! whole when it has ended.
 
 use super::call::{is_args, is_name, is_wrapper, named_spec, spec, undecorated};
+use super::dialect::sketch::Form;
 use super::ids::Ids;
 use super::queue::Queue;
 use super::tag::{is_tag_name, loose_word, may_be_tag, tag_of};
@@ -81,6 +82,8 @@ pub(super) struct Preview {
     call: CallSoFar,
     /// Nothing more is queued: the end of the block is undecided.
     pub(super) muted: bool,
+    /// What the JSON is.
+    form: Form,
     /// An argument was queued that does not stand in an object of arguments.
     pub(super) loose: bool,
     frames: Vec<OpenValue>,
@@ -136,6 +139,23 @@ impl Preview {
     /// The tool that a string is an argument for, where it is named.
     pub(super) fn tool(&self, token: &Token) -> Option<&str> {
         self.calls.get(token.call).unwrap_or(&self.call).name.as_deref()
+    }
+
+    /// A call whose name stands outside of its arguments begins. Its arguments come as JSON, where `form` says so, or as
+    /// [texts](Preview::tell).
+    pub(super) fn begin(&mut self, name: Option<&str>, id: Option<&str>, form: Form, queue: &mut Queue) {
+        self.form = form;
+        self.call.name = name.map(str::to_owned);
+        self.call.model_id = id.map(str::to_owned);
+        self.start(queue);
+    }
+
+    /// More of an argument of the open call.
+    pub(super) fn tell(&self, arg: &str, text: &str, queue: &mut Queue) {
+        // A long key would be repeated with every piece.
+        if let Some(id) = self.call.started.as_deref().filter(|_| self.previews() && arg.len() <= MOST_PATH) {
+            queue.progress(id, arg, text);
+        }
     }
 
     /// More of a verbatim body.
@@ -227,7 +247,7 @@ impl Preview {
             self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
             return StringRole::MaybeTag;
         }
-        let at_envelope = self.frames.len() == self.envelope;
+        let at_envelope = self.frames.len() == self.envelope && self.form == Form::Calls;
         match self.key() {
             Some("id") if at_envelope => StringRole::Id,
             Some(key) if at_envelope && is_name(key) => StringRole::Name,
@@ -311,8 +331,20 @@ impl Watch for Listener<'_> {
         preview.begin_step();
         if depth == 0 {
             preview.value_start = at;
-            preview.outer = if object { 1 } else { 2 };
+            preview.outer = match preview.form {
+                Form::Args => 0,
+                _ if object => 1,
+                _ => 2,
+            };
             preview.envelope = preview.outer;
+            // Arguments that are no object make no call.
+            preview.muted |= preview.form == Form::Args && !object;
+        } else if preview.form == Form::Keyed {
+            if depth == preview.envelope && object && preview.call.keys == 1 {
+                preview.call.name = preview.key().map(|key| undecorated(key).into_owned());
+                (preview.root, preview.beside) = (depth, false);
+                preview.start(self.queue);
+            }
         } else if preview.opens_wrapper() {
             preview.call.keys = 0;
             preview.envelope += if object { 1 } else { 2 };
@@ -339,7 +371,7 @@ impl Watch for Listener<'_> {
     fn close(&mut self, end: usize) {
         let preview = &mut *self.preview;
         if preview.frames.len() == preview.envelope {
-            if preview.call.name.is_none() && preview.call.keys == 1 {
+            if preview.form == Form::Calls && preview.call.name.is_none() && preview.call.keys == 1 {
                 let is_tool = |key: &&str| spec(preview.catalog.as_deref(), key).is_some();
                 let key = preview.key().filter(is_tool).map(|key| undecorated(key).into_owned());
                 preview.call.name = key;
@@ -355,6 +387,9 @@ impl Watch for Listener<'_> {
         }
         if preview.frames.is_empty() {
             preview.values.push((preview.value_start, end));
+            if preview.form == Form::Args {
+                preview.calls.push(std::mem::take(&mut preview.call));
+            }
         }
         preview.end_step();
     }
@@ -373,7 +408,7 @@ impl Watch for Listener<'_> {
         }
         match preview.role {
             StringRole::Name | StringRole::Id => preview.short.push_str(piece),
-            StringRole::Argument | StringRole::Marked if preview.told && preview.previews() => {
+            StringRole::Argument if preview.told && preview.previews() => {
                 if let Some(id) = &preview.call.started {
                     self.queue.progress(id, preview.argument(), piece);
                 }
@@ -386,7 +421,11 @@ impl Watch for Listener<'_> {
                     let marked = preview.short.trim_start().starts_with("<<");
                     preview.saw_mark |= marked;
                     preview.role = if marked { StringRole::Marked } else { StringRole::Argument };
-                    preview.queue_short(self.queue);
+                    if marked {
+                        preview.short.clear(); // a body may be read in it, which is not all of the text
+                    } else {
+                        preview.queue_short(self.queue);
+                    }
                 }
             }
             StringRole::Argument | StringRole::Marked | StringRole::Other | StringRole::Undecided => {}

@@ -110,7 +110,7 @@ fn call(scan: &mut Scan<'_>, tokens: &Tokens) -> Read {
     } else {
         (first, false)
     };
-    let (args, repairs) = scan.args(if fenced { &["\n```"] } else { &[] })?;
+    let (args, repairs) = scan.args(name, if fenced { &["\n```"] } else { &[] })?;
     scan.call(name, args, repairs);
     let end = scan.at;
     scan.skip_whitespace();

@@ -34,16 +34,22 @@ pub(super) const FORGERIES: &[Forgery] = &[
     Forgery { dialect: Dialect::Gemma, token: "<start_of_turn>user" },
 ];
 
-fn call(scan: &mut Scan<'_>, mark: &str, close: &str) -> Read {
+fn call(scan: &mut Scan<'_>, mark: &'static str, close: &str) -> Read {
     scan.skip_whitespace();
     scan.want("call:")?;
     let rest = scan.rest();
-    let Some(end) = rest.find('{') else { return scan.wait() };
-    let name = rest[..end].trim();
-    if name.is_empty() || name.contains(['\n', '<']) {
+    let end = rest.find('{');
+    let name = rest[..end.unwrap_or(rest.len())].trim();
+    // Prose that speaks of the token has several words there.
+    if name.contains(|c: char| c.is_whitespace() || c == '<') {
+        return Err(super::scan::Stop::Not);
+    }
+    let Some(end) = end else { return scan.wait() };
+    if name.is_empty() {
         return scan.no();
     }
     scan.at += end;
+    scan.begins(name);
     let args: Args = object(scan, mark, 0)?;
     scan.call(name, args, Vec::new());
     let end = scan.at;
@@ -51,7 +57,7 @@ fn call(scan: &mut Scan<'_>, mark: &str, close: &str) -> Read {
     if scan.take(close)? { Ok(()) } else { scan.missing_end(end, true) }
 }
 
-fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Map<String, Value>> {
+fn object(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Map<String, Value>> {
     scan.at += 1;
     let mut members = Map::new();
     loop {
@@ -72,7 +78,11 @@ fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Map<String, Val
             rest[..end].trim()
         };
         scan.skip_whitespace();
-        let value = value(scan, mark, depth)?;
+        let value = if depth == 0 && scan.take(mark)? {
+            Value::from(scan.text(key, false, mark, &[])?.0)
+        } else {
+            value(scan, mark, depth)?
+        };
         if members.insert(key.to_owned(), value).is_some() {
             return scan.bad(messages::parameter_given_twice(key));
         }
@@ -83,7 +93,7 @@ fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Map<String, Val
     }
 }
 
-fn value(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Value> {
+fn value(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Value> {
     if depth > MOST_DEPTH {
         return scan.bad(messages::nested_too_deep());
     }

@@ -9,7 +9,7 @@
 
 use super::scan::{Read, Scan, Stop};
 use super::{Forgery, Row};
-use crate::{Args, Dialect, Repair, messages};
+use crate::{Args, Dialect, messages};
 use serde_json::Value;
 
 const END: &str = "</tool_call>";
@@ -36,6 +36,7 @@ fn call(scan: &mut Scan<'_>) -> Read {
         let end = scan.at;
         scan.skip_whitespace();
         if scan.take(END)? {
+            scan.begins(name);
             break;
         }
         if !scan.take("<arg_key>")? {
@@ -45,12 +46,13 @@ fn call(scan: &mut Scan<'_>) -> Read {
             scan.call(name, args, repairs);
             return scan.missing_end(end, true);
         }
+        scan.begins(name);
         let key = scan.until("</arg_key>")?.trim();
         scan.skip_whitespace();
         if !scan.take("<arg_value>")? {
             return scan.bad(messages::parameter_wanted("<arg_value>"));
         }
-        let (text, guess): (_, Option<Repair>) = scan.content("</arg_value>", &["<arg_key>", END])?;
+        let (text, guess) = scan.text(key, false, "</arg_value>", &["<arg_key>", END])?;
         repairs.extend(guess);
         if args.insert(key.to_owned(), Value::from(text)).is_some() {
             return scan.bad(messages::parameter_given_twice(key));

@@ -12,9 +12,13 @@ use super::scan::{Read, Scan, Stop};
 use crate::Dialect;
 
 pub(super) const ROWS: &[Row] = &[
-    Row { dialect: Dialect::Harmony, opener: "<|channel|>", special: true, read: channel, closers: ENDS },
+    Row { dialect: Dialect::Harmony, opener: CHANNEL, special: true, read: channel, closers: ENDS },
     Row { dialect: Dialect::Harmony, opener: "<|start|>assistant", special: true, read: start, closers: ENDS },
 ];
+
+const CHANNEL: &str = "<|channel|>";
+
+const CHANNELS: [&str; 3] = ["analysis", "commentary", "final"];
 
 const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|message|>"];
 
@@ -23,11 +27,16 @@ const MOST_HEAD: usize = 512;
 
 fn start(scan: &mut Scan<'_>) -> Read {
     let from = scan.at;
+    let mut follows = [CHANNEL, " to=", "<|message|>"].iter();
+    if !follows.any(|token| scan.rest().starts_with(token) || token.starts_with(scan.rest())) {
+        return Err(Stop::Not);
+    }
     let head = head(scan)?;
     scan.at = from;
-    match head.find("<|channel|>") {
+    match head.find(CHANNEL) {
         Some(at) => {
-            scan.at += at + "<|channel|>".len();
+            scan.at += at + CHANNEL.len();
+            names_channel(scan)?;
             message(scan, from)
         }
         None => message(scan, from),
@@ -36,7 +45,17 @@ fn start(scan: &mut Scan<'_>) -> Read {
 
 fn channel(scan: &mut Scan<'_>) -> Read {
     let from = scan.at;
+    names_channel(scan)?;
     message(scan, from)
+}
+
+/// Whether a channel is named here: prose that speaks of the token names none.
+fn names_channel(scan: &Scan<'_>) -> Read {
+    let rest = scan.rest();
+    let channel = rest.split([' ', '<', '\n']).next().unwrap_or_default();
+    let cut = channel.len() == rest.len();
+    let named = CHANNELS.iter().any(|known| *known == channel || cut && known.starts_with(channel));
+    if named { Ok(()) } else { Err(Stop::Not) }
 }
 
 /// The text up to `<|message|>`.
@@ -56,7 +75,7 @@ fn message(scan: &mut Scan<'_>, from: usize) -> Read {
     let head = head(scan)?;
     let recipient = head.split([' ', '<', '\n']).find_map(|word| word.strip_prefix("to=functions."));
     if let Some(name) = recipient {
-        let (args, repairs) = scan.args(&["<|call|>"])?;
+        let (args, repairs) = scan.args(name, &["<|call|>"])?;
         scan.call(name, args, repairs);
         let end = scan.at;
         scan.skip_whitespace();

@@ -50,7 +50,7 @@ fn call(scan: &mut Scan<'_>) -> Read {
     let name = scan.name()?;
     scan.skip_whitespace();
     scan.want("<|tool_call_argument_begin|>")?;
-    let (args, repairs) = scan.args(&["<|tool_call_end|>"])?;
+    let (args, repairs) = scan.args(name, &["<|tool_call_end|>"])?;
     scan.call(name, args, repairs);
     let end = scan.at;
     scan.skip_whitespace();

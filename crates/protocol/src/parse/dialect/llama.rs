@@ -26,7 +26,7 @@ pub(super) const FORGERIES: &[Forgery] = &[
 fn function(scan: &mut Scan<'_>) -> Read {
     let name = scan.name()?;
     scan.want(">")?;
-    let (args, repairs) = scan.args(&[END])?;
+    let (args, repairs) = scan.args(name, &[END])?;
     scan.call(name, args, repairs);
     let end = scan.at;
     scan.skip_whitespace();

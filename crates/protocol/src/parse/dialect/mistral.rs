@@ -31,7 +31,8 @@ fn calls(scan: &mut Scan<'_>) -> Read {
     if scan.peek().is_some_and(|byte| byte != b'{') {
         return scan.no();
     }
-    let (args, repairs) = scan.args(&[])?;
+    scan.sketch.id.clone_from(&id);
+    let (args, repairs) = scan.args(name, &[])?;
     scan.call(name, args, repairs);
     if let Some(draft) = scan.drafts.last_mut() {
         draft.id = id;

@@ -24,14 +24,16 @@ mod python;
 mod qwen3_coder;
 mod scan;
 mod seed_oss;
+pub(super) mod sketch;
 mod step;
 pub(super) mod whole;
 mod wrapped;
 
 use super::call::Draft;
 use crate::json::Problem;
-use crate::{Catalog, Dialect, Dialects, FinishReason};
+use crate::{Catalog, Dialect, Dialects, FinishReason, messages};
 use scan::{Read, Scan, Stop};
+use sketch::Sketch;
 
 /// One opening token of a dialect.
 struct Row {
@@ -152,27 +154,33 @@ pub(super) enum Reading {
     Malformed(Dialect, Problem, usize),
 }
 
-/// Reads what stands behind the opening token that `text` begins with.
+/// Reads what stands behind the opening token that `text` begins with, and says what of it can be told before it is whole.
 pub(super) fn read(
     text: &str,
     opener: &str,
     dialects: Dialects,
     ended: Option<FinishReason>,
     catalog: Option<&Catalog>,
-) -> Reading {
+) -> (Reading, Sketch) {
     for row in rows(dialects).filter(|row| row.opener == opener) {
         let mut scan = Scan::new(text, ended, catalog);
         scan.at = opener.len();
-        let problem = match (row.read)(&mut scan) {
+        let read = (row.read)(&mut scan);
+        let Scan { at, drafts, thought, mut sketch, .. } = scan;
+        sketch.dialect = Some(row.dialect);
+        let problem = match read {
             Ok(()) => {
-                return match scan.thought {
-                    Some((text, closed)) => Reading::Thought { text, closed, end: scan.at },
-                    None => Reading::Calls(row.dialect, scan.drafts, scan.at),
+                let reading = match thought {
+                    Some((text, closed)) => Reading::Thought { text, closed, end: at },
+                    None => Reading::Calls(row.dialect, drafts, at),
                 };
+                return (reading, sketch);
             }
-            Err(Stop::Not) => continue,
-            Err(Stop::More) => return Reading::Undecided,
-            Err(Stop::Incomplete) => return Reading::Incomplete(row.dialect),
+            // Only before a call has begun, what does not fit is prose, or a call in another form.
+            Err(Stop::Not) if !sketch.begun => continue,
+            Err(Stop::Not) => Problem::new(at, messages::dialect_unreadable(row.opener)),
+            Err(Stop::More) => return (Reading::Undecided, sketch),
+            Err(Stop::Incomplete) => return (Reading::Incomplete(row.dialect), sketch),
             Err(Stop::Bad(problem)) => problem,
         };
         // The model goes on behind its closing token; without one, the whole rest may be part of the call.
@@ -183,14 +191,15 @@ pub(super) fn read(
             .filter(|close| close.len() > 1)
             .filter_map(|close| text[from..].find(close).map(|at| from + at + close.len()))
             .min();
-        return match (end, ended) {
+        let reading = match (end, ended) {
             (Some(end), _) => Reading::Malformed(row.dialect, problem, end),
             (None, None) => Reading::Undecided,
             (None, Some(reason)) if reason.is_early() => Reading::Incomplete(row.dialect),
             (None, Some(_)) => Reading::Malformed(row.dialect, problem, text.len()),
         };
+        return (reading, sketch);
     }
-    Reading::Nothing
+    (Reading::Nothing, Sketch::default())
 }
 
 /// Reads the inside of a block `tool_code`, in which Gemini and Gemma 3 write calls as Python does, one a line (Google's

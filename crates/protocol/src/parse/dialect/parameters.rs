@@ -1,8 +1,10 @@
 //! Calls whose arguments stand in tags of their own: `<function=name>` with `<parameter=key>`, or `<invoke name="..">` with
 //! `<parameter name="..">`. The text of a parameter is raw: nothing is escaped in it.
 
-use super::scan::{Read, Scan};
+use super::scan::{Read, Scan, Stop};
+use super::sketch::without_own_lines;
 use crate::json;
+use crate::parse::call;
 use crate::{Args, Repair, messages};
 use serde_json::Value;
 
@@ -19,16 +21,16 @@ pub(super) struct Tags {
 }
 
 /// One call, whose opening tag stands here.
-pub(super) fn call(scan: &mut Scan<'_>, tags: &Tags) -> Read {
+pub(super) fn tagged(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     scan.want(tags.call)?;
     call_named(scan, tags)
 }
 
 /// One call behind the beginning of its tag.
 pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
-    let head = scan.until(">")?;
+    let head = scan.head()?;
     let name = unquoted(head);
-    if name.is_empty() || name.contains(['<', '\n']) {
+    if name.is_empty() {
         return scan.no();
     }
     let behind: Vec<&str> = [tags.parameter, tags.call_end].into_iter().chain(tags.closers.iter().copied()).collect();
@@ -36,24 +38,28 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     loop {
         scan.skip_whitespace();
         if scan.take(tags.call_end)? {
+            scan.begins(name);
             break;
         }
         if scan.take(tags.parameter)? {
+            scan.begins(name);
             let head = scan.until(">")?;
-            let (text, guess) = scan.content(tags.parameter_end, &behind)?;
-            repairs.extend(guess);
             let key = unquoted(head);
-            let value = match is_json(head).then(|| json::strict(text.trim())) {
-                Some(Ok(value)) => value,
-                Some(Err(_)) | None => Value::from(without_own_lines(text)),
+            let (value, guess) = if is_json(head) {
+                let (text, guess) = scan.content(tags.parameter_end, &behind)?;
+                (json::strict(text.trim()).unwrap_or_else(|_| without_own_lines(text).into()), guess)
+            } else {
+                let (text, guess) = scan.text(key, true, tags.parameter_end, &behind)?;
+                (Value::from(text), guess)
             };
+            repairs.extend(guess);
             if args.insert(key.to_owned(), value).is_some() {
                 return scan.bad(messages::parameter_given_twice(key));
             }
             continue;
         }
         if args.is_empty() && scan.peek() == Some(b'{') {
-            let (read, needed) = scan.args(&[tags.call_end])?;
+            let (read, needed) = scan.args(name, &[tags.call_end])?;
             args = read;
             repairs.extend(needed);
             continue;
@@ -61,8 +67,14 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
         let end = scan.at;
         if scan.take_any(tags.closers)? {
             scan.at = end;
+            scan.begins(name);
             repairs.push(Repair::MissingFence);
             break;
+        }
+        // Behind a tag that prose speaks of, which names no tool, anything may stand.
+        let unknown = scan.catalog().is_some_and(|catalog| call::spec(Some(catalog), name).is_none());
+        if unknown && args.is_empty() && !scan.rest().trim().is_empty() {
+            return Err(Stop::Not);
         }
         return scan.bad(messages::parameter_wanted(tags.parameter));
     }
@@ -74,7 +86,7 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
 pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     loop {
         scan.skip_whitespace();
-        call(scan, tags)?;
+        tagged(scan, tags)?;
         let end = scan.at;
         scan.skip_whitespace();
         if scan.take_any(tags.closers)? {
@@ -100,10 +112,4 @@ fn unquoted(head: &str) -> &str {
 /// Whether the tag says that its text is JSON: `string="false"`.
 fn is_json(head: &str) -> bool {
     head.contains("string=\"false\"")
-}
-
-/// The templates put a long value on lines of its own: those two line breaks are not part of it.
-fn without_own_lines(text: &str) -> &str {
-    let Some(text) = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')) else { return text };
-    text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
 }

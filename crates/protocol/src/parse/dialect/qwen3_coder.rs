@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
 /// A call without the outer tag. With arguments in JSON it is Llama's.
 fn alone(scan: &mut Scan<'_>) -> Read {
     let start = scan.at;
-    scan.until(">")?;
+    scan.head()?;
     scan.skip_whitespace();
     let found = scan.take_any(&[TAGS.parameter, TAGS.call_end])?;
     if !found {

@@ -3,6 +3,7 @@
 //! A reader is a pure function of the text that there is: it may be called again with more text, and then decides the
 //! same about what it had decided. What it cannot know yet is [`Stop::More`].
 
+use super::sketch::{Form, RawText, Sketch, without_own_lines};
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
 use crate::parse::call::{self, Draft};
 use crate::{Args, Catalog, FinishReason, Repair, Text, messages};
@@ -32,9 +33,16 @@ pub(super) struct Scan<'a> {
     ended: Option<FinishReason>,
     catalog: Option<&'a Catalog>,
     pub(super) drafts: Vec<Draft>,
+    /// What can be told of the first call before it is whole.
+    pub(super) sketch: Sketch,
     /// The part of the text that is reasoning, and whether it was closed.
     pub(super) thought: Option<((usize, usize), bool)>,
+    /// Where a closing token stands of which it is not known whether it is one.
+    undecided: Option<usize>,
 }
+
+/// Bytes of the head of a tag: a name and a few attributes.
+const MOST_HEAD: usize = 512;
 
 /// Repairs that a dialect does not need: what is another shape in a tool block is the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
@@ -45,7 +53,16 @@ const AT_ONCE: usize = 4096;
 
 impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str, ended: Option<FinishReason>, catalog: Option<&'a Catalog>) -> Scan<'a> {
-        Scan { text, at: 0, ended, catalog, drafts: Vec::new(), thought: None }
+        Scan {
+            text,
+            at: 0,
+            ended,
+            catalog,
+            drafts: Vec::new(),
+            sketch: Sketch::default(),
+            thought: None,
+            undecided: None,
+        }
     }
 
     pub(super) fn rest(&self) -> &'a str {
@@ -108,7 +125,12 @@ impl<'a> Scan<'a> {
 
     /// Takes the token. Without it, this is no call of the dialect.
     pub(super) fn want(&mut self, token: &str) -> Read {
-        if self.take(token)? { Ok(()) } else { self.no() }
+        match self.take(token)? {
+            true => Ok(()),
+            // The reply ends in the middle of the token: a call was cut off.
+            false if token.starts_with(self.rest().trim_end()) => self.wait(),
+            false => self.no(),
+        }
     }
 
     /// What stands here is not what a call of the dialect has there. Where the reply ends, a call may have begun.
@@ -128,6 +150,62 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// The head of a tag, up to the `>` that is passed. It is one short line: anything else is prose that speaks of the tag.
+    pub(super) fn head(&mut self) -> Read<&'a str> {
+        let rest = self.rest();
+        let end = memchr::memchr(b'>', rest.as_bytes());
+        let head = &rest[..end.unwrap_or(rest.len())];
+        if head.len() > MOST_HEAD || head.trim_end().contains(['<', '\n']) {
+            return Err(Stop::Not);
+        }
+        match end {
+            Some(end) => {
+                self.at += end + 1;
+                Ok(head)
+            }
+            None => self.wait(),
+        }
+    }
+
+    /// A call of this name begins here for certain: what does not fit from here on is a broken call, and no prose.
+    pub(super) fn begins(&mut self, name: &str) {
+        self.names(name);
+        self.sketch.begun = true;
+    }
+
+    fn names(&mut self, name: &str) {
+        if self.drafts.is_empty() && self.sketch.name.is_none() {
+            self.sketch.name = Some(call::undecorated(name).into_owned());
+        }
+    }
+
+    /// The text of an argument, as [`content`](Scan::content) reads it, which is told while it comes. With `own_lines` the
+    /// line breaks at its ends are those of the tags.
+    pub(super) fn text(
+        &mut self,
+        arg: &str,
+        own_lines: bool,
+        close: &'static str,
+        behind: &[&str],
+    ) -> Read<(&'a str, Option<Repair>)> {
+        let start = self.at;
+        let read = self.content(close, behind);
+        if self.drafts.is_empty() && self.sketch.name.is_some() {
+            let end = read.as_ref().ok().map(|(text, _)| start + text.len());
+            self.sketch.texts.push(RawText {
+                arg: arg.to_owned(),
+                start,
+                end,
+                // A reader that must wait stands behind a closing token that it could not judge, or where it looks for one.
+                from: self.at.min(self.undecided.take().unwrap_or(self.at)),
+                close,
+                own_lines,
+            });
+        }
+        let (text, guess) = read?;
+        Ok((if own_lines { without_own_lines(text) } else { text }, guess))
+    }
+
     /// The name of a tool, up to what ends it: letters, digits and `_ - . : /`.
     pub(super) fn name(&mut self) -> Read<&'a str> {
         let rest = self.rest();
@@ -143,15 +221,19 @@ impl<'a> Scan<'a> {
     }
 
     /// A text up to `close`, where one of `behind` follows the closing token, with whitespace between. A closing token before
-    /// anything else is content, for a file may hold one; then the end is a guess.
+    /// anything else is content, for a file may hold one; then the end is a guess. Where nothing is said of what follows, the
+    /// first closing token is the end.
     pub(super) fn content(&mut self, close: &str, behind: &[&str]) -> Read<(&'a str, Option<Repair>)> {
         let from = self.at;
         let mut guess = None;
+        self.undecided = None;
         loop {
             self.until(close)?;
             let end = self.at;
+            self.undecided = Some(end - close.len());
             self.skip_whitespace();
-            let found = self.is_over() || behind.iter().any(|token| self.rest().starts_with(token));
+            let found =
+                behind.is_empty() || self.is_over() || behind.iter().any(|token| self.rest().starts_with(token));
             if found {
                 self.at = end;
                 return Ok((&self.text[from..end - close.len()], guess));
@@ -160,6 +242,8 @@ impl<'a> Scan<'a> {
                 return Err(Stop::More);
             }
             guess = Some(Repair::InnerCloser);
+            self.sketch.guessed |= self.drafts.is_empty();
+            self.undecided = None;
             self.at = end;
         }
     }
@@ -169,7 +253,7 @@ impl<'a> Scan<'a> {
         self.skip_whitespace();
         let start = self.at;
         match self.peek() {
-            Some(b'{' | b'[') => {}
+            Some(b'{' | b'[') => self.begins_json()?,
             Some(_) => return Err(Stop::Not),
             None => return self.wait(),
         }
@@ -206,6 +290,25 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// A bracket stands here. With what cannot be JSON behind it, it is one of prose; otherwise a call begins.
+    fn begins_json(&mut self) -> Read {
+        let inside = self.rest().trim_start_matches(['[', ' ', '\t', '\n', '\r']);
+        let list = self.peek() == Some(b'[');
+        let is_prose = |c: char| list && c.is_alphanumeric();
+        let is_dots = |inside: &str| inside.starts_with(['.', '…']);
+        if inside.starts_with(is_prose) || inside.strip_prefix('{').is_some_and(is_dots) {
+            return Err(Stop::Not);
+        }
+        if matches!(inside, "" | "{") {
+            return Ok(()); // what comes decides
+        }
+        self.sketch.begun = true;
+        if self.drafts.is_empty() && self.sketch.texts.is_empty() {
+            self.sketch.json.get_or_insert(self.at);
+        }
+        Ok(())
+    }
+
     fn find_any(&self, from: usize, tokens: &[&str]) -> Option<usize> {
         let from = crate::clip::floor_boundary(self.text, from);
         let rest = &self.text.as_bytes()[from..];
@@ -219,9 +322,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// One JSON object that holds the arguments of a call.
-    pub(super) fn args(&mut self, closers: &[&str]) -> Read<(Args, Vec<Repair>)> {
+    /// One JSON object that holds the arguments of the call `name`.
+    pub(super) fn args(&mut self, name: &str, closers: &[&str]) -> Read<(Args, Vec<Repair>)> {
+        self.skip_whitespace();
         let start = self.at;
+        if self.peek() == Some(b'{') {
+            self.names(name);
+            self.sketch.form = Form::Args;
+        }
         let (values, repairs) = self.json(closers)?;
         let mut values = values.into_iter();
         match (values.next(), values.next()) {
@@ -232,6 +340,7 @@ impl<'a> Scan<'a> {
 
     /// Adds a call.
     pub(super) fn call(&mut self, name: &str, args: Args, repairs: Vec<Repair>) {
+        self.sketch.whole |= self.sketch.begun;
         self.drafts.push(Draft { name: call::undecorated(name).into_owned(), args, repairs, ..Draft::default() });
     }
 

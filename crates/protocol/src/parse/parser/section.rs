@@ -5,6 +5,7 @@
 //! What stands behind it is read by a pure function of the text ([`dialect`]), again and again while it comes: at each closing
 //! token, and whenever there is twice as much as the last time, so that the time stays linear.
 
+use super::follower::Follower;
 use super::{Parser, ParserState};
 use crate::clip::floor_boundary;
 use crate::json::Problem;
@@ -12,7 +13,7 @@ use crate::parse::block::Ending;
 use crate::parse::call::Draft;
 use crate::parse::dialect::whole::{self, Whole};
 use crate::parse::dialect::{self, Reading, Token};
-use crate::parse::event::Event;
+use crate::parse::event::{Event, Span};
 use crate::parse::ignored::Candidate;
 use crate::parse::other_reading::OtherReading;
 use crate::parse::queue::Queued;
@@ -31,11 +32,15 @@ pub(super) struct Section {
     mid_line: bool,
     in_item: bool,
     tries: Tries,
+    follower: Follower,
+    /// What it is, where that is decided and not everything of it was told.
+    decided: Option<Reading>,
 }
 
 impl Section {
-    fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Section {
-        Section { opener, offset, mid_line, in_item, tries: Tries::default() }
+    fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Box<Section> {
+        let (tries, follower) = (Tries::default(), Follower::default());
+        Box::new(Section { opener, offset, mid_line, in_item, tries, follower, decided: None })
     }
 }
 
@@ -199,27 +204,38 @@ impl Parser {
         }
     }
 
-    /// Reads the open section, as far as it is there.
+    /// Tells what is known of the open section, and reads it as far as it is there. What it is in the end is decided behind
+    /// what was told, so that this does not depend on the pieces in which it came.
     pub(super) fn advance_section(&mut self) -> bool {
         let dialects = self.dialects();
         let ended = self.input.finished;
         let limit = self.options.limits.block;
+        self.begin_telling();
         let ParserState::Section(section) = &mut self.state else { return false };
         let offset = section.offset;
         let all = self.input.slice(self.input.at + offset, self.input.len());
         let over = all.len() > limit;
         let text = &all[..floor_boundary(all, limit)];
         let opener = section.opener;
-        let due = section
-            .tries
-            .is_due(text.len(), over || ended.is_some(), |seen| dialect::may_end(text, seen, opener, dialects));
-        if !due {
-            return false;
+        if section.follower.tell(text, &mut self.block, &mut self.queue) {
+            return true;
         }
+        let length = text.len();
         // A text that was cut because of its length is not over.
         let ended = ended.filter(|_| !over);
-        let reading = dialect::read(text, opener, dialects, ended, self.options.catalog.as_deref());
-        let length = text.len();
+        let Some(reading) = section.decided.take() else {
+            let hint = |seen| dialect::may_end(text, seen, opener, dialects);
+            let due = section.tries.is_due(length, over || ended.is_some(), hint);
+            if !section.follower.wants_reading(text) && !due {
+                return false;
+            }
+            let (reading, sketch) = dialect::read(text, opener, dialects, ended, self.options.catalog.as_deref());
+            section.follower.take(sketch);
+            if over || !matches!(reading, Reading::Undecided) {
+                section.decided = Some(reading);
+            }
+            return true;
+        };
         match reading {
             Reading::Undecided if over => {
                 self.go_to(offset);
@@ -264,6 +280,33 @@ impl Parser {
         true
     }
 
+    /// Where a call has begun for certain, the text before it is shown, and the call can be told.
+    fn begin_telling(&mut self) {
+        let ParserState::Section(section) = &mut self.state else { return };
+        let Some(dialect) = section.follower.begins() else { return };
+        let offset = std::mem::take(&mut section.offset);
+        let profile = self.options.dialect;
+        let other = profile.is_some_and(|known| known != dialect);
+        // In a list item a text of several lines is a guess.
+        let guessed = other || section.mid_line && profile.is_none() || section.in_item;
+        self.go_to(offset);
+        self.drop_candidate(self.input.at);
+        let span = self.input.span(self.input.at, self.input.at);
+        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.guessed = guessed || self.other.as_ref().is_some_and(OtherReading::is_doubtful);
+    }
+
+    /// The block of the section: opened where it was not told that a call began.
+    fn section_block(&mut self, span: Span, text: &str, dialect: Option<Dialect>) {
+        let told = matches!(&self.state, ParserState::Section(section) if section.follower.has_begun());
+        if told {
+            self.block.span = span;
+        } else {
+            self.block.open(span, self.input.line, &self.options.limits, false);
+        }
+        self.block.take_section(text, self.input.column, dialect);
+    }
+
     /// What stands here is no call: the line is read as if the token meant nothing.
     fn refuse_section(&mut self, offset: usize) {
         self.refused = Some(self.input.offset(self.input.at + offset));
@@ -276,8 +319,7 @@ impl Parser {
         self.drop_candidate(self.input.at);
         let text = self.input.slice(self.input.at, self.input.len()).to_owned();
         let span = self.input.span(self.input.at, self.input.len());
-        self.block.open(span, self.input.line, &self.options.limits, false);
-        self.block.take_section(&text, self.input.column, dialect);
+        self.section_block(span, &text, dialect);
         self.incomplete();
         self.input.use_up(span.end);
         self.end();
@@ -294,8 +336,7 @@ impl Parser {
         self.blocks = true;
         let span = self.input.span(at, at + length);
         let text = self.input.slice(at, at + length).to_owned();
-        self.block.open(span, self.input.line, &self.options.limits, false);
-        self.block.take_section(&text, self.input.column, dialect);
+        self.section_block(span, &text, dialect);
         let profile = self.options.dialect;
         let read = read.map(|mut drafts| {
             for draft in &mut drafts {

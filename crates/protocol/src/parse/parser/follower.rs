@@ -1,0 +1,140 @@
+//! Tells the first call of a section while it comes.
+//!
+//! The reader of the dialect says what stands where ([`Sketch`]). From there on the follower needs no reader: it takes JSON to the
+//! end of its first value, or a raw text to what may be its closing token. What is told depends on the text alone and not on
+//! when the reader was asked, for everything that is known is told before the section is decided.
+
+use super::MOST_AT_ONCE;
+use crate::Dialect;
+use crate::clip::floor_boundary;
+use crate::parse::block::Block;
+use crate::parse::dialect::sketch::{Form, Sketch};
+use crate::parse::queue::Queue;
+
+/// How often the reader is asked only to learn what can be told. After that a section is read when there is twice as much of it.
+const MOST_LOOKS: u32 = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Follower {
+    sketch: Sketch,
+    /// The parser knows that a call begins.
+    begun: bool,
+    /// The name was told, or the JSON is being followed.
+    started: bool,
+    /// Up to here the JSON was followed, and whether more of it may come.
+    fed: usize,
+    json_ended: bool,
+    /// So many texts were told whole.
+    texts: usize,
+    /// Up to here the next one was told.
+    told: usize,
+    /// Up to here stands no closing token of it.
+    searched: usize,
+    /// It begins as the announcement of a body does: what it is in the end is not its text.
+    silent: bool,
+    looks: u32,
+    /// Up to here bytes were looked for that make it worth to ask the reader.
+    looked: usize,
+}
+
+impl Follower {
+    /// The dialect, where it has just become certain that a call begins.
+    pub(super) fn begins(&mut self) -> Option<Dialect> {
+        let begins = self.sketch.begun && !std::mem::replace(&mut self.begun, self.sketch.begun);
+        self.sketch.dialect.filter(|_| begins)
+    }
+
+    /// Whether it is certain that a call has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Takes what the reader says of the text so far.
+    pub(super) fn take(&mut self, sketch: Sketch) {
+        self.sketch = sketch;
+    }
+
+    /// Queues what is known and was not told yet, some of it at a time. Returns whether there may be more.
+    pub(super) fn tell(&mut self, text: &str, block: &mut Block, queue: &mut Queue) -> bool {
+        if !self.begun {
+            return self.sketch.begun;
+        }
+        block.guessed |= self.sketch.guessed;
+        if !std::mem::replace(&mut self.started, true) {
+            let Sketch { name, id, json, form, .. } = &self.sketch;
+            // Of raw texts the name is all there is to the beginning.
+            let form = if json.is_some() { *form } else { Form::Calls };
+            block.preview.begin(name.as_deref(), id.as_deref(), form, queue);
+            return true;
+        }
+        match self.sketch.json {
+            Some(start) => self.follow_json(start, text, block, queue),
+            None => self.follow_texts(text, block, queue),
+        }
+    }
+
+    fn follow_json(&mut self, start: usize, text: &str, block: &mut Block, queue: &mut Queue) -> bool {
+        let from = self.fed.max(start);
+        let end = floor_boundary(text, from + MOST_AT_ONCE);
+        if self.json_ended || end <= from {
+            return false;
+        }
+        self.json_ended = !block.follow(&text[from..end], queue);
+        self.fed = end;
+        true
+    }
+
+    fn follow_texts(&mut self, text: &str, block: &mut Block, queue: &mut Queue) -> bool {
+        let Some(raw) = self.sketch.texts.get(self.texts) else { return false };
+        let limit = raw.end.unwrap_or_else(|| {
+            let from = self.searched.max(raw.from);
+            let close = raw.close.as_bytes();
+            let found = memchr::memmem::find(&text.as_bytes()[from..], close).map(|at| from + at);
+            // What may become the closing token is looked at again with what follows it.
+            let beginning = (1..close.len().min(text.len() - from + 1)).rev();
+            let cut = || beginning.clone().find(|length| text.as_bytes().ends_with(&close[..*length])).unwrap_or(0);
+            let limit = found.unwrap_or_else(|| text.len() - cut());
+            self.searched = limit;
+            limit
+        });
+        let (start, end) = raw.certain(text, limit);
+        if start < end && self.told <= start {
+            let certain = &text[start..end];
+            if certain == "<" && raw.end.is_none() {
+                return false;
+            }
+            self.silent = certain.starts_with("<<");
+            block.preview.saw_mark |= self.silent;
+        }
+        let piece = text.get(self.told.max(start)..end).unwrap_or_default();
+        if !piece.is_empty() {
+            self.told = end;
+            if !self.silent {
+                block.preview.tell(&raw.arg, piece, queue);
+            }
+        }
+        if raw.end.is_some() {
+            (self.told, self.searched, self.silent) = (0, 0, false);
+            self.texts += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Whether bytes came that make it worth to ask the reader what can be told.
+    pub(super) fn wants_reading(&mut self, text: &str) -> bool {
+        let from = match self.sketch.texts.get(self.texts) {
+            _ if self.sketch.whole || self.begun && self.sketch.json.is_some() || self.looks >= MOST_LOOKS => {
+                return false;
+            }
+            // Nothing but its closing token ends an open text.
+            Some(raw) if !text[self.searched..].starts_with(raw.close) => return false,
+            Some(_) => self.looked.max(self.searched),
+            None => self.looked,
+        };
+        let wants = memchr::memchr2(b'>', b'{', &text.as_bytes()[from..]).is_some();
+        self.looked = text.len();
+        self.looks += u32::from(wants);
+        wants
+    }
+}
