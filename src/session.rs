@@ -21,6 +21,9 @@
 //!   are ignored here.
 //! - Every [`Action::Run`] wants one [`Input::Result`], in any order, and so does an [`Action::Check`]; every
 //!   [`Action::Ask`] one of [`Input::Approved`], [`Input::Always`], [`Input::Denied`] and [`Input::Edited`].
+//! - Send what [`messages`](Session::messages) gives: the history, or as much of it as fits the model's window. Where the backend
+//!   refuses it as too long, [`too_long`](Session::too_long) compacts it and says whether the model is called again. A driver that
+//!   knows neither sends the [`history`](Session::history), and sets no [`window`](SessionOptions::window).
 //! - An input that does not fit the state is ignored. After [`Input::Cancel`] and [`Input::Failed`] nothing of what was
 //!   on its way is given any more, the stream's end included.
 //!
@@ -75,4 +78,4 @@
 //! assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
 //! ```
 
-pub use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
+pub use toolfence_session::{Action, Answer, Compacted, Input, Session, SessionOptions, StopReason};

@@ -107,6 +107,12 @@ toolfence_protocol::texts! { "backend"
         en: "Where the conversation is longer than the model's window, begin a new one or give the server a bigger window.",
         pt: "Se a conversa for maior que a janela do modelo, comece outra ou dê ao servidor uma janela maior.",
     }
+    begin_anew() {
+        en: "The conversation is longer than the model's window: begin a new one (`/clear` in `coder`), send less at once, or give \
+             the server a bigger window.",
+        pt: "A conversa é maior que a janela do modelo: comece outra (`/clear` no `coder`), envie menos de cada vez ou dê ao \
+             servidor uma janela maior.",
+    }
     ask_less_often() {
         en: "The server wants fewer requests: wait, or look at your limits there.",
         pt: "O servidor quer menos requisições: espere ou veja quais são os seus limites nele.",

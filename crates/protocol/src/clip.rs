@@ -235,12 +235,12 @@ fn last_chars(bytes: &[u8], budget: usize) -> (String, usize) {
 }
 
 /// The last character boundary at or before `at`. (`floor_char_boundary` of std is younger than our oldest compiler.)
-pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+pub fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// The first character boundary at or behind `at`.
-fn ceil_boundary(text: &str, at: usize) -> usize {
+pub fn ceil_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 

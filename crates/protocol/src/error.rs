@@ -38,6 +38,14 @@ pub enum ErrorKind {
     Unreachable,
     /// A server was reached and answered that it will not do it, for example because of the key or the model's name.
     Rejected,
+    /// A server was reached and refused a conversation that is longer than the model's window. Whoever can send less of it may
+    /// try again.
+    TooLong {
+        /// Tokens of the conversation, where the server said so.
+        tokens: Option<u64>,
+        /// Tokens of the window, where the server said so.
+        window: Option<u64>,
+    },
     /// The operating system reports another failure, such as a full disk.
     Io,
     /// A fault of this library or of a tool, such as a thread that panicked.

@@ -109,16 +109,41 @@ pub fn envelope(result: &ToolResult, language: Language) -> Value {
 /// What the message limit or the breaking of tokens took away stays away, as does `data` that was not told; a block
 /// that holds no result is skipped.
 pub fn read_back(message: &str, nonce: Option<&str>) -> Vec<ToolResult> {
+    let results = parts(message, nonce).into_iter().filter_map(|part| part.result);
+    results.collect()
+}
+
+/// A stretch of a message that [`results`] made: a block that holds a result, or what stands between two of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part<'a> {
+    /// The stretch, to the last byte.
+    pub text: &'a str,
+    /// What the block says; `None` for what is no result.
+    pub result: Option<ToolResult>,
+}
+
+/// A message in its parts, which together are the message; with a nonce only blocks that carry it are results.
+pub fn parts<'a>(message: &'a str, nonce: Option<&str>) -> Vec<Part<'a>> {
     let mut found = Vec::new();
-    let mut rest = message;
+    let (mut rest, mut told) = (message, 0);
     while let Some((line, after)) = next_line(rest) {
+        let start = message.len() - rest.len();
         rest = after;
         let Some(opening) = fence::opening(line) else { continue };
         let (body, behind) = until_closed(after, opening.mark, opening.length);
         rest = behind;
-        if opening.word() == INFO {
-            found.extend(read_block(body, nonce));
+        let result = if opening.word() == INFO { read_block(body, nonce) } else { None };
+        if result.is_some() {
+            let end = message.len() - behind.len();
+            if told < start {
+                found.push(Part { text: &message[told..start], result: None });
+            }
+            found.push(Part { text: &message[start..end], result });
+            told = end;
         }
+    }
+    if told < message.len() {
+        found.push(Part { text: &message[told..], result: None });
     }
     found
 }

@@ -23,6 +23,7 @@ pub mod message;
 mod messages;
 pub mod outcome;
 pub mod parse;
+pub mod plan;
 pub mod prompt;
 mod readings;
 pub mod redact;

@@ -111,7 +111,7 @@ impl Echoes {
 }
 
 /// The tool and what it was pointed at: `read_file README.md`.
-fn label(call: &ToolCall, catalog: &Catalog) -> String {
+pub(super) fn label(call: &ToolCall, catalog: &Catalog) -> String {
     let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
     let target = telling.map_or("", |(_, text)| text);
     let line = format!("{} {}", call.name, target.split_whitespace().collect::<Vec<_>>().join(" "));

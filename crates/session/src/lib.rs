@@ -8,15 +8,18 @@
 
 #![forbid(unsafe_code)]
 
+mod compact;
 mod echo;
 mod guard;
 mod messages;
 pub mod persona;
 mod reply;
 mod round;
+mod window;
 mod work;
 
 pub use messages::stopped;
+pub use window::Compacted;
 
 use reply::Reply;
 use serde::Serialize;
@@ -60,6 +63,11 @@ pub struct SessionOptions {
     pub reply_bytes: usize,
     /// Whether the driver looks at the project after changes: then [`Action::Check`] is given.
     pub checks: bool,
+    /// Tokens that the model can read, where it is known. Without it a conversation is only compacted once the backend has
+    /// refused it, by a driver that tells of it with [`Session::too_long`].
+    pub window: Option<u64>,
+    /// Per cent of the window beyond which the conversation is compacted before the model is called.
+    pub compact_at: u8,
 }
 
 impl Default for SessionOptions {
@@ -77,6 +85,8 @@ impl Default for SessionOptions {
             loop_stop: 5,
             reply_bytes: 16 << 20,
             checks: false,
+            window: None,
+            compact_at: 80,
         }
     }
 }
@@ -126,8 +136,10 @@ pub enum Input<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// Send [`history`](Session::history) to the model and feed its reply back.
+    /// Send [`messages`](Session::messages) to the model and feed its reply back.
     CallModel,
+    /// The conversation did not fit any more, and from now on less of it is sent. For showing.
+    Compacted(Compacted),
     /// End the model's stream.
     StopModel,
     /// Show this to the person.
@@ -211,6 +223,7 @@ pub struct Session {
     owed: Vec<String>,
     /// What the replies have shown of the backend.
     learning: Learning,
+    window: window::Window,
 }
 
 enum State {
@@ -255,10 +268,13 @@ impl Session {
             actions: VecDeque::new(),
             owed: Vec::new(),
             learning,
+            window: window::Window::default(),
         }
     }
 
-    /// The conversation as a backend gets it: the instructions, then user and assistant in turn.
+    /// The conversation: the instructions, then user and assistant in turn. What of it a backend gets, [`messages`] says.
+    ///
+    /// [`messages`]: Session::messages
     pub fn history(&self) -> &[Message] {
         &self.history
     }
@@ -313,6 +329,7 @@ impl Session {
             (_, Input::Attached { source, text }) => self.judge.echoes.text(text, source, &self.judge.catalog),
             (State::Idle, Input::User(text)) => {
                 self.judge.echoes.typed(text, &self.judge.catalog);
+                self.remember_before(text);
                 self.begin(text);
             }
             (_, Input::User(text) | Input::Note(text)) => self.owed.push(text.to_owned()),

@@ -73,6 +73,44 @@ toolfence_protocol::texts! { "session"
     }
 }
 
+// What stands in the place of what was compacted.
+toolfence_protocol::texts! { "session"
+    output_compacted(lines) {
+        en: "[COMPACTED: {lines} {lines|line was|lines were} left out of this old output; send the same call again to see \
+             {lines|it|them}]",
+        pt: "[COMPACTADO: {lines} {lines|linha foi omitida|linhas foram omitidas} desta saída antiga; envie a mesma chamada de \
+             novo para {lines|vê-la|vê-las}]",
+    }
+    effect_compacted(lines) {
+        en: "[COMPACTED: {lines} {lines|line was|lines were} left out of this old output; look at the files to see how things \
+             stand now]",
+        pt: "[COMPACTADO: {lines} {lines|linha foi omitida|linhas foram omitidas} desta saída antiga; leia os arquivos para ver \
+             como as coisas estão agora]",
+    }
+    history_compacted(count) {
+        en: "[COMPACTED: {count} {count|message|messages} of this conversation stood here and did not fit any more. Read files \
+             again before you rely on what they hold.]",
+        pt: "[COMPACTADO: {count} {count|mensagem|mensagens} desta conversa {count|estava|estavam} aqui e não {count|cabia|cabiam} \
+             mais. Leia os arquivos de novo antes de contar com o que eles contêm.]",
+    }
+    user_also_said() { en: "The user also said:", pt: "O usuário também disse:" }
+    more_was_said(count) {
+        en: "({count} earlier {count|message|messages} of the user {count|is|are} left out.)",
+        pt: "({count} {count|mensagem anterior|mensagens anteriores} do usuário {count|foi omitida|foram omitidas}.)",
+    }
+    files_changed_so_far() { en: "Files that your calls changed:", pt: "Arquivos que as suas chamadas mudaram:" }
+    and_more_files(count) { en: "and {count} more", pt: "e mais {count}" }
+    was_refused() { en: "Not allowed, with the reason:", pt: "Não permitido, com o motivo:" }
+    is_always_allowed() { en: "The user always allows:", pt: "O usuário sempre permite:" }
+    still_changed(names) {
+        en: "Note: an earlier try at what follows was taken back from this conversation. What it changed is still changed, as far as \
+             nobody undid it: {names}.",
+        pt: "Nota: uma tentativa anterior do que segue foi retirada desta conversa. O que ela mudou continua mudado, se ninguém o \
+             desfez: {names}.",
+    }
+    plan_so_far() { en: "Your plan:", pt: "O seu plano:" }
+}
+
 // Personas.
 toolfence_protocol::texts! { "persona"
     name_is_empty() {

@@ -100,7 +100,7 @@ impl Session {
             return;
         }
         // What was not polled yet will not be done; what was to be shown still is.
-        self.actions.retain(|action| matches!(action, Action::Show(_) | Action::Answered(_)));
+        self.actions.retain(|action| matches!(action, Action::Show(_) | Action::Answered(_) | Action::Compacted(_)));
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {}
             State::Streaming(reply) => self.abandon_reply(*reply),
@@ -265,6 +265,7 @@ impl Session {
     }
 
     fn call_model(&mut self) {
+        self.fit_the_window();
         let mut parser = self.options.parser.clone();
         self.learning.apply(&mut parser);
         self.state = State::Streaming(Box::new(Reply::new(parser, self.turn.last)));

@@ -135,6 +135,7 @@ impl Setup {
         session.learned = learned;
         session.language = self.language;
         session.parser = self.parser()?;
+        session.window = Some(self.config.count("window")).filter(|window| *window > 0);
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
             session.system = self.told();
         }

@@ -13,7 +13,7 @@ use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
 use toolfence::program::format;
 use toolfence::program::tools::PROJECT_CHECK;
-use toolfence::session::Answer;
+use toolfence::session::{Answer, Compacted};
 use toolfence::toolbox::BoxFuture;
 use toolfence::{Language, Message, Text, ToolCall, ToolResult};
 
@@ -153,6 +153,11 @@ impl<P: Person> View<P> {
 impl<P: Person> Host for View<P> {
     fn calling(&mut self, _: &[Message]) {
         let written = self.begin_round();
+        self.keep(written);
+    }
+
+    fn compacted(&mut self, done: &Compacted) {
+        let written = self.aside(Style::Dim, messages::compacted(done));
         self.keep(written);
     }
 

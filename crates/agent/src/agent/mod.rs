@@ -19,7 +19,7 @@ use toolfence_policy::Pending;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, Message, Text, ToolCall, ToolResult};
-use toolfence_session::{Action, Answer, Input, Session, StopReason};
+use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
@@ -29,6 +29,9 @@ use toolfence_workspace::undo::{History, Turn};
 pub trait Host: Send {
     /// The model is being called with this conversation.
     fn calling(&mut self, _history: &[Message]) {}
+
+    /// The conversation did not fit the model's window any more, and less of it is sent from now on.
+    fn compacted(&mut self, _done: &Compacted) {}
 
     /// Something of the reply.
     fn show(&mut self, _event: &Event<'_>) {}
@@ -181,6 +184,22 @@ impl Agent {
         self.session.handle(Input::Attached { source, text });
     }
 
+    /// Compacts the conversation now: see [`Session::compact`].
+    pub fn compact(&mut self) -> Option<Compacted> {
+        self.session.compact()
+    }
+
+    /// Takes the last message of the user back, with all that came of it in the conversation, and gives it: see
+    /// [`Session::take_back`].
+    pub fn take_back(&mut self) -> Option<String> {
+        self.session.take_back()
+    }
+
+    /// Begins a new conversation with the same settings: see [`Session::clear`].
+    pub fn clear(&mut self) {
+        self.session.clear();
+    }
+
     fn log(&self, what: impl FnOnce(&Audit)) {
         if let Some(audit) = &self.audit {
             what(audit);
@@ -255,15 +274,22 @@ impl Agent {
     }
 
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
-        let messages = self.session.history().to_vec();
+        let messages = self.session.messages();
         host.calling(&messages);
         let mut feed = Feed { session: &mut self.session, audit: self.audit.as_deref(), host };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
-            end = self.backend.stream(&messages, &mut feed) => Some(end?),
+            end = self.backend.stream(&messages, &mut feed) => Some(end),
         };
-        self.session.handle(end.map_or(Input::Cancel, Input::End));
+        match end {
+            None => self.session.handle(Input::Cancel),
+            Some(Ok(end)) => self.session.handle(Input::End(end)),
+            Some(Err(error)) => match error.kind() {
+                ErrorKind::TooLong { tokens, window } if self.session.too_long(tokens, window) => {}
+                _ => return Err(error),
+            },
+        }
         Ok(())
     }
 
@@ -358,6 +384,7 @@ fn shown(action: Action, audit: Option<&Audit>, host: &mut dyn Host) {
             audit.inspect(|audit| audit.answered(&result));
             host.answered(&result);
         }
+        Action::Compacted(done) => host.compacted(&done),
         _ => {}
     }
 }

@@ -22,7 +22,8 @@ pub trait Backend: Send + Sync {
     /// Where the sink breaks, the stream is ended and the answer is [`FinishReason::Cut`].
     ///
     /// # Errors
-    /// Only before the first piece. A reply that broke off later is [`FinishReason::Cut`]: what came of it counts.
+    /// Only before the first piece. A reply that broke off later is [`FinishReason::Cut`]: what came of it counts. An error of the
+    /// kind [`ErrorKind::TooLong`](toolfence_protocol::ErrorKind::TooLong) is answered by a driver with a shorter conversation, once.
     fn stream<'a>(
         &'a self,
         messages: &'a [Message],

@@ -5,6 +5,7 @@ use crate::commands::{stdin_lines, undo};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::messages;
+use crate::preview::one_line;
 use crate::runtime::Turns;
 use crate::setup::Setup;
 use crate::terminal::{Style, Terminal};
@@ -30,6 +31,22 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
             "/help" => out.line(&messages::conversation_help())?,
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
+            "/compact" => match agent.compact() {
+                Some(done) => out.styled_line(Style::Dim, &messages::compacted(&done))?,
+                None => out.line(&messages::nothing_to_compact())?,
+            },
+            "/clear" => {
+                agent.clear();
+                out.styled_line(Style::Dim, &messages::conversation_cleared())?;
+            }
+            "/retry" => match agent.take_back() {
+                Some(said) => {
+                    let first = said.lines().next().unwrap_or_default();
+                    out.styled_line(Style::Dim, &messages::said_again(one_line(first)))?;
+                    turn(&turns, &mut agent, &said, &setup, &mut out)?;
+                }
+                None => out.line(&messages::nothing_to_retry())?,
+            },
             command if command.starts_with('/') => typed(command, &setup, &mut agent, &mut out)?,
             text => {
                 turn(&turns, &mut agent, text, &setup, &mut out)?;

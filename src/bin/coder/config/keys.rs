@@ -68,6 +68,14 @@ const OWN: &[Key] = &[
          opened: a reply begins in reasoning.",
     ),
     Key::new(
+        "window",
+        Takes::Count(100_000_000),
+        InProject::Trusted,
+        "",
+        "Tokens that the model can read. At 80 % of them the conversation is compacted: old tool output first, then old messages.\n\
+         Without it the conversation is compacted once the server refuses it.",
+    ),
+    Key::new(
         "color",
         Takes::Choice(&["auto", "always", "never"]),
         InProject::Never,

@@ -30,6 +30,8 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
     ] {
         entries.extend(text.map(|text| entry(key, option, Value::Text(text))));
     }
+    let window = options.window.map(|window| Value::Text(window.to_string()));
+    entries.extend(window.map(|window| entry("window", "--window", window)));
     for (key, option, lines) in [
         ("commands.allow", "--allow", &rules.allow),
         ("commands.deny", "--deny", &rules.deny),

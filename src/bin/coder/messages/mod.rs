@@ -15,6 +15,15 @@ pub(crate) use reports::*;
 pub(crate) use turn::*;
 pub(crate) use undo::*;
 
+use toolfence::Text;
+use toolfence::session::Compacted;
+
+/// What became of a conversation that did not fit.
+pub(crate) fn compacted(done: &Compacted) -> Text {
+    let Compacted { before, after, outputs, messages, .. } = *done;
+    conversation_compacted(before, after, outputs, messages)
+}
+
 toolfence::program::texts! { "coder"
     /// What is wrong with something that has a name or a place: an option, a key, a file.
     located(place, what) {

@@ -42,6 +42,12 @@ toolfence::program::texts! { "coder"
         en: "the reply broke off: {why}",
         pt: "a resposta foi interrompida: {why}",
     }
+    conversation_compacted(before, after, outputs, messages) {
+        en: "compacted from about {before} to {after} tokens: {outputs} old {outputs|output|outputs} shortened, {messages} old \
+             {messages|message|messages} summed up",
+        pt: "compactado de cerca de {before} para {after} tokens: {outputs} {outputs|saída antiga encurtada|saídas antigas \
+             encurtadas}, {messages} {messages|mensagem antiga resumida|mensagens antigas resumidas}",
+    }
     no_output() {
         en: "no output",
         pt: "nenhuma saída",
@@ -84,6 +90,9 @@ toolfence::program::texts! { "coder"
                /diff     what the last turn changed; /diff 3 the last three, /diff all what this session has\n  \
                /undo     take back what the last turn changed; /undo 3 the last three, /undo list those there are\n  \
                /redo     take the last undo back\n  \
+               /compact  send less of what was said; old tool output goes first\n  \
+               /retry    say your last message again, as if it and what followed had not been\n  \
+               /clear    begin a new conversation; what you allowed stays allowed\n  \
                /quit     end (so does the end of input)",
         pt: "Escreva o que você quer que seja feito e tecle Enter. Ctrl-C interrompe o que uma ferramenta faz; duas vezes,\n\
              ou sem ferramenta, interrompe o turno; no prompt, encerra o programa.\n  \
@@ -93,11 +102,30 @@ toolfence::program::texts! { "coder"
                /diff     o que o último turno alterou; /diff 3 os três últimos, /diff all o que esta sessão alterou\n  \
                /undo     desfaz o que o último turno alterou; /undo 3 os três últimos, /undo list os que existem\n  \
                /redo     refaz o que foi desfeito por último\n  \
+               /compact  envia menos do que foi dito; primeiro sai a saída antiga das ferramentas\n  \
+               /retry    diz de novo a sua última mensagem, como se ela e o que veio depois não existissem\n  \
+               /clear    começa outra conversa; o que você permitiu continua permitido\n  \
                /quit     encerra (o fim da entrada também)",
     }
     no_such_command(command) {
         en: "There is no command {command}; /help lists them.",
         pt: "Não há nenhum comando {command}; /help mostra os que existem.",
+    }
+    nothing_to_compact() {
+        en: "nothing can be left out of this conversation",
+        pt: "não há nada que possa ser omitido desta conversa",
+    }
+    nothing_to_retry() {
+        en: "there is no message to say again",
+        pt: "não há mensagem para dizer de novo",
+    }
+    conversation_cleared() {
+        en: "a new conversation; files stay as they are, and what you allowed stays allowed",
+        pt: "uma conversa nova; os arquivos ficam como estão, e o que você permitiu continua permitido",
+    }
+    said_again(text) {
+        en: "again: {text}",
+        pt: "de novo: {text}",
     }
     nothing_is_allowed() {
         en: "nothing but what the settings allow; `coder config show` has those",

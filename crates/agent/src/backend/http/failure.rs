@@ -1,5 +1,6 @@
 //! Why no reply came, and what the person can do about it.
 
+use super::overflow::{self, TooLong};
 use crate::messages;
 use serde_json::Value;
 use std::io;
@@ -36,7 +37,17 @@ pub(super) enum Failure {
 impl Failure {
     /// Whether it is worth trying again.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Failure::Refused { status: 429 | 500..=599, .. })
+        matches!(self, Failure::Refused { status: 429 | 500..=599, .. }) && self.too_long().is_none()
+    }
+
+    /// Whether the conversation is longer than the model's window.
+    fn too_long(&self) -> Option<TooLong> {
+        match self {
+            Failure::Refused { status, body, .. } => overflow::of(*status, body),
+            // Some servers have begun to answer before they count.
+            Failure::Said(error) => overflow::of(400, &error.to_string()),
+            _ => None,
+        }
     }
 
     /// What the server wishes, in seconds; dates are not read.
@@ -49,11 +60,14 @@ impl Failure {
 
     /// For the person who runs the host.
     pub(super) fn told(self, whom: &str) -> Error {
-        let kind = match &self {
-            Failure::Refused { status: 300..=499, .. } => ErrorKind::Rejected,
+        let too_long = self.too_long();
+        let kind = match (&too_long, &self) {
+            (Some(TooLong { tokens, window }), _) => ErrorKind::TooLong { tokens: *tokens, window: *window },
+            (None, Failure::Refused { status: 300..=499, .. }) => ErrorKind::Rejected,
             _ => ErrorKind::Unreachable,
         };
-        let cause = messages::failure_and_advice(self.text(), self.advice());
+        let advice = if too_long.is_some() { messages::begin_anew() } else { self.advice() };
+        let cause = messages::failure_and_advice(self.text(), advice);
         Error::because(messages::get_answer(whom), cause).of_kind(kind)
     }
 

@@ -7,6 +7,7 @@
 mod calls;
 mod events;
 mod failure;
+mod overflow;
 mod preset;
 
 use super::{Backend, Chunk, Sink};

@@ -1,0 +1,185 @@
+//! The plan of a model: a few steps and how far each of them is.
+//!
+//! A plan is what the last call of the tool [`TOOL`] says. This module reads its arguments; it keeps nothing.
+
+use crate::{Args, Text, messages};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The name of the tool by which a model says its plan.
+pub const TOOL: &str = "plan";
+
+/// The most steps of a plan.
+pub const MOST_STEPS: usize = 20;
+
+/// The most characters of a step.
+pub const LONGEST_STEP: usize = 200;
+
+/// Steps in the order in which they are to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// At least one; at most one of them is active.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// What is to be done, on one line.
+    pub text: String,
+    /// How far it is.
+    pub state: StepState,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepState {
+    /// Not begun.
+    #[default]
+    Pending,
+    /// Under way.
+    Active,
+    /// Done.
+    Done,
+}
+
+/// What models write for the states, in lower case and without spaces, `_`, `-` and brackets.
+const WORDS: &[(StepState, &[&str])] = &[
+    (StepState::Pending, &["", "pending", "todo", "open", "planned", "notstarted", "waiting", "next", "pendente"]),
+    (
+        StepState::Active,
+        &[
+            "active",
+            "inprogress",
+            "doing",
+            "current",
+            "started",
+            "working",
+            "wip",
+            "ongoing",
+            "ativo",
+            "ativa",
+            "emandamento",
+            "emprogresso",
+            "fazendo",
+        ],
+    ),
+    (
+        StepState::Done,
+        &["done", "completed", "complete", "finished", "closed", "x", "✓", "feito", "feita", "concluído", "concluída"],
+    ),
+];
+
+impl StepState {
+    /// The state that a word means.
+    pub fn of_word(word: &str) -> Option<StepState> {
+        let kept = word.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '[' | ']')).flat_map(char::to_lowercase);
+        // No word of the table is longer, and a text of any length may come from a model.
+        let plain: String = kept.take(32).collect();
+        WORDS.iter().find(|(_, words)| words.contains(&plain.as_str())).map(|(state, _)| *state)
+    }
+
+    /// The mark before a step in a checklist of plain characters.
+    pub fn mark(self) -> &'static str {
+        match self {
+            StepState::Pending => "[ ]",
+            StepState::Active => "[>]",
+            StepState::Done => "[x]",
+        }
+    }
+}
+
+impl Plan {
+    /// The plan that these arguments of a call say. The argument may be a plan of the form that this type is written in.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the model: no steps or too many, a step without words or with too many, a state that is none,
+    /// several active steps.
+    pub fn read(args: &Args) -> Result<Plan, Text> {
+        let given = args.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if given.is_empty() || given.len() > MOST_STEPS {
+            return Err(messages::plan_of_steps(given.len(), MOST_STEPS));
+        }
+        let mut steps = Vec::new();
+        for (index, step) in given.iter().enumerate() {
+            steps.push(Step::read(step, index + 1)?);
+        }
+        let active = steps.iter().filter(|step| step.state == StepState::Active).count();
+        if active > 1 {
+            return Err(messages::plan_with_active(active));
+        }
+        Ok(Plan { steps })
+    }
+
+    /// The steps one a line, each with the mark of its state.
+    pub fn checklist(&self) -> String {
+        let lines = self.steps.iter().map(|step| format!("{} {}", step.state.mark(), step.text));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How many steps are done.
+    pub fn done(&self) -> usize {
+        self.steps.iter().filter(|step| step.state == StepState::Done).count()
+    }
+}
+
+impl Step {
+    fn read(given: &Value, number: usize) -> Result<Step, Text> {
+        let text = given.get("text").and_then(Value::as_str).unwrap_or_default();
+        let text: String = text.split_whitespace().flat_map(|word| [" ", word]).skip(1).collect();
+        if text.is_empty() || text.chars().nth(LONGEST_STEP).is_some() {
+            return Err(messages::plan_step_length(number, LONGEST_STEP));
+        }
+        let word = given.get("state").and_then(Value::as_str).unwrap_or_default();
+        let state = StepState::of_word(word).ok_or_else(|| {
+            let shown: String = word.chars().take(40).collect();
+            messages::plan_step_state(number, format!("{shown:?}"))
+        })?;
+        Ok(Step { text, state })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(steps: &Value) -> Result<Plan, String> {
+        let args = Args::from_iter([("steps".to_owned(), steps.clone())]);
+        Plan::read(&args).map_err(|text| text.to_string())
+    }
+
+    #[test]
+    fn states_are_read_in_the_words_of_models() {
+        let plan = read(&json!([
+            {"text": "read  the\nfile", "state": "completed"},
+            {"text": "change it", "state": "in_progress"},
+            {"text": "test it", "state": "TODO"},
+            {"text": "say so"},
+        ]))
+        .unwrap();
+        assert_eq!(plan.checklist(), "[x] read the file\n[>] change it\n[ ] test it\n[ ] say so");
+        assert_eq!(plan.done(), 1);
+        let again: Args = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
+        assert_eq!(Plan::read(&again).unwrap(), plan);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let many = json!(vec![json!({"text": "a"}); 21]);
+        let long = "x".repeat(201);
+        for (steps, wanted) in [
+            (json!([]), "has 0"),
+            (many, "has 21"),
+            (json!([{"text": " \n"}]), "step 1"),
+            (json!([{"text": "a"}, {"text": long}]), "step 2"),
+            (json!([{"text": "a", "state": "perhaps"}]), "\"perhaps\""),
+            (json!([{"text": "a", "state": "active"}, {"text": "b", "state": "doing"}]), "2 active"),
+            (json!("a"), "has 0"),
+        ] {
+            let error = read(&steps).unwrap_err();
+            assert!(error.contains(wanted), "{steps}: {error}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What of the history is sent: all of it, or what [`compact`](super::compact) made of it where it did not fit.
+//!
+//! The history itself stays as it was, so that a compaction can be taken back. How many tokens a conversation takes nobody here
+//! can count; it is estimated from bytes, with the ratio that the backend's last number showed.
+
+use super::compact::{self, Context, View};
+use super::{Action, Session, State, messages};
+use serde::Serialize;
+use toolfence_protocol::plan::Plan;
+use toolfence_protocol::{Message, Role};
+
+/// Bytes of a thousand tokens, as long as no backend has said more: 3.5 a token, which code and English prose have.
+const USUAL_RATIO: u64 = 3500;
+
+/// Bounds of the ratio, for a number that a backend got wrong.
+const RATIOS: std::ops::RangeInclusive<u64> = 500..=20_000;
+
+/// What a conversation is compacted to, in per cent of the window: enough that it does not happen again with the next reply.
+const TARGET: u64 = 50;
+
+/// What became of a conversation that did not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// Tokens that it took before, as they are estimated.
+    pub before: u64,
+    /// Tokens that it takes now.
+    pub after: u64,
+    /// Outputs of tools that are shortened.
+    pub outputs: usize,
+    /// Messages that a note stands for.
+    pub messages: usize,
+}
+
+/// What is known of the model's window, and what is sent in the place of the beginning of the history.
+#[derive(Debug)]
+pub(super) struct Window {
+    /// Bytes of a thousand tokens.
+    ratio: u64,
+    head: Option<Head>,
+    /// The call of the model under way was refused once, and compacted for.
+    refused: bool,
+    /// How things were before the last message of the user.
+    before: Option<Before>,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window { ratio: USUAL_RATIO, head: None, refused: false, before: None }
+    }
+}
+
+/// What is sent for the first messages of the history.
+#[derive(Debug, Clone)]
+struct Head {
+    view: View,
+    /// So many messages it stands for.
+    until: usize,
+    /// Bytes of the last of these; more may have been added to it since.
+    last: usize,
+}
+
+/// What a turn began with.
+#[derive(Debug)]
+struct Before {
+    said: String,
+    messages: usize,
+    /// Bytes of the last of them, to which the message of the user may have been added.
+    last: usize,
+    owed: Vec<String>,
+    head: Option<Head>,
+}
+
+impl Session {
+    /// What to send to the model: the [`history`](Session::history), with the beginning compacted where it did not fit.
+    pub fn messages(&self) -> Vec<Message> {
+        let Some(Head { view, until, last }) = &self.window.head else { return self.history.clone() };
+        let mut messages = view.messages.clone();
+        if let (Some(sent), Some(kept)) = (messages.last_mut(), self.history.get(until.saturating_sub(1))) {
+            sent.content.push_str(kept.content.get(*last..).unwrap_or_default());
+        }
+        messages.extend_from_slice(self.history.get(*until..).unwrap_or_default());
+        messages
+    }
+
+    /// Says how many tokens the backend counted for what was sent last, so that the next estimate is better.
+    pub fn measured(&mut self, tokens: u64) {
+        let bytes = compact::size(&self.messages()) as u64;
+        if let Some(ratio) = bytes.saturating_mul(1000).checked_div(tokens) {
+            self.window.ratio = ratio.clamp(*RATIOS.start(), *RATIOS.end());
+        }
+    }
+
+    /// The backend refused the last [`Action::CallModel`] because the conversation is longer than the model's window: compacts
+    /// it, once a call. `tokens` and `window` are what the backend said of both, if it did.
+    ///
+    /// Where it says true, the model is to be called again: the next actions say so. Where it says false nothing is left to
+    /// give way, and the call has failed.
+    #[must_use = "where it says false, the call of the model has failed"]
+    pub fn too_long(&mut self, tokens: Option<u64>, window: Option<u64>) -> bool {
+        let began = !matches!(&self.state, State::Streaming(reply) if reply.len() == 0);
+        if began || std::mem::replace(&mut self.window.refused, true) {
+            return false;
+        }
+        tokens.into_iter().for_each(|tokens| self.measured(tokens));
+        if window.is_some() {
+            self.options.window = window;
+        }
+        let Some(done) = self.give_way() else { return false };
+        self.actions.extend([Action::Compacted(done), Action::CallModel]);
+        true
+    }
+
+    /// Compacts the conversation now, to half of what it takes or of the window, whichever is less. `None` where nothing can
+    /// give way, or a turn is under way.
+    pub fn compact(&mut self) -> Option<Compacted> {
+        if self.is_idle() { self.give_way() } else { None }
+    }
+
+    /// Takes the last message of the user back with all that came of it in the conversation, a compaction since then and the last
+    /// compaction by hand included, and gives it. What calls changed in the world stays, and the model is told which files. `None` where there is no such message,
+    /// or a turn is under way.
+    pub fn take_back(&mut self) -> Option<String> {
+        if !self.is_idle() {
+            return None;
+        }
+        let before = self.window.before.take()?;
+        let taken = self.history.get(before.messages..).unwrap_or_default();
+        let changed = compact::changed(taken, &self.context(&[]));
+        self.history.truncate(before.messages);
+        if let Some(last) = self.history.last_mut() {
+            last.content.truncate(before.last);
+        }
+        self.owed = before.owed;
+        if !changed.is_empty() {
+            let note = messages::still_changed(changed.join(", "));
+            self.owed.push(note.render(self.options.language));
+        }
+        self.window.head = before.head;
+        Some(before.said)
+    }
+
+    /// Begins a new conversation with the same settings: what the person allowed stays allowed. Nothing happens while a turn is
+    /// under way.
+    pub fn clear(&mut self) {
+        if self.is_idle() {
+            self.history.retain(|message| message.role == Role::System);
+            self.owed.clear();
+            self.window = Window { ratio: self.window.ratio, ..Window::default() };
+        }
+    }
+
+    /// The last plan that the model made in this conversation.
+    pub fn plan(&self) -> Option<Plan> {
+        compact::last_plan(&self.history, &self.context(&[]))
+    }
+
+    /// Remembers how things are before the user says this.
+    pub(super) fn remember_before(&mut self, said: &str) {
+        self.window.before = Some(Before {
+            said: said.to_owned(),
+            messages: self.history.len(),
+            last: self.history.last().map_or(0, |message| message.content.len()),
+            owed: self.owed.clone(),
+            head: self.window.head.clone(),
+        });
+    }
+
+    /// Compacts what is about to be sent, where it is near the end of the window.
+    pub(super) fn fit_the_window(&mut self) {
+        self.window.refused = false;
+        let Some(window) = self.options.window else { return };
+        let most = window.saturating_mul(self.options.compact_at.into()) / 100;
+        if self.tokens(compact::size(&self.messages())) > most {
+            let done = self.give_way();
+            self.actions.extend(done.map(Action::Compacted));
+        }
+    }
+
+    /// Compacts the whole history anew, so that one compaction is never the task of the next.
+    fn give_way(&mut self) -> Option<Compacted> {
+        let sent = compact::size(&self.messages());
+        let half = sent / 2;
+        let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
+        let budget = target.map_or(half, |target| target.min(half));
+        let allowed: Vec<String> = self.policy().remembered().iter().map(ToString::to_string).collect();
+        let view = compact::compact(&self.history, budget, &self.context(&allowed))?;
+        let now = compact::size(&view.messages);
+        if now >= sent {
+            return None;
+        }
+        let done = Compacted {
+            before: self.tokens(sent),
+            after: self.tokens(now),
+            outputs: view.outputs,
+            messages: view.dropped,
+        };
+        let last = self.history.last().map_or(0, |message| message.content.len());
+        self.window.head = Some(Head { view, until: self.history.len(), last });
+        Some(done)
+    }
+
+    fn context<'a>(&'a self, allowed: &'a [String]) -> Context<'a> {
+        let mut parser = self.options.parser.clone();
+        self.learning.apply(&mut parser);
+        Context { catalog: &self.judge.catalog, parser, format: &self.options.format, allowed }
+    }
+
+    fn tokens(&self, bytes: usize) -> u64 {
+        (bytes as u64).saturating_mul(1000) / self.window.ratio
+    }
+
+    fn bytes(&self, tokens: u64) -> usize {
+        usize::try_from(tokens.saturating_mul(self.window.ratio) / 1000).unwrap_or(usize::MAX)
+    }
+}
