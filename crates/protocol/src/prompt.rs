@@ -52,6 +52,12 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
     out
 }
 
+/// Whether the instructions for these tools teach verbatim bodies. Who shows the model calls that it wrote earlier shows them in
+/// the form that it is taught.
+pub fn teaches_bodies(catalog: &Catalog) -> bool {
+    long_text(catalog).is_some()
+}
+
 /// The rules for these tools. A model that has only tools of other servers gets no rules for our session and files.
 fn rules(catalog: &Catalog, words: &Words) -> String {
     let ours = catalog.specs().iter().any(|spec| !spec.is_foreign());

@@ -103,6 +103,12 @@ toolfence_protocol::texts! { "proxy"
         en: "The reply ended inside this block. Send the whole block again from its opening fence.",
         pt: "A resposta terminou dentro deste bloco. Envie de novo o bloco inteiro, a partir da cerca de abertura.",
     }
+    all_taken_for_thought() {
+        en: "Your reply has no closing tag of a reasoning, and yours have one otherwise: all of it was taken for reasoning. Write your \
+             answer or your call again.",
+        pt: "Sua resposta não tem a marca que fecha o raciocínio, que as suas costumam ter: toda ela foi lida como raciocínio. Escreva \
+             de novo sua resposta ou sua chamada.",
+    }
     not_passed_on() {
         en: "Not run: another block of this reply could not be used. Send this call again too if it is still right.",
         pt: "Não executada: outro bloco desta resposta não pôde ser usado. Envie também esta chamada de novo, se ela ainda \

@@ -2,11 +2,18 @@
 
 use super::support::*;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use toolfence_kit::Program;
 
 fn coder(upstream: &str, more: &[&str]) -> (Child, String) {
+    started(Path::new(env!("CARGO_TARGET_TMPDIR")), upstream, more)
+}
+
+fn started(home: &Path, upstream: &str, more: &[&str]) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
     command.args(["proxy", "--upstream", upstream, "--listen", "127.0.0.1:0"]).args(more);
+    command.env("HOME", home).env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
     command.env("TOOLFENCE_PROXY_KEY", "front").env("TOOLFENCE_API_KEY", "back");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -32,6 +39,31 @@ async fn it_serves_until_it_is_told_to_end() {
     let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+/// What one run of the proxy has seen of a model, the next one knows; and so does `coder config`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_next_run_knows_what_this_one_saw() {
+    let said = "I think.\n</think>\n\nYes.";
+    let mut stage = Stage::new(vec![reply(said, 2, "stop")]).await;
+    let home = tempfile::tempdir().unwrap();
+    let mut reasoning = Vec::new();
+    for _ in 0..2 {
+        let (mut child, address) = started(home.path(), &format!("http://{}", stage.upstream), &[]);
+        stage.address = address;
+        let headers = "content-type: application/json\r\nauthorization: Bearer front\r\n";
+        let asked = request(true).to_string();
+        let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", headers, &asked).await).await;
+        reasoning.push(Told::of(&answer).reasoning);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_eq!(reasoning, ["", "I think.\n"]);
+    let url = format!("http://{}/v1", stage.upstream);
+    let shown = Program::new(env!("CARGO_BIN_EXE_coder"), home.path())
+        .args(&["config", "profile", "--base-url", &url, "--model", "m"])
+        .run(home.path(), "");
+    assert!(shown.out.contains("reasoning  opened"), "{}", shown.said());
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use super::support::*;
 use serde_json::{Value, json};
-use toolfence::parse::parse;
+use std::sync::Arc;
+use toolfence::parse::{Event, Options, for_each, parse};
 use toolfence::program::format::read_back;
+use toolfence::{Catalog, FinishReason, ToolSpec};
+use toolfence_kit::Random;
 
 /// What the upstream got of this request.
 async fn asked(request: &Value) -> Value {
@@ -133,6 +136,111 @@ async fn the_history_becomes_text_that_reads_the_same() {
     assert_eq!(read, [("id-0", "write", outputs[0]), ("id-1", "write", ""), ("id-2", "write", "two")]);
     assert!(told.ends_with("\n\nAnd now?") && parse(told).calls.is_empty(), "{told}");
     assert_eq!(read_back(got[5]["content"].as_str().unwrap(), None)[0].output, "rain");
+}
+
+/// What the texts of arguments are made of: plain lines, and all that may be taken for the end or the beginning of something.
+const TEXTS: &[&str] = &[
+    "a line\n",
+    "another",
+    "\n",
+    "\n\n",
+    "  \t",
+    "EOF",
+    "EOF\n",
+    "  END  \n",
+    "<<EOF",
+    "<<EOF\n",
+    "<<-'END'\n",
+    "<<eof\nx\neof\n",
+    "<EOF>",
+    "<p>text</p>\n",
+    "```\n",
+    "`````tool\n",
+    "```tool\n{\"name\": \"write\", \"args\": {}}\n```\n",
+    "<tool_call>\n",
+    "</think>\n",
+    "\r\n",
+    "\r",
+    "\u{0}",
+    "\u{1b}[31m",
+    "\u{2028}",
+    "\u{feff}",
+    "\"quoted\" \\ back\\n\n",
+    "é𐍈\n",
+    "{\"name\": 1}\n",
+];
+
+/// The law of the history: what the model is shown of a call is read as that call, and long texts are shown as it is taught.
+#[tokio::test]
+async fn any_call_of_the_history_is_read_as_the_same() {
+    let mut random = Random::new(9);
+    let text = |random: &mut Random| random.text(TEXTS, 5);
+    let messages: Vec<(Value, Vec<Value>)> = (0..400)
+        .map(|n| {
+            let calls: Vec<Value> = (0..1 + random.below(3))
+                .map(|_| match random.below(4) {
+                    0 => json!({"path": text(&mut random)}),
+                    1 => json!({"path": "a.md", "content": text(&mut random), "mode": 1}),
+                    2 => json!({"content": text(&mut random), "path": text(&mut random)}),
+                    _ => json!({"content": text(&mut random), "deep": [{"x": text(&mut random)}]}),
+                })
+                .collect();
+            let told = |(at, args): (usize, &Value)| called(&format!("{n}-{at}"), "write", &args.to_string());
+            let told: Vec<Value> = calls.iter().enumerate().map(told).collect();
+            (json!({"role": "assistant", "content": "So.", "tool_calls": told}), calls)
+        })
+        .collect();
+    let sent: Vec<&Value> = messages.iter().map(|(message, _)| message).collect();
+    let got = asked(&with(|request| request["messages"] = json!(sent))).await;
+    let got: Vec<&str> =
+        got["messages"].as_array().unwrap()[1..].iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(got.len(), messages.len());
+    let specs = tools().as_array().unwrap().clone().into_iter().map(|tool| {
+        let function = &tool["function"];
+        ToolSpec::from_json_schema(function["name"].as_str().unwrap().to_owned(), "", &function["parameters"])
+    });
+    let mut options = Options::default();
+    options.catalog = Some(Arc::new(specs.collect::<Catalog>()));
+    let mut bodies = 0;
+    for (shown, (_, calls)) in got.iter().zip(&messages) {
+        let mut read = Vec::new();
+        for_each(shown, options.clone(), FinishReason::Stop, |event| {
+            if let Event::Call { call, .. } = event {
+                assert!(call.repairs.is_empty(), "{:?}: {shown}", call.repairs);
+                read.push(Value::Object(call.args));
+            }
+        });
+        assert_eq!(&read, calls, "{shown}");
+        bodies += shown.matches("\"<<").count();
+    }
+    assert!(bodies > 50, "{bodies} texts are shown below the object");
+}
+
+/// The form of the history is that of the instructions.
+#[tokio::test]
+async fn long_texts_are_shown_below_the_object() {
+    let file = "# One\n\"two\"\nEOF\n";
+    let args = json!({"path": "a.md", "content": file}).to_string();
+    let messages = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [called("1", "write", &args)]},
+    ]);
+    let shown = |tools: Value| {
+        let messages = messages.clone();
+        async move {
+            let got = asked(&with(|request| (request["messages"], request["tools"]) = (messages, tools))).await;
+            let content = |at: usize| got["messages"][at]["content"].as_str().unwrap().to_owned();
+            (content(0), content(2))
+        }
+    };
+    let (told, block) = shown(tools()).await;
+    assert!(told.contains("<<EOF"), "{told}");
+    let wanted = "```tool\n{\"id\": \"1\", \"name\": \"write\", \"args\": {\"path\":\"a.md\",\"content\":\"<<END\"}}\n\
+                  # One\n\"two\"\nEOF\n\nEND\n```\n";
+    assert_eq!(block, wanted);
+    // Where no tool takes a long text none is taught, and none is shown.
+    let (told, block) = shown(json!([tools()[0]])).await;
+    assert!(!told.contains("<<EOF") && !block.contains("<<") && block.contains("# One\\n"), "{told}\n{block}");
 }
 
 #[tokio::test]

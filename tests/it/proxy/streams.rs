@@ -2,17 +2,21 @@
 
 use super::support::*;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
+use toolfence::Learned;
 use toolfence::parse::{Reasoning, parse};
+use toolfence::proxy::{Profiles, ProxyOptions};
 
 fn call(args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": "write", "args": args}))
 }
 
 /// The upstream's template opens no reasoning, so calls need not wait for the end of the reply.
-fn known(options: &mut toolfence::proxy::ProxyOptions) {
+fn known(options: &mut ProxyOptions) {
     options.reasoning = Reasoning::Known;
 }
 
@@ -25,7 +29,7 @@ async fn a_thought_is_no_call() {
         // Behind a block that broke a call is a guess, and guesses never pass.
         let guess = real.contains("```tool");
         for size in [1, 7, 1000] {
-            let stage = Stage::new(vec![reply(&said, size, "stop"), reply("Well.", 7, "stop")]).await;
+            let stage = Stage::new(vec![reply(&said, size, "stop"), reply("Hm.\n</think>\nWell.", 7, "stop")]).await;
             let told = stage.stream().await;
             assert_eq!((told.named(), told.finish.as_deref()), (Vec::new(), Some("stop")), "{size}: {told:?}");
             assert_eq!(stage.requests().len(), if guess { 2 } else { 1 });
@@ -38,11 +42,104 @@ async fn a_thought_is_no_call() {
         let message = Stage::new(vec![whole(&thought, "stop")]).await.ask(&request(false)).await.json();
         assert_eq!(message["choices"][0]["message"]["tool_calls"], Value::Null);
     }
-    let opened = |options: &mut toolfence::proxy::ProxyOptions| options.reasoning = Reasoning::Opened;
+    let opened = |options: &mut ProxyOptions| options.reasoning = Reasoning::Opened;
     let said = format!("{thought}I look.\n\n{}", call(&json!({"path": "meant"})));
     let told = Stage::with(vec![reply(&said, 7, "stop")], opened).await.stream().await;
     assert_eq!((told.named().len(), told.text.trim()), (1, "I look."));
     assert_eq!(told.reasoning, thought.trim_end().trim_end_matches("</think>"));
+}
+
+/// Who keeps what the proxy learns, as `coder` does on its disk.
+#[derive(Default)]
+struct Kept {
+    known: Mutex<HashMap<String, Learned>>,
+    asked: AtomicUsize,
+}
+
+impl Profiles for Kept {
+    fn known(&self, model: &str) -> Learned {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.known.lock().unwrap().get(model).copied().unwrap_or_default()
+    }
+
+    fn learned(&self, model: &str, before: Learned, now: Learned) {
+        assert_ne!(before, now);
+        self.known.lock().unwrap().insert(model.to_owned(), now);
+    }
+}
+
+/// One reply shows that the template opens the reasoning; those after it are read so from their first byte on.
+#[tokio::test]
+async fn what_a_reply_shows_of_its_model_counts_for_the_next() {
+    let first = "I think.\n</think>\n\nYes.";
+    let broken_off = call(&json!({"path": "thought"}));
+    let scripts = vec![reply(first, 7, "stop"), reply(&broken_off, 7, "length"), reply("hm\n</think>\nNo.", 7, "stop")];
+    let kept = Arc::new(Kept::default());
+    let keeper = kept.clone();
+    let stage = Stage::with(scripts, |options| options.profiles = Some(keeper)).await;
+    let shown = stage.stream().await;
+    assert_eq!(shown.reasoning, "", "it is known when the tag comes");
+    let told = stage.stream().await;
+    assert_eq!((told.named(), told.reasoning.as_str()), (Vec::new(), broken_off.as_str()));
+    let told = stage.stream().await;
+    assert_eq!((told.reasoning.as_str(), told.text.trim()), ("hm\n", "No."));
+    assert!(kept.known.lock().unwrap()["m"].opened);
+    assert_eq!(kept.asked.load(Ordering::Relaxed), 1, "once for the model");
+
+    // The next proxy knows it; of another model nothing is known.
+    let keeper = kept.clone();
+    let next = Stage::with(vec![reply(&broken_off, 7, "length")], |options| options.profiles = Some(keeper)).await;
+    assert_eq!(next.stream().await.named(), []);
+    let mut other = request(true);
+    other["model"] = "other".into();
+    assert_eq!(Told::of(&next.ask(&other).await).named().len(), 1);
+    // What the host says counts over it.
+    let set = |options: &mut ProxyOptions| {
+        known(options);
+        options.profiles = Some(kept);
+    };
+    assert_eq!(Stage::with(vec![reply(&broken_off, 7, "length")], set).await.stream().await.named().len(), 1);
+}
+
+/// A reply that has no closing tag, though others had one, is an answer that nobody got: the model is asked again.
+#[tokio::test]
+async fn what_was_learned_is_given_up_where_it_does_not_hold() {
+    for streamed in [true, false] {
+        let meant = format!("I look.\n\n{}", call(&json!({"path": "meant"})));
+        let say = |text: &str| if streamed { reply(text, 7, "stop") } else { whole(text, "stop") };
+        let stage = Stage::new(vec![say("Hm.\n</think>\nYes."), say(&meant), say(&meant), say(&meant)]).await;
+        let ask = || async {
+            let answer = stage.ask(&request(streamed)).await;
+            if streamed { Told::of(&answer).named().len() } else { calls_of(&answer.json()) }
+        };
+        assert_eq!(ask().await, 0);
+        assert_eq!(ask().await, 1);
+        let requests = stage.requests();
+        let message = requests[2]["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+        assert!(message.as_str().unwrap().contains("no closing tag"), "{message}");
+        assert_eq!(requests.len(), 3);
+        assert_eq!((ask().await, stage.requests().len()), (1, 4), "nothing is taken for thought any more");
+    }
+}
+
+fn calls_of(answer: &Value) -> usize {
+    answer["choices"][0]["message"]["tool_calls"].as_array().map_or(0, Vec::len)
+}
+
+/// Three calls in one dialect show that it is the model's; a call in another one is a guess then, and guesses never pass.
+#[tokio::test]
+async fn the_dialect_of_a_model_is_learned() {
+    let hermes =
+        |path: &str| format!("<tool_call>\n{}\n</tool_call>", json!({"name": "write", "arguments": {"path": path}}));
+    let three = reply(&[hermes("1"), hermes("2"), hermes("3")].join("\n"), 7, "stop");
+    let other = reply("<function=write>{\"path\": \"4\"}</function>", 7, "stop");
+    let own = reply(&call(&json!({"path": "5"})), 7, "stop");
+    let stage = Stage::new(vec![other.clone(), three, other, own]).await;
+    let paths = |told: &Told| told.named().iter().map(|(_, args)| args["path"].clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&stage.stream().await), ["4"]);
+    assert_eq!(paths(&stage.stream().await), ["1", "2", "3"]);
+    assert_eq!(paths(&stage.stream().await), ["5"], "asked again, and a block of the protocol always counts");
+    assert_eq!(stage.requests().len(), 4);
 }
 
 #[tokio::test]

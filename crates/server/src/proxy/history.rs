@@ -1,6 +1,7 @@
 //! The messages of a request as text: calls as the blocks that the model is taught, their answers as results.
 //!
-//! What has nothing to do with tools stays the text it was. This module knows no tools and no replies.
+//! What has nothing to do with tools stays the text it was. A call is shown to the model as it is taught to write one, so that its
+//! own history teaches it the same: long texts stand below the object. This module knows no replies.
 
 use super::raw::{Elements, Members, as_text};
 use super::trouble::Trouble;
@@ -11,7 +12,13 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use toolfence_protocol::format::{Format, results};
-use toolfence_protocol::{Output, ToolResult, fence};
+use toolfence_protocol::{Catalog, Output, ParamKind, ToolResult, ToolSpec, fence};
+
+/// Words that may end a body, the one of the instructions first.
+const TAGS: [&str; 8] = ["EOF", "END", "TEXT", "BODY", "LINES", "DATA", "END_OF_TEXT", "END_OF_BODY"];
+
+/// Bytes of a text that is shown below the object.
+const MOST_BODY: usize = 1 << 20;
 
 /// Messages while they are written again.
 pub(super) struct History<'a> {
@@ -19,6 +26,8 @@ pub(super) struct History<'a> {
     out: String,
     /// What the system message is to say besides, until it has said it.
     told: Option<&'a str>,
+    /// The tools on offer, where the model is taught to write long texts below the object.
+    bodies: Option<&'a Catalog>,
     /// Which tool a call of this id was for.
     names: HashMap<String, String>,
     /// Answers that wait for the message they are told in.
@@ -26,9 +35,14 @@ pub(super) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// The messages as a JSON array, with `told` at the end of the first system message.
-    pub(super) fn project(messages: &[&RawValue], told: Option<&'a str>) -> Result<String, Trouble> {
-        let mut history = History { out: "[".to_owned(), told, names: HashMap::new(), results: Vec::new() };
+    /// The messages as a JSON array, with `told` at the end of the first system message. `bodies`: the tools on offer, where
+    /// the model is taught to write long texts below the object.
+    pub(super) fn project(
+        messages: &[&RawValue],
+        told: Option<&'a str>,
+        bodies: Option<&'a Catalog>,
+    ) -> Result<String, Trouble> {
+        let mut history = History { out: "[".to_owned(), told, bodies, names: HashMap::new(), results: Vec::new() };
         if !messages.iter().any(|message| is_system(message)) {
             history.tell();
         }
@@ -92,7 +106,7 @@ impl<'a> History<'a> {
             self.call(call, &mut text);
         }
         if let Some(function) = message.get("function_call") {
-            block(None, function, &mut text);
+            block(None, function, self.bodies, &mut text);
         }
         text
     }
@@ -100,7 +114,8 @@ impl<'a> History<'a> {
     fn call(&mut self, call: &RawValue, text: &mut String) {
         let Ok(call) = serde_json::from_str::<Members<'_>>(call.get()) else { return };
         let id = call.text("id").unwrap_or_default();
-        let Some(name) = call.get("function").and_then(|function| block(Some(&id), function, text)) else { return };
+        let function = call.get("function");
+        let Some(name) = function.and_then(|function| block(Some(&id), function, self.bodies, text)) else { return };
         self.names.insert(id.into_owned(), name);
     }
 
@@ -143,18 +158,84 @@ fn is_system_role(role: &str) -> bool {
 }
 
 /// Writes one call as a block and gives its name.
-fn block(id: Option<&str>, function: &RawValue, out: &mut String) -> Option<String> {
+fn block(id: Option<&str>, function: &RawValue, bodies: Option<&Catalog>, out: &mut String) -> Option<String> {
     let function = serde_json::from_str::<Members<'_>>(function.get()).ok()?;
     let name = function.text("name")?.into_owned();
     let arguments = function.text("arguments").unwrap_or_default();
     let id = id.filter(|id| !id.is_empty()).map(|id| format!("\"id\": {}, ", Value::from(id))).unwrap_or_default();
-    let call = format!("{{{id}\"name\": {}, \"args\": {}}}", Value::from(name.as_str()), args(&arguments));
+    let spec = bodies.and_then(|catalog| catalog.specs().iter().find(|spec| spec.name == name));
+    let (args, below) = spec
+        .and_then(|spec| with_bodies(spec, &arguments))
+        .unwrap_or_else(|| (literal(&args(&arguments)), String::new()));
+    let call = format!("{{{id}\"name\": {}, \"args\": {args}}}{below}", Value::from(name.as_str()));
     if !out.is_empty() {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
     }
     let marks = "`".repeat(fence::safe_length(&call));
     out.push_str(&format!("{marks}tool\n{call}\n{marks}\n"));
     Some(name)
+}
+
+/// The arguments with their long texts below the object: the announcements in their places, and what follows the object. `None`
+/// where there is no long text, or where something else may be taken for an announcement.
+fn with_bodies(spec: &ToolSpec, arguments: &str) -> Option<(String, String)> {
+    let mut args: Members<'_> = serde_json::from_str(arguments).ok()?;
+    let texts: Vec<(String, String)> = args
+        .texts()
+        .filter(|(name, text)| spec.takes_text(name) && is_body(text))
+        .filter_map(|(name, text)| Some((name.to_owned(), body(&spec.find(name)?.kind, &text)?)))
+        .collect();
+    let tag = TAGS.iter().find(|tag| !texts.iter().any(|(_, text)| text.contains(**tag)))?;
+    let mut below = String::new();
+    for (name, text) in &texts {
+        args.set(name, &format!("<<{tag}"));
+        below.push_str(&format!("\n{text}{tag}"));
+    }
+    let args = args.print();
+    (!texts.is_empty() && args.matches('<').count() == 2 * texts.len()).then_some((args, below))
+}
+
+/// Whether a text is easier to write below the object, and the same when it is read from there: a reader of Markdown knows other
+/// line endings and no NUL.
+fn is_body(text: &str) -> bool {
+    let plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.len() <= MOST_BODY && text.lines().nth(1).is_some() && text.chars().all(plain)
+}
+
+/// The lines of a body that is read as this text. A body for a file keeps its last line ending, and every other one loses it.
+fn body(kind: &ParamKind, text: &str) -> Option<String> {
+    match kind {
+        ParamKind::Text { content: true } | ParamKind::Patch => text.ends_with('\n').then(|| text.to_owned()),
+        _ => Some(format!("{text}\n")),
+    }
+}
+
+/// JSON in which no string announces a body: where one begins like that, be it behind white space, the first such character is
+/// written as an escape.
+fn literal(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 16);
+    let mut rest = json;
+    while let Some(at) = rest.find("<<") {
+        out.push_str(&rest[..at]);
+        // In JSON these characters stand nowhere but in a string, so a quote before them is its beginning or one of its characters.
+        let mut before = out.trim_end();
+        while let Some(shorter) = without_space(before) {
+            before = shorter.trim_end();
+        }
+        out.push_str(if before.ends_with('"') { "\\u003c" } else { "<" });
+        rest = &rest[at + 1..];
+    }
+    out + rest
+}
+
+/// JSON without the escaped white space at its end.
+fn without_space(json: &str) -> Option<&str> {
+    let short = ["\\n", "\\r", "\\t", "\\f"].iter().find_map(|space| json.strip_suffix(space));
+    short.or_else(|| {
+        let (before, digits) = json.split_at_checked(json.len().checked_sub(4)?)?;
+        let space = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+        before.strip_suffix("\\u").filter(|_| space.is_whitespace())
+    })
 }
 
 /// The arguments as they were written where that is an object; what is not stays a string.

@@ -2,7 +2,8 @@
 //!
 //! `tools` of a request become instructions, calls and answers of its history become blocks, and the blocks of the reply
 //! become `tool_calls`, streamed while they are still being written. The proxy runs no tools and judges no calls: that is
-//! the client's business. It keeps nothing between two requests.
+//! the client's business. It keeps nothing between two requests but what replies have shown of the models: whether their template
+//! opens the reasoning, and in which dialect they write calls.
 //!
 //! ```text
 //! client --> guard -- no tools ----------------> upstream --> client, byte for byte
@@ -33,6 +34,7 @@ mod arguments;
 mod body;
 mod guard;
 mod history;
+mod models;
 mod offer;
 mod raw;
 mod reply;
@@ -42,9 +44,12 @@ mod trouble;
 mod turn;
 mod upstream;
 
+pub use models::Profiles;
+
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use models::Models;
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
@@ -71,7 +76,8 @@ pub struct ProxyOptions {
     /// The language of the instructions, of what the model is answered, and of the errors that the client gets.
     pub language: Language,
     /// Whether the template of the upstream opens reasoning. Where it is unknown, a call is passed on when the reply is over, or
-    /// when a section of reasoning has shown how the model thinks; else while it is still coming.
+    /// when a section of reasoning has shown how the model thinks; else while it is still coming. The first reply with a closing
+    /// tag and no opening one shows that it does, and later replies of the same model are read so.
     pub reasoning: Reasoning,
     /// How long a connection to the upstream may take.
     pub connect: Duration,
@@ -93,6 +99,8 @@ pub struct ProxyOptions {
     pub grace: Duration,
     /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
     pub dialects: Dialects,
+    /// Who keeps what replies have shown of the upstream's models. Without anybody it is known as long as the proxy runs.
+    pub profiles: Option<Arc<dyn Profiles>>,
 }
 
 impl ProxyOptions {
@@ -115,6 +123,7 @@ impl ProxyOptions {
             asked_again: 2,
             grace: Duration::from_secs(10),
             dialects: Dialects::ALL,
+            profiles: None,
         }
     }
 }
@@ -138,6 +147,7 @@ pub struct Proxy {
 struct Shared {
     options: ProxyOptions,
     upstream: Upstream,
+    models: Models,
     /// Only this machine can ask.
     loopback: bool,
 }
@@ -162,7 +172,8 @@ impl Proxy {
     pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
         let address = listener.local_addr().map_err(|error| Error::because("tell where the proxy listens", error))?;
         let Proxy { options, upstream } = self;
-        let shared = Arc::new(Shared { options, upstream, loopback: address.ip().is_loopback() });
+        let models = Models::new(options.profiles.clone());
+        let shared = Arc::new(Shared { options, upstream, models, loopback: address.ip().is_loopback() });
         let (stop, stopping) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut end = pin!(end);

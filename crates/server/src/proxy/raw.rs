@@ -26,6 +26,11 @@ impl<'a> Members<'a> {
         found.map(|(_, value)| value.as_ref()).filter(|value| value.get() != "null")
     }
 
+    /// The names and texts of all members that are strings, in their order.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        self.0.iter().filter_map(|(name, value)| Some((name.as_str(), as_text(value)?)))
+    }
+
     /// A member that is a string.
     pub(super) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         self.get(name).and_then(as_text)

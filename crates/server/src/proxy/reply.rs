@@ -2,7 +2,6 @@
 //!
 //! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
 
-use super::ProxyOptions;
 use super::answers;
 use super::arguments::Arguments;
 use super::offer::{Choice, Offer};
@@ -11,7 +10,7 @@ use std::collections::VecDeque;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult};
 
 /// Bytes of a reply that are kept to ask again.
 const MOST_KEPT: usize = 1 << 20;
@@ -75,6 +74,10 @@ pub(super) struct Reply {
     blank: String,
     lead: Lead,
     kept: Option<String>,
+    /// That the template opens the reasoning was learned, and nobody said so.
+    guessed: bool,
+    /// The dialects of its calls.
+    dialects: Vec<Dialect>,
 }
 
 /// What the reply began with: the empty lines between reasoning and answer are layout.
@@ -104,12 +107,9 @@ struct Unread {
 }
 
 impl Reply {
-    /// `wanted`: how the upstream's model writes. `ids`: what the ids of its calls begin with. `streams`: whether what is
-    /// polled is with the client at once.
-    pub(super) fn new(offer: Offer, wanted: &ProxyOptions, ids: String, streams: bool) -> Reply {
-        let mut options = Options::default();
-        options.reasoning = wanted.reasoning;
-        options.dialects = wanted.dialects;
+    /// `options`: how it is read, but for the tools. `guessed`: that it begins in reasoning was learned from other replies.
+    /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
+    pub(super) fn new(offer: Offer, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
         options.catalog = Some(offer.catalog.clone());
         Reply {
             parser: Parser::new(options),
@@ -128,6 +128,8 @@ impl Reply {
             blank: String::new(),
             lead: Lead::Nothing,
             kept: Some(String::new()),
+            guessed,
+            dialects: Vec::new(),
         }
     }
 
@@ -180,10 +182,17 @@ impl Reply {
         };
         match &self.offer.choice {
             _ if self.calls > 0 || self.cut => Outcome::Passed { calls: self.calls },
+            // What was learned was wrong this time, and nobody has an answer.
+            _ if self.guessed && self.summary.unclosed => asks(messages::all_taken_for_thought()),
             Choice::Required | Choice::This(_) => asks(self.offer.no_call()),
             _ if self.summary.misplaced => asks(toolfence_protocol::prompt::reminder(self.offer.language).into()),
             _ => Outcome::Passed { calls: 0 },
         }
+    }
+
+    /// What it shows of the model: what it is as a whole, and the dialects of its calls.
+    pub(super) fn shown(&self) -> (&Summary, impl Iterator<Item = Dialect>) {
+        (&self.summary, self.dialects.iter().copied())
     }
 
     /// Its raw text, unless it is too long to be asked again.
@@ -220,6 +229,7 @@ impl Reply {
             Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => self.summary.misplaced = true,
             Event::Call { call, span, replaces, .. } => {
                 self.take_unread(span.start);
+                self.dialects.extend(call.dialect);
                 let provisional = replaces.unwrap_or_else(|| call.id.clone());
                 self.call(*call, &provisional);
             }

@@ -12,12 +12,14 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use toolfence_protocol::Language;
+use toolfence_protocol::{Language, prompt};
 
 /// What the upstream is asked in place of the request.
 #[derive(Debug)]
 pub(super) struct Projected {
     pub(super) body: String,
+    /// The model that is asked for.
+    pub(super) model: String,
     /// The tools on offer; `None` where only the history told of some.
     pub(super) offer: Option<Offer>,
     /// What the client wants of the final answer, where that is held back.
@@ -49,7 +51,9 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
         let form = format.as_ref().map(|format| format.told().into_string(language)).unwrap_or_default();
         format!("{}\n{form}", offer.told()).trim_end().to_owned()
     });
-    let messages = History::project(&messages.0, told.as_deref())?;
+    // What the model wrote is shown to it in the form that it is taught.
+    let bodies = offer.as_ref().map(|offer| &*offer.catalog).filter(|catalog| prompt::teaches_bodies(catalog));
+    let messages = History::project(&messages.0, told.as_deref(), bodies)?;
     let streamed = request.get("stream").is_some_and(|value| value.get() == "true");
     let usage =
         request.get("stream_options").and_then(|options| serde_json::from_str::<StreamOptions>(options.get()).ok());
@@ -60,7 +64,8 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
     }
     request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
     let wants_usage = usage.is_some_and(|options| options.include_usage);
-    Ok(Some(Projected { body: request.print(), offer, format, streamed, wants_usage }))
+    let model = request.text("model").unwrap_or_default().into_owned();
+    Ok(Some(Projected { body: request.print(), model, offer, format, streamed, wants_usage }))
 }
 
 /// The request to the upstream that asks again: `body`, the request before, with the model's `reply` and an `answer` to it behind

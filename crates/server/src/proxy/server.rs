@@ -121,6 +121,7 @@ async fn translated(
         headers,
         body: asked.body,
         offer,
+        model: asked.model,
         format: asked.format,
         held: String::new(),
         ids,

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use toolfence_http::sse::{Events, TooLong};
+use toolfence_protocol::parse::Options;
 use toolfence_protocol::{FinishReason, Text};
 
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
@@ -37,6 +38,8 @@ pub(super) struct Turn {
     pub(super) headers: HeaderMap,
     pub(super) body: String,
     pub(super) offer: Offer,
+    /// The model that answers, by the name that the client gives it.
+    pub(super) model: String,
     /// What the final answer has to be; text is held while it is not known to be that.
     pub(super) format: Option<AnswerFormat>,
     pub(super) held: String,
@@ -129,8 +132,7 @@ impl Turn {
     pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<String, Ended> {
         let mut reminded = false;
         for left in (0..=self.shared.options.asked_again).rev() {
-            let streams = matches!(out, Out::Stream { .. });
-            let mut reply = Reply::new(self.offer.clone(), &self.shared.options, self.ids.clone(), streams);
+            let mut reply = self.reply(out);
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
@@ -153,6 +155,24 @@ impl Turn {
             response = self.ask_again(out).await?;
         }
         Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into())
+    }
+
+    /// A reply that begins, to be read by what is known of the model by now.
+    fn reply(&self, out: &Out) -> Reply {
+        let said = self.reading();
+        let mut options = said.clone();
+        self.shared.models.apply(&self.model, &mut options);
+        let guessed = options.reasoning != said.reasoning;
+        let streams = matches!(out, Out::Stream { .. });
+        Reply::new(self.offer.clone(), options, guessed, self.ids.clone(), streams)
+    }
+
+    /// How the host wants replies to be read.
+    fn reading(&self) -> Options {
+        let mut options = Options::default();
+        options.reasoning = self.shared.options.reasoning;
+        options.dialects = self.shared.options.dialects;
+        options
     }
 
     /// Sends the changed request.
@@ -187,8 +207,7 @@ impl Turn {
             let message = messages::give_the_answer_as_json().into_string(language);
             self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
             let response = self.ask_again(out).await?;
-            let streams = matches!(out, Out::Stream { .. });
-            let mut reply = Reply::new(self.offer.clone(), &self.shared.options, self.ids.clone(), streams);
+            let mut reply = self.reply(out);
             let finish = self.read(response, &mut reply, out).await?;
             return match reply.outcome() {
                 Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => Ok(plain_finish(finish)),
@@ -237,7 +256,10 @@ impl Turn {
             let said = reading.event(&last);
             reading.or_cut(said).await?;
         }
-        reading.end(&shared).await
+        let finish = reading.end(&shared).await?;
+        let (summary, dialects) = reply.shown();
+        shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects);
+        Ok(finish)
     }
 
     /// The answer as the last thing a stream tells.

@@ -1,19 +1,26 @@
 //! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
 
 use crate::args::{Options, ProxyArguments};
+use crate::config::places::Places;
+use crate::config::profile;
 use crate::failure::Failure;
 use crate::messages;
 use crate::runtime;
+use crate::setup::read_dialects;
 use crate::shown::{language, tell};
 use crate::terminal::Terminal;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use toolfence::proxy::{Proxy, ProxyOptions};
+use toolfence::Learned;
+use toolfence::proxy::{Profiles, Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
-    let wanted = wanted(options, arguments);
+    let mut wanted = wanted(options, arguments)?;
+    wanted.profiles = upstream(options, arguments).map(|upstream| Arc::new(upstream) as Arc<dyn Profiles>);
     let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
     let proxy = Proxy::new(wanted).map_err(Failure::wrong_use)?;
     if open {
@@ -32,10 +39,15 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted(options: &Options, arguments: &ProxyArguments) -> ProxyOptions {
+fn wanted(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|key: &String| !key.is_empty());
     let mut wanted = ProxyOptions::new(&arguments.upstream);
     wanted.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
+    if let Some(names) = &options.dialects {
+        let mut reading = toolfence::parse::Options::default();
+        read_dialects(names, &mut reading).map_err(Failure::wrong_use)?;
+        wanted.dialects = reading.dialects;
+    }
     wanted.key = variable("TOOLFENCE_PROXY_KEY");
     wanted.upstream_key = variable("TOOLFENCE_API_KEY");
     wanted.language = language();
@@ -43,5 +55,41 @@ fn wanted(options: &Options, arguments: &ProxyArguments) -> ProxyOptions {
     wanted.first_byte = Duration::from_secs(arguments.first_byte_timeout);
     wanted.between = Duration::from_secs(arguments.between_timeout);
     wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
-    wanted
+    Ok(wanted)
+}
+
+/// The profiles of the upstream's models, as `coder` has them for the same server.
+struct Upstream {
+    profiles: profile::Profiles,
+    base_url: String,
+    /// Whether an option names the dialects.
+    dialects: bool,
+    told: AtomicBool,
+}
+
+/// Without a place for profiles the proxy learns as long as it runs.
+fn upstream(options: &Options, arguments: &ProxyArguments) -> Option<Upstream> {
+    let profiles = profile::Profiles::of(&Places::of(&options.root).ok()?)?;
+    let address = profile::address(&arguments.upstream);
+    // The proxy adds it where there is no path.
+    let bare = address.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
+    let base_url = if bare { address + "/v1" } else { address };
+    Some(Upstream { profiles, base_url, dialects: options.dialects.is_some(), told: AtomicBool::new(false) })
+}
+
+impl Profiles for Upstream {
+    fn known(&self, model: &str) -> Learned {
+        let mut known = self.profiles.learned(&self.base_url, model);
+        known.dialect = known.dialect.filter(|_| !self.dialects);
+        known
+    }
+
+    fn learned(&self, model: &str, before: Learned, now: Learned) {
+        let stored = self.profiles.store(&self.base_url, model, before, now);
+        if let Err(why) = stored
+            && !self.told.swap(true, Ordering::Relaxed)
+        {
+            tell(&messages::profile_not_kept(why));
+        }
+    }
 }
