@@ -518,3 +518,72 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     let ran = coder(folder.path(), &["parse", "--batch", "--lang", "pt"], "{}\n");
     assert!(ran.out.contains("line 1: this is not "), "{}", ran.out);
 }
+
+/// A conversation with recorded replies: it reads a long file, is compacted, takes its last message back and begins anew.
+#[test]
+fn a_conversation_is_compacted_retried_and_cleared() {
+    let folder = root();
+    std::fs::write(folder.path().join("long.txt"), "a line of a long file\n".repeat(400)).unwrap();
+    let call = |args: &str| format!("```tool\n{{\"name\": \"read_file\", \"args\": {args}}}\n```\n");
+    let replies = [call("{\"path\": \"long.txt\"}"), "Read.\n".into(), "Two.\n".into(), "Three.\n".into()];
+    let last = ["Again.\n", "Once more.\n", "Anew.\n"].map(str::to_owned);
+    let recording: String = replies.iter().chain(&last).map(|reply| format!("%%% reply\n{reply}")).collect();
+    std::fs::write(folder.path().join("recording.txt"), recording).unwrap();
+    let replay = ["--backend", "replay", "--replies", "recording.txt"];
+    let input = "/retry\n/compact\nread long.txt\n/compact\ntwo\nthree\n/compact\n/compact\n/compact\nsay it again\n/retry\n\
+                 /clear\n/retry\nhello\n/quit\n";
+    let ran = coder(folder.path(), &replay, input);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    let mut rest = ran.out.as_str();
+    for wanted in [
+        "> there is no message to say again\n",
+        "> nothing can be left out of this conversation\n",
+        "Read.\n",
+        "> nothing can be left out of this conversation\n",
+        "Three.\n",
+        "> compacted from about ",
+        ": 1 old output shortened, 0 old messages summed up\n",
+        ": 0 old outputs shortened, 2 old messages summed up\n",
+        "> nothing can be left out of this conversation\n",
+        "Again.\n",
+        "> again: say it again\nOnce more.\n",
+        "> a new conversation; ",
+        "> there is no message to say again\n",
+        "Anew.\n",
+    ] {
+        let (_, after) = rest.split_once(wanted).unwrap_or_else(|| panic!("{wanted:?} in {rest}"));
+        rest = after;
+    }
+}
+
+#[test]
+fn a_persona_that_names_it_has_the_tool_for_plans() {
+    let folder = root();
+    let persona = "+++\nname = \"planner\"\ntools = [\"read_file\", \"plan\"]\n+++\nYou plan.\n";
+    std::fs::write(folder.path().join("planner.md"), persona).unwrap();
+    let plan = |steps: &str| format!("```tool\n{{\"name\": \"plan\", \"args\": {{\"steps\": {steps}}}}}\n```\n");
+    let good = plan(
+        r#"[{"text": "read it", "status": "completed"}, {"text": "write it", "state": "in progress"}, {"text": "go"}]"#,
+    );
+    let bad = plan(r#"[{"text": "a", "state": "active"}, {"text": "b", "state": "active"}]"#);
+    let ran = coder(folder.path(), &["exec", "--persona", "planner.md"], &[good.clone(), bad].concat());
+    let results = results_of(&ran);
+    assert_eq!(codes(&results), [None, Some(ErrorCode::InvalidArgument)], "{}{}", ran.out, ran.err);
+    assert!(results[0].output.starts_with("The plan is kept: 1 of 3 steps are done."), "{}", results[0].output);
+    assert_eq!(
+        results[0].data.as_ref().unwrap()["steps"][1],
+        serde_json::json!({"text": "write it", "state": "active"})
+    );
+    assert!(results[1].error.as_ref().unwrap().message.to_string().contains("2 active steps"));
+
+    let recording = format!("%%% reply\n{good}%%% reply\nSo be it.\n");
+    std::fs::write(folder.path().join("recording.txt"), recording).unwrap();
+    let replay = ["--backend", "replay", "--replies", "recording.txt", "--persona", "planner.md", "-p", "plan it"];
+    let ran = coder(folder.path(), &replay, "");
+    assert!(ran.err.contains("    [x] read it\n    [>] write it\n    [ ] go\n"), "{}{}", ran.out, ran.err);
+
+    let ran = coder(folder.path(), &["exec"], &good);
+    assert_eq!(codes(&results_of(&ran)), [Some(ErrorCode::UnknownTool)], "nobody else has it");
+    let told = coder(folder.path(), &["tools"], "").out;
+    assert!(!told.contains("plan("), "{told}");
+}

@@ -67,33 +67,43 @@ pub(super) fn size(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() + AROUND).sum()
 }
 
-/// The history in at most `budget` bytes, or as small as it gets. `None` where it fits as it is, or nothing can give way.
-pub(super) fn compact(history: &[Message], budget: usize, context: &Context<'_>) -> Option<View> {
+/// How far a conversation is to be compacted, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    /// What old messages give way for.
+    pub(super) goal: usize,
+    /// What the last exchanges give way for too: at least the goal.
+    pub(super) limit: usize,
+}
+
+/// The history within the budget, or as small as it gets. `None` where it is, or nothing can give way.
+pub(super) fn compact(history: &[Message], budget: Budget, context: &Context<'_>) -> Option<View> {
+    let Budget { goal, limit } = budget;
     let before = size(history);
-    if before <= budget {
+    if before <= goal {
         return None;
     }
     let layout = Layout::of(history);
     let mut view = Shortened { messages: history.to_vec(), outputs: vec![0; history.len()] };
-    view.shorten(layout.start..layout.tail(KEPT), SHORT, budget, context);
+    view.shorten(layout.start..layout.tail(KEPT), SHORT, goal, context);
     let facts: Vec<Facts> = history.iter().map(|message| Facts::of(message, context)).collect();
     let facts = Facts::joined(facts, context);
-    let drop = |view: &Shortened, keep| {
+    let drop = |view: &Shortened, keep, budget| {
         let most = layout.replies.len().saturating_sub(keep);
         layout.fewest_dropped(history, view, most, budget, &facts, context)
     };
-    let mut best = drop(&view, KEPT);
+    let mut best = drop(&view, KEPT, goal);
     for cap in CAPS {
-        if size(&best.messages) <= budget {
+        if size(&best.messages) <= limit {
             break;
         }
         // What is dropped already needs no room, so that the newest output gives way last.
-        let room = budget + size(&view.messages).saturating_sub(size(&best.messages));
+        let room = limit + size(&view.messages).saturating_sub(size(&best.messages));
         view.shorten(layout.tail(KEPT)..history.len(), *cap, room, context);
-        best = smaller(best, drop(&view, KEPT));
+        best = smaller(best, drop(&view, KEPT, goal));
     }
-    if size(&best.messages) > budget {
-        best = smaller(best, drop(&view, 1));
+    if size(&best.messages) > limit {
+        best = smaller(best, drop(&view, 1, limit));
     }
     (size(&best.messages) < before).then_some(best)
 }
@@ -526,7 +536,7 @@ mod tests {
         }
 
         fn compact(&self, history: &[Message], budget: usize) -> Option<View> {
-            compact(history, budget, &self.context())
+            compact(history, Budget { goal: budget, limit: budget }, &self.context())
         }
 
         fn answer(&self, result: ToolResult) -> Message {
@@ -607,6 +617,20 @@ mod tests {
         assert!(view.messages.ends_with(last_three), "the last three exchanges stay verbatim");
         assert!(size(&view.messages) <= 24_000 && view.dropped > 10);
         assert_eq!(last_plan(&history, &world.context()).unwrap().checklist(), "[x] read it\n[>] write it");
+    }
+
+    #[test]
+    fn the_last_exchanges_give_way_for_the_limit_only() {
+        let world = World::new();
+        let history = long_task(&world);
+        let last_three = &history[history.len() - 6..];
+        let budget = Budget { goal: 2000, limit: 30_000 };
+        let view = compact(&history, budget, &world.context()).unwrap();
+        assert!(view.messages.ends_with(last_three) && view.messages.len() == 8, "{}", view.messages.len());
+        let budget = Budget { goal: 2000, limit: 15_000 };
+        let view = compact(&history, budget, &world.context()).unwrap();
+        assert!(size(&view.messages) <= 15_000 && view.outputs > 0);
+        assert!(view.messages.ends_with(&history[history.len() - 1..]), "the newest output is whole");
     }
 
     #[test]
@@ -696,8 +720,10 @@ mod tests {
             world.format.break_tokens = random.once_in(2);
             world.format.nonce = random.once_in(3).then(|| "n0nce".to_owned());
             let history = random_history(&mut random, &world);
-            let budget = random.below(size(&history) + 200);
-            let Some(view) = world.compact(&history, budget) else { continue };
+            let goal = random.below(size(&history) + 200);
+            let budget = goal + random.below(2) * random.below(2000);
+            let compacted_to = |history: &[Message]| compact(history, Budget { goal, limit: budget }, &world.context());
+            let Some(view) = compacted_to(&history) else { continue };
             let what = format!("round {round}, budget {budget}");
             compacted += 1;
             dropped += usize::from(view.dropped > 0);
@@ -742,7 +768,7 @@ mod tests {
                     assert!(after.iter().all(|call| before.contains(call)), "{what}: {after:?} in {:?}", now.content);
                 }
             }
-            assert!(world.compact(&view.messages, budget).is_none(), "{what}: idempotent");
+            assert!(compacted_to(&view.messages).is_none(), "{what}: idempotent");
             if size(&view.messages) > budget {
                 assert!(replies.len() <= KEPT, "{what}: over the budget only where nothing is left to give way");
             }

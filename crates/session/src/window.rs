@@ -3,10 +3,9 @@
 //! The history itself stays as it was, so that a compaction can be taken back. How many tokens a conversation takes nobody here
 //! can count; it is estimated from bytes, with the ratio that the backend's last number showed.
 
-use super::compact::{self, Context, View};
+use super::compact::{self, Budget, Context, View};
 use super::{Action, Session, State, messages};
 use serde::Serialize;
-use toolfence_protocol::plan::Plan;
 use toolfence_protocol::{Message, Role};
 
 /// Bytes of a thousand tokens, as long as no backend has said more: 3.5 a token, which code and English prose have.
@@ -106,15 +105,18 @@ impl Session {
         if window.is_some() {
             self.options.window = window;
         }
-        let Some(done) = self.give_way() else { return false };
+        let half = compact::size(&self.messages()) / 2;
+        let limit = self.limit().map_or(half, |limit| limit.max(half));
+        let Some(done) = self.give_way(limit) else { return false };
         self.actions.extend([Action::Compacted(done), Action::CallModel]);
         true
     }
 
-    /// Compacts the conversation now, to half of what it takes or of the window, whichever is less. `None` where nothing can
-    /// give way, or a turn is under way.
+    /// Compacts the conversation now, to half of what it takes or of the window, whichever is less; the last three exchanges
+    /// stay as long as they fit the window. `None` where nothing can give way, or a turn is under way.
     pub fn compact(&mut self) -> Option<Compacted> {
-        if self.is_idle() { self.give_way() } else { None }
+        let limit = self.limit().unwrap_or(usize::MAX);
+        if self.is_idle() { self.give_way(limit) } else { None }
     }
 
     /// Takes the last message of the user back with all that came of it in the conversation, a compaction since then and the last
@@ -150,9 +152,10 @@ impl Session {
         }
     }
 
-    /// The last plan that the model made in this conversation.
-    pub fn plan(&self) -> Option<Plan> {
-        compact::last_plan(&self.history, &self.context(&[]))
+    /// The last plan that the model made in this conversation, a step a line: `[x]` before one that is done, `[>]` before the
+    /// one under way, `[ ]` before the others.
+    pub fn plan(&self) -> Option<String> {
+        compact::last_plan(&self.history, &self.context(&[])).map(|plan| plan.checklist())
     }
 
     /// Remembers how things are before the user says this.
@@ -169,20 +172,27 @@ impl Session {
     /// Compacts what is about to be sent, where it is near the end of the window.
     pub(super) fn fit_the_window(&mut self) {
         self.window.refused = false;
-        let Some(window) = self.options.window else { return };
-        let most = window.saturating_mul(self.options.compact_at.into()) / 100;
-        if self.tokens(compact::size(&self.messages())) > most {
-            let done = self.give_way();
+        let Some(limit) = self.limit() else { return };
+        if compact::size(&self.messages()) > limit {
+            let done = self.give_way(limit);
             self.actions.extend(done.map(Action::Compacted));
         }
     }
 
-    /// Compacts the whole history anew, so that one compaction is never the task of the next.
-    fn give_way(&mut self) -> Option<Compacted> {
+    /// Bytes beyond which the conversation is compacted, where the window is known.
+    fn limit(&self) -> Option<usize> {
+        let window = self.options.window?;
+        Some(self.bytes(window.saturating_mul(self.options.compact_at.into()) / 100))
+    }
+
+    /// Compacts the whole history anew, so that one compaction is never the task of the next. The last exchanges give way only
+    /// for the limit, in bytes.
+    fn give_way(&mut self, limit: usize) -> Option<Compacted> {
         let sent = compact::size(&self.messages());
         let half = sent / 2;
         let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
-        let budget = target.map_or(half, |target| target.min(half));
+        let goal = target.map_or(half, |target| target.min(half));
+        let budget = Budget { goal, limit: limit.max(goal) };
         let allowed: Vec<String> = self.policy().remembered().iter().map(ToString::to_string).collect();
         let view = compact::compact(&self.history, budget, &self.context(&allowed))?;
         let now = compact::size(&view.messages);

@@ -556,3 +556,11 @@ toolfence_protocol::texts! { "project"
     ends_with(line, status) { en: "`{line}` ends with status {status}.", pt: "`{line}` termina com status {status}." }
     passed_before() { en: "It passed before.", pt: "Antes passava." }
 }
+
+// `plan`.
+toolfence_protocol::texts! { "tools"
+    plan_kept(done, count) {
+        en: "The plan is kept: {done} of {count} {count|step is|steps are} done. Send all its steps again when one changes.",
+        pt: "O plano foi guardado: {done} de {count} {count|passo feito|passos feitos}. Envie todos os passos de novo quando um mudar.",
+    }
+}

@@ -1,4 +1,5 @@
-//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone.
+//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone; and [`plan`], which is
+//! offered only where it is asked for.
 //!
 //! This crate does not run a tool and does not judge a call. The parser and the policy know these tools only through the
 //! catalog that they are given.
@@ -8,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 use std::sync::{Arc, LazyLock};
-use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolSpec};
+use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolSpec, plan};
 
 /// Seconds a command may run unless the call says otherwise: what the model is told, and what the tools do.
 pub const COMMAND_SECONDS: u32 = 30;
@@ -223,6 +224,18 @@ fn job() -> ToolSpec {
         .param(content("input", "text for its stdin"))
         .effect(|args| if polls(args) { Effect::Read } else { Effect::Execute })
         .polls(polls)
+}
+
+/// The tool by which a model keeps a plan. It is none of the built-in tools: a host has to add it.
+pub fn plan() -> ToolSpec {
+    let steps = ParamKind::Objects(vec![
+        text("text", "what is to be done").required().aliases(["step", "title", "content", "description"]),
+        text("state", "pending, active or done").default("pending").aliases(["status"]),
+    ]);
+    ToolSpec::new(plan::TOOL, "Keep the plan of a long task: all its steps each time, at most one of them active.")
+        .aliases(["update_plan", "todo", "todo_write"])
+        .param(Param::new("steps", steps, "every step with its state").required().aliases(["plan", "todos", "items"]))
+        .effect(reads)
 }
 
 #[cfg(test)]

@@ -105,7 +105,8 @@ impl Setup {
         let checks = tools::Checks::new(commands.clone()).checkers(checkers(&config)?);
         let mut toolbox = tools::checked(&checks);
         if let Some(names) = &persona.tools {
-            toolbox = toolbox.only(names);
+            // Offered only where the persona asks for it: the instructions of all tools are read with every request.
+            toolbox = toolbox.with(tools::Plan::default()).only(names);
         }
         let language = shown::language();
         let (audit, profiles, bare) = (None, None, false);

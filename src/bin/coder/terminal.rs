@@ -72,6 +72,15 @@ impl Terminal {
         self.is_terminal
     }
 
+    /// Whether signs beyond ASCII, such as ✓, are shown as they should: where colours are, and the locale has UTF-8.
+    pub(crate) fn has_signs(&self) -> bool {
+        let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(|name| set(name)).and_then(|name| std::env::var(name).ok());
+        let utf8 = locale.is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
+        self.colour && utf8
+    }
+
     /// Writes text of any origin, and shows it at once.
     pub(crate) fn write(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled(Style::Plain, text)

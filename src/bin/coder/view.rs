@@ -20,6 +20,9 @@ use toolfence::{Language, Message, Text, ToolCall, ToolResult};
 /// Lines of a command's output that are shown; the model gets all of it.
 const SHOWN_LINES: usize = 8;
 
+/// The tool whose results are plans.
+const PLAN: &str = "plan";
+
 /// Whoever answers questions.
 pub(crate) trait Person: Send {
     /// Whether this may run.
@@ -96,6 +99,9 @@ impl<P: Person> View<P> {
         let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
         let (style, text) = summary(result);
         work.styled_line(style, &text)?;
+        for (style, line) in checklist(result, work.has_signs()) {
+            work.styled_line(style, &format!("    {line}"))?;
+        }
         for line in details(result) {
             let style = line_style(&line);
             work.styled_line(style, &format!("    {line}"))?;
@@ -277,6 +283,21 @@ fn details(result: &ToolResult) -> Vec<String> {
     shown
 }
 
+/// The steps of a plan: with signs where the terminal has them, else with marks of plain characters.
+fn checklist(result: &ToolResult, signs: bool) -> Vec<(Style, String)> {
+    let steps = result.data.as_ref().filter(|_| result.tool == PLAN).and_then(|data| data["steps"].as_array());
+    let steps = steps.map_or(&[][..], Vec::as_slice);
+    let row = |step: &serde_json::Value| {
+        let (style, sign, mark) = match step["state"].as_str() {
+            Some("done") => (Style::Good, "✓", "[x]"),
+            Some("active") => (Style::Action, "→", "[>]"),
+            _ => (Style::Dim, "·", "[ ]"),
+        };
+        (style, format!("{} {}", if signs { sign } else { mark }, step["text"].as_str().unwrap_or_default()))
+    };
+    steps.iter().map(row).collect()
+}
+
 /// How a line of a diff looks.
 pub(crate) fn line_style(line: &str) -> Style {
     match line.as_bytes().first() {
@@ -298,6 +319,19 @@ mod tests {
         let failure = ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.\nMore.");
         let bad = ToolResult::refused("1", "bash", failure);
         assert_eq!(summary(&bad), (Style::Bad, "  ✗ exit_status: It ended with status 1.".into()));
+    }
+
+    #[test]
+    fn a_plan_is_a_checklist() {
+        let mut output = Output::text("Kept.");
+        let steps = [("read", "done"), ("write", "active"), ("test", "pending")];
+        let steps: Vec<_> =
+            steps.iter().map(|(text, state)| serde_json::json!({"text": text, "state": state})).collect();
+        output.data = Some(serde_json::json!({ "steps": steps }));
+        let result = ToolResult::new("1", "plan", output, 2);
+        let lines = |signs| checklist(&result, signs).into_iter().map(|(_, line)| line).collect::<Vec<_>>();
+        assert_eq!(lines(true), ["✓ read", "→ write", "· test"]);
+        assert_eq!(lines(false), ["[x] read", "[>] write", "[ ] test"]);
     }
 
     #[test]

@@ -1,0 +1,35 @@
+//! `plan`: the steps of a task and how far each of them is, for the person to see and for the model to hear again.
+//!
+//! The tool checks a plan and keeps nothing: the last plan of a conversation stands in its history, where the session finds it.
+
+use super::messages;
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, plan};
+use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
+
+/// The tool `plan`, which is offered only where a host adds it.
+#[derive(Debug)]
+pub struct Plan {
+    spec: ToolSpec,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { spec: toolfence_toolset::plan() }
+    }
+}
+
+impl Tool for Plan {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            let refused = |why| ToolFailure::new(ErrorCode::InvalidArgument, why);
+            let plan = plan::Plan::read(permit.args()).map_err(refused)?;
+            let mut output = Output::text(messages::plan_kept(plan.done(), plan.steps.len()));
+            output.data = serde_json::to_value(&plan).ok();
+            Ok(output)
+        })
+    }
+}
